@@ -1,0 +1,1 @@
+"""Kubernetes controllers declared as state machines."""

@@ -1,0 +1,441 @@
+"""Every error myrmidon raises.
+
+MyrmidonError
+  DefinitionError          the controller or resource is written wrong; raised at import
+    InitialStateError        none or two initial states
+    FinalizerStateError      two finalizer starts
+    UnknownStateError        an edge to a state that does not exist
+    StateCycleError          a state that can reach itself
+    UnreachableStateError    a state that no path leads to
+    ConditionError           a condition type used twice, missing, or reserved
+    StateSignatureError      a state method that cannot be called as one
+    ManagedKindError         an entry of manages or reads that is no kind
+  ProgrammingError         the controller did something it never declared; not retried
+    UndeclaredEdgeError      a result goes to a state that the edge list lacks
+    UndeclaredOutputError    an output of a kind that is not managed
+    UndeclaredReadError      a read of a kind that is neither managed nor read
+    OutputError              an output that cannot be written as it is
+      UnidentifiedObjectError  without apiVersion, kind or name
+      GeneratedNameError       with generateName
+      MissingLockError         optimistic_lock without a resourceVersion
+      OwnerReferenceError      an owner reference that Kubernetes does not allow
+    StateResultError         a state returned something that is no result
+  AlreadyOwnedError        the object belongs to another controller
+  UnfitObjectError         an object of the server does not fit its model
+  ApiError                 the server said no
+    BadRequestError          400
+    UnauthorizedError        401
+    ForbiddenError           403
+      NamespaceTerminatingError  403, the namespace is on its way out
+      QuotaExceededError         403, a ResourceQuota is used up
+    NotFoundError            404
+    ConflictError            409, somebody else wrote first
+      AlreadyExistsError       409, a create of something that is there
+    ExpiredError             410, the version asked for is compacted away
+    TooLargeError            413
+    InvalidError             422
+    TooManyRequestsError     429
+    ServerError              5xx
+  TransportError           no answer came
+    UnreachableError         the request was not sent
+    AmbiguousError           the request was sent; whether it took effect is unknown
+  LeadershipLostError      another replica may lead; this process must stop writing
+  UsageError               a wrong argument, file or setting; shown without a traceback
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class MyrmidonError(Exception):
+    """The root of every error that myrmidon raises."""
+
+
+# ------------------------------------------------------------------------- definition
+
+
+class DefinitionError(MyrmidonError):
+    """The controller or resource is written wrong."""
+
+
+class InitialStateError(DefinitionError):
+    """The walk needs exactly one place to start."""
+
+    def __init__(self, controller: str, initial: Sequence[str]) -> None:
+        self.controller, self.initial = controller, tuple(initial)
+        if initial:
+            problem = f"{controller} has {len(initial)} initial states: {_names(initial)}."
+            fix = f"keep initial=True on one of them and reach {_names(initial[1:])} by `then`"
+        else:
+            problem = f"{controller} has no initial state."
+            fix = "mark the state every pass starts at with @state(initial=True, ...)"
+        super().__init__(f"{problem}\n  fix: {fix}")
+
+
+class FinalizerStateError(DefinitionError):
+    """The finalizer graph needs at most one place to start."""
+
+    def __init__(self, controller: str, starts: Sequence[str]) -> None:
+        self.controller, self.starts = controller, tuple(starts)
+        super().__init__(
+            f"{controller} has {len(starts)} finalizer starts: {_names(starts)}.\n"
+            f"  fix: keep finalizer=True on one of them and reach {_names(starts[1:])} by `then`"
+        )
+
+
+class UnknownStateError(DefinitionError):
+    """An edge leads to a state that does not exist."""
+
+    def __init__(self, controller: str, state: str, target: str, known: Sequence[str]) -> None:
+        self.controller, self.state, self.target, self.known = (
+            controller,
+            state,
+            target,
+            tuple(known),
+        )
+        super().__init__(
+            f"{controller}.{state} may go to {target!r}, but {controller} has no state of that name.\n"
+            f"  fix: use one of {_names(known)} in `then`, or add the state {target!r}"
+        )
+
+
+class StateCycleError(DefinitionError):
+    """A state can reach itself within one pass."""
+
+    def __init__(self, controller: str, cycle: Sequence[str]) -> None:
+        self.controller, self.cycle = controller, tuple(cycle)
+        super().__init__(
+            f"{controller} has a cycle: {' -> '.join(cycle)}.\n"
+            "  A pass walks from the initial state to an end; it would never arrive.\n"
+            f"  fix: remove the edge {cycle[-2]} -> {cycle[-1]}; to look again later, return Wait(...)"
+        )
+
+
+class UnreachableStateError(DefinitionError):
+    """No path leads to a state."""
+
+    def __init__(self, controller: str, states: Sequence[str]) -> None:
+        self.controller, self.states = controller, tuple(states)
+        noun = "a state" if len(states) == 1 else "states"
+        super().__init__(
+            f"{controller} has {noun} that nothing reaches: {_names(states)}.\n"
+            f"  fix: name {states[0]!r} in the `then` of the state before it, or delete it"
+        )
+
+
+class ConditionError(DefinitionError):
+    """A condition type is used twice, missing, malformed or reserved."""
+
+    def __init__(self, controller: str, state: str, problem: str, fix: str) -> None:
+        self.controller, self.state = controller, state
+        super().__init__(f"{controller}.{state} {problem}.\n  fix: {fix}")
+
+
+class StateSignatureError(DefinitionError):
+    """A state method cannot be called as (obj, out) or (obj, out, ctx)."""
+
+    def __init__(self, controller: str, state: str, problem: str) -> None:
+        self.controller, self.state = controller, state
+        super().__init__(
+            f"{controller}.{state} {problem}.\n"
+            f"  fix: write `def {state}(self, obj, out) -> Result` "
+            f"or `def {state}(self, obj, out, ctx) -> Result`, with `async` if it awaits"
+        )
+
+
+class ManagedKindError(DefinitionError):
+    """An entry of ``manages`` or ``reads`` is no kind."""
+
+    def __init__(self, controller: str, attribute: str, entry: object) -> None:
+        self.controller, self.attribute, self.entry = controller, attribute, entry
+        super().__init__(
+            f"{controller}.{attribute} lists {entry!r}, which is no kind.\n"
+            "  fix: use a constant of myrmidon.kinds, a Resource class, or "
+            "Kind(group, version, kind, plural, namespaced)"
+        )
+
+
+# ------------------------------------------------------------------------ programming
+
+
+class ProgrammingError(MyrmidonError):
+    """The controller did something it never declared.  Retrying cannot help."""
+
+    reason = "ProgrammingError"
+
+
+class UndeclaredEdgeError(ProgrammingError):
+    """A result goes to a state that the edge list lacks."""
+
+    reason = "UndeclaredEdge"
+
+    def __init__(
+        self, controller: str, state: str, target: str | None, declared: Sequence[str]
+    ) -> None:
+        self.controller, self.state, self.target = controller, state, target
+        if target is None:
+            problem = (
+                f"{controller}.{state} returned Done() without goto, "
+                f"but declares {len(declared)} next states."
+            )
+            fix = f"return Done(goto=...) with one of {_names(declared)}"
+        else:
+            listed = _names(declared) if declared else "none"
+            problem = f"{controller}.{state} went to {target!r}, which is not declared (declared: {listed})."
+            fix = f"add {target!r} to the `then` of {controller}.{state}"
+        super().__init__(f"{problem}\n  fix: {fix}")
+
+
+class UndeclaredOutputError(ProgrammingError):
+    """A state applied or deleted an object of a kind the controller does not manage."""
+
+    reason = "UndeclaredOutput"
+
+    def __init__(self, controller: str, state: str, kind: str) -> None:
+        self.controller, self.state, self.kind = controller, state, kind
+        super().__init__(
+            f"{controller}.{state} put a {kind} into its outputs, which {controller}.manages does not list.\n"
+            "  Without it nobody watches the object and the generated role cannot write it.\n"
+            f"  fix: add it to {controller}.manages, then run `myrmidon generate rbac`"
+        )
+
+
+class UndeclaredReadError(ProgrammingError):
+    """A state read a kind that the controller neither manages nor reads."""
+
+    reason = "UndeclaredRead"
+
+    def __init__(self, controller: str, state: str, kind: str) -> None:
+        self.controller, self.state, self.kind = controller, state, kind
+        super().__init__(
+            f"{controller}.{state} read a {kind}, which {controller} lists neither in manages nor in reads.\n"
+            "  Without it there is no cache to read from and the generated role cannot read it.\n"
+            f"  fix: add it to {controller}.reads, then run `myrmidon generate rbac`"
+        )
+
+
+class StateResultError(ProgrammingError):
+    """A state returned something that is no result."""
+
+    reason = "NoResult"
+
+    def __init__(self, controller: str, state: str, returned: object) -> None:
+        self.controller, self.state, self.returned = controller, state, returned
+        super().__init__(
+            f"{controller}.{state} returned {returned!r}, which is no result.\n"
+            "  fix: return Done(), Wait(reason, message) or Failed(reason, error)"
+        )
+
+
+class OutputError(ProgrammingError):
+    """An output cannot be written as it is."""
+
+    reason = "InvalidOutput"
+
+
+class UnidentifiedObjectError(OutputError):
+    """An object lacks apiVersion, kind or name."""
+
+    def __init__(self, missing: str, described: str) -> None:
+        self.missing = missing
+        super().__init__(
+            f"an object without {missing} cannot be applied or deleted: {described}.\n"
+            f"  fix: set {missing} on the object"
+        )
+
+
+class GeneratedNameError(OutputError):
+    """An output with ``generateName`` would be created anew by every pass."""
+
+    def __init__(self, described: str) -> None:
+        super().__init__(
+            f"{described} uses metadata.generateName; every pass would create another one.\n"
+            "  fix: give it a name that follows from its parent, such as "
+            "hashed_name(parent, data) for an immutable child"
+        )
+
+
+class MissingLockError(OutputError):
+    """``optimistic_lock=True`` on an object without a resourceVersion."""
+
+    def __init__(self, described: str) -> None:
+        super().__init__(
+            f"{described} is applied with optimistic_lock=True, but has no metadata.resourceVersion.\n"
+            "  fix: read the object with ctx.get, change the copy and apply that, "
+            "or drop optimistic_lock"
+        )
+
+
+class OwnerReferenceError(OutputError):
+    """An owner reference that Kubernetes does not allow."""
+
+    reason = "InvalidOwnerReference"
+
+    def __init__(self, child: str, parent: str, why: str) -> None:
+        self.child, self.parent = child, parent
+        super().__init__(
+            f"{child} cannot be owned by {parent}: {why}, and the garbage collector would delete the child.\n"
+            "  fix: apply it with owner_refs=False; it is then tracked by label "
+            "and deleted with its parent all the same"
+        )
+
+
+class AlreadyOwnedError(MyrmidonError):
+    """The object belongs to another controller."""
+
+    def __init__(self, ref: str, owner: str) -> None:
+        self.ref, self.owner = ref, owner
+        super().__init__(
+            f"{ref} is controlled by {owner} and was left alone.\n"
+            "  fix: choose another name for the output, or remove the other controller's owner reference"
+        )
+
+
+class UnfitObjectError(MyrmidonError):
+    """An object of the server does not fit its model."""
+
+    def __init__(self, ref: str, problems: Sequence[str]) -> None:
+        self.ref, self.problems = ref, tuple(problems)
+        super().__init__(f"{ref} does not fit its model: {'; '.join(problems)}")
+
+
+# ------------------------------------------------------------------------------- api
+
+
+class ApiError(MyrmidonError):
+    """The server said no: the Status object that it sent, as attributes."""
+
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        *,
+        details: Mapping[str, Any] | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        self.status, self.reason, self.message = status, reason, message
+        self.details: Mapping[str, Any] = details or {}
+        self.retry_after = retry_after
+        super().__init__(f"{status} {reason}: {message}" if reason else f"{status}: {message}")
+
+    @property
+    def causes(self) -> list[Mapping[str, Any]]:
+        """The causes that the server listed, each with reason, message and field."""
+        return list(self.details.get("causes") or ())
+
+
+class BadRequestError(ApiError):
+    """400: the request does not decode."""
+
+
+class UnauthorizedError(ApiError):
+    """401: the token is wrong or has expired."""
+
+
+class ForbiddenError(ApiError):
+    """403: RBAC or admission refused."""
+
+
+class NamespaceTerminatingError(ForbiddenError):
+    """403: nothing can be created in a namespace that is being deleted."""
+
+
+class QuotaExceededError(ForbiddenError):
+    """403: a ResourceQuota is used up."""
+
+
+class NotFoundError(ApiError):
+    """404: no such object, or no such kind."""
+
+
+class ConflictError(ApiError):
+    """409: somebody else wrote first, or owns the field."""
+
+
+class AlreadyExistsError(ConflictError):
+    """409: a create of something that is there."""
+
+
+class ExpiredError(ApiError):
+    """410: the version or page asked for is compacted away."""
+
+
+class TooLargeError(ApiError):
+    """413: the request is too large."""
+
+
+class InvalidError(ApiError):
+    """422: the object does not validate."""
+
+
+class TooManyRequestsError(ApiError):
+    """429: slow down."""
+
+
+class ServerError(ApiError):
+    """5xx: the server failed; a write may or may not have happened."""
+
+
+_BY_STATUS: dict[int, type[ApiError]] = {
+    400: BadRequestError,
+    401: UnauthorizedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    409: ConflictError,
+    410: ExpiredError,
+    413: TooLargeError,
+    422: InvalidError,
+    429: TooManyRequestsError,
+}
+
+
+def api_error(
+    status: int, body: Mapping[str, Any] | None, *, text: str = "", retry_after: float | None = None
+) -> ApiError:
+    """Build the error for a response: from the Status object if there is one, else from the text."""
+    body = body or {}
+    details: Mapping[str, Any] = body.get("details") or {}
+    reason, message = str(body.get("reason") or ""), str(body.get("message") or text.strip())
+    if retry_after is None and "retryAfterSeconds" in details:
+        retry_after = float(details["retryAfterSeconds"])
+    kind = _BY_STATUS.get(status, ServerError if status >= 500 else ApiError)
+    if status == 409 and reason == "AlreadyExists":
+        kind = AlreadyExistsError
+    elif status == 403 and any(
+        cause.get("reason") == "NamespaceTerminating" for cause in details.get("causes") or ()
+    ):
+        kind = NamespaceTerminatingError
+    elif status == 403 and "exceeded quota" in message:
+        kind = QuotaExceededError
+    return kind(status, reason, message, details=details, retry_after=retry_after)
+
+
+# ------------------------------------------------------------------------- transport
+
+
+class TransportError(MyrmidonError):
+    """No answer came."""
+
+
+class UnreachableError(TransportError):
+    """The request was not sent."""
+
+
+class AmbiguousError(TransportError):
+    """The request was sent and no answer came; whether it took effect is unknown."""
+
+
+# ---------------------------------------------------------------------------- the rest
+
+
+class LeadershipLostError(MyrmidonError):
+    """Another replica may lead; this process must stop writing."""
+
+
+class UsageError(MyrmidonError):
+    """A wrong argument, file or setting: what is wrong and how to fix it, in one or two lines."""
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names)
