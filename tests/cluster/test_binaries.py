@@ -1,6 +1,7 @@
 """Where binaries are taken from, with scripts in the place of kubectl and Go."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,11 @@ def script(folder: Path, name: str, body: str) -> Path:
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """An environment in which nothing is installed but a shell and its tools."""
+    """An environment in which nothing is installed but what our scripts need."""
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name in ("nice", "sh", "touch"):
-        (tools / name).symlink_to(f"/usr/bin/{name}")
+    for name in ("nice", "touch"):
+        (tools / name).symlink_to(str(shutil.which(name)))
     cache = tmp_path / "cache"
     return {"PATH": f"{tmp_path / 'bin'}:{tools}", "MYRMIDON_CONTROLPLANE_CACHE": str(cache)}
 

@@ -95,6 +95,17 @@ def test_objects_outlive_the_apiserver(controlplane: ControlPlane, namespace: st
     assert client.status(f"{config_maps(namespace)}/kept") == 200
 
 
+def test_objects_outlive_a_restart(controlplane: ControlPlane, namespace: str) -> None:
+    """All of it can be stopped and started again, even out of a pause."""
+    client = controlplane.client()
+    client.post(config_maps(namespace), config_map("kept"))
+    controlplane.pause_etcd()
+
+    controlplane.restart()
+
+    assert client.status(f"{config_maps(namespace)}/kept") == 200
+
+
 def test_paused_etcd_stalls_writes(controlplane: ControlPlane, namespace: str) -> None:
     """A write hangs while etcd is paused, and goes through afterwards."""
     hasty = controlplane.client(timeout=1)

@@ -131,11 +131,10 @@ class ControlPlane:
             raise
 
     def stop(self) -> None:
-        """Stop everything, etcd last: an API server without etcd waits for it rather than end."""
+        """Stop everything, and remove the folder if it is temporary."""
         if self._group is None:
             return
-        for process in (self._manager, self._apiserver, self._etcd):
-            process.stop()
+        self._stop_processes()
         self._group.close()
         self._group = None
         if self._temporary:
@@ -143,8 +142,7 @@ class ControlPlane:
 
     def restart(self) -> None:
         """Stop and start all processes; the objects stay."""
-        for process in (self._manager, self._apiserver, self._etcd):
-            process.stop()
+        self._stop_processes()
         self._etcd.start()
         self.start_apiserver()
         self._start_manager()
@@ -171,6 +169,12 @@ class ControlPlane:
     def resume_etcd(self) -> None:
         """Let etcd go on."""
         self._etcd.signal(signal.SIGCONT)
+
+    def _stop_processes(self) -> None:
+        """Stop etcd last, and not while it is paused: without it an API server waits to end."""
+        self.resume_etcd()
+        for process in (self._manager, self._apiserver, self._etcd):
+            process.stop()
 
     def _start_manager(self) -> None:
         if not self._controllers:
