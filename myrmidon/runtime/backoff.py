@@ -29,7 +29,7 @@ class Backoff(Generic[K]):
         count = count + 1 if seen == generation else 1
         self._failures[key] = (count, generation)
         # The exponent is bounded so that a key that fails for months does not overflow.
-        delay = min(self._shortest * 2 ** min(count - 1, 30), self._longest)
+        delay = min(self._shortest * float(1 << min(count - 1, 30)), self._longest)
         return delay * (0.75 + 0.25 * self._chance())
 
     def succeeded(self, key: K) -> None:

@@ -39,6 +39,7 @@ class Turn(Generic[K]):
     urgency: Urgency
     causes: list[Cause] = field(default_factory=list)
     collapsed: int = 0
+    delayed_until: float | None = None  # where the heap of delays has it
 
     def join(self, due_at: float, urgency: Urgency, cause: Cause | None) -> None:
         """Take another add of the same key into this turn."""
@@ -105,6 +106,7 @@ class WorkQueue(Generic[K]):
         del self._working[key]
         turn = self._turns.get(key)
         if turn is not None:
+            turn.delayed_until = None
             self._place(turn, now)
 
     def wake_at(self) -> float | None:
@@ -142,7 +144,8 @@ class WorkQueue(Generic[K]):
             return
         if turn.due_at <= now:
             self._ready[turn.urgency][turn.key] = None
-        else:
+        elif turn.delayed_until != turn.due_at:
+            turn.delayed_until = turn.due_at
             self._sequence += 1
             heappush(self._delayed, (turn.due_at, self._sequence, turn.key))
 

@@ -4,6 +4,9 @@ Each refusal has a reason of its own, and a message that names the object and th
 who reads the condition should not have to read the log.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import (
     AlreadyOwnedError,
@@ -15,8 +18,10 @@ from myrmidon.errors import (
     NotFoundError,
     ProgrammingError,
     QuotaExceededError,
+    ServerError,
     TerminatingError,
     TooLargeError,
+    TooManyRequestsError,
     TransportError,
 )
 from myrmidon.fsm.results import Failed, Wait
@@ -26,40 +31,20 @@ CONFLICT = "ApplyOutputsConflict"
 
 def refusal(ref: ObjectRef, error: Exception) -> Wait | Failed:
     """The result that stands for a write that did not succeed."""
-    match error:
-        case ProgrammingError():
-            return Failed(error.reason, error, retry=False)
-        case AlreadyOwnedError():
-            return Failed("AlreadyOwned", error)
-        case TerminatingError():
-            return Wait("ObjectTerminating", str(error))
-        case NamespaceTerminatingError():
-            return Wait("NamespaceTerminating", f"{ref}: its namespace is being deleted")
-        case QuotaExceededError():
-            return Failed("QuotaExceeded", f"{ref}: {error.message}")
-        case ForbiddenError():
-            return Failed("Forbidden", f"{ref}: {error.message}")
-        case ConflictError():
-            # Somebody else wrote first; no version in the text, it would differ every time.
-            return Wait(
-                CONFLICT, f"{ref} was changed by somebody else; it is read again and retried"
-            )
-        case InvalidError():
-            return Failed("Invalid", f"{ref}: {_fields(error)}")
-        case TooLargeError():
-            return Failed("TooLarge", f"{ref}: {error.message}")
-        case NotFoundError():
-            return Failed(
-                "NotFound", f"{ref}: {error.message or 'the server does not know the kind'}"
-            )
-        case ApiError() if error.status >= 500 or error.status == 429:
-            return Failed("ApiUnavailable", f"{ref}: {error}")
-        case ApiError():
-            return Failed("Refused", f"{ref}: {error}")
-        case TransportError():
-            return Failed("ApiUnavailable", f"{ref}: {error}")
-        case _:
-            return Failed("InternalError", error)
+    if isinstance(error, ProgrammingError):
+        return Failed(error.reason, error, retry=False)
+    for kind, meaning in _MEANINGS:
+        if isinstance(error, kind):
+            return meaning(ref, error)
+    return Failed("InternalError", error)
+
+
+def _failed(reason: str) -> Callable[[ObjectRef, Any], Failed]:
+    return lambda ref, error: Failed(reason, f"{ref}: {getattr(error, 'message', '') or error}")
+
+
+def _wait(reason: str, text: str) -> Callable[[ObjectRef, Any], Wait]:
+    return lambda ref, _error: Wait(reason, f"{ref} {text}")
 
 
 def _fields(error: InvalidError) -> str:
@@ -70,3 +55,28 @@ def _fields(error: InvalidError) -> str:
         if cause.get("field")
     ]
     return "; ".join(causes) or error.message
+
+
+# In order: a more special error comes before the one it is a kind of.
+_MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed]], ...] = (
+    (AlreadyOwnedError, lambda _ref, error: Failed("AlreadyOwned", error)),
+    (
+        TerminatingError,
+        _wait("ObjectTerminating", "is being deleted; it is created again when it is gone"),
+    ),
+    (
+        NamespaceTerminatingError,
+        _wait("NamespaceTerminating", "is in a namespace that is being deleted"),
+    ),
+    (QuotaExceededError, _failed("QuotaExceeded")),
+    (ForbiddenError, _failed("Forbidden")),
+    # No version in the text: it would differ with every attempt.
+    (ConflictError, _wait(CONFLICT, "was changed by somebody else; it is read again and retried")),
+    (InvalidError, lambda ref, error: Failed("Invalid", f"{ref}: {_fields(error)}")),
+    (TooLargeError, _failed("TooLarge")),
+    (NotFoundError, _failed("NotFound")),
+    (TooManyRequestsError, _failed("ApiUnavailable")),
+    (ServerError, _failed("ApiUnavailable")),
+    (TransportError, _failed("ApiUnavailable")),
+    (ApiError, _failed("Refused")),
+)
