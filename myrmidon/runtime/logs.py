@@ -26,7 +26,7 @@ class Logger:
     def having(self, **facts: Any) -> "Logger":
         """A logger whose lines carry these facts, too."""
         logger = Logger(self._logger.name)
-        logger._facts = {**self._facts, **facts}  # noqa: SLF001 - one of our own
+        logger._facts = {**self._facts, **facts}
         return logger
 
     def debug(self, message: str, **facts: Any) -> None:

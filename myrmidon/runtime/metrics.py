@@ -82,103 +82,105 @@ class Metrics:
     # --------------------------------------------------------------------- declarations
 
     def _declare_controllers(self) -> None:
-        made = {"registry": self.registry}
         self.reconcile_total = Counter(
             "controller_runtime_reconcile_total",
             "Passes by result.",
             ("controller", "result"),
-            **made,
+            registry=self.registry,
         )
         self.reconcile_errors = Counter(
             "controller_runtime_reconcile_errors_total",
             "Passes that failed.",
             ("controller",),
-            **made,
+            registry=self.registry,
         )
         self.terminal_errors = Counter(
             "controller_runtime_terminal_reconcile_errors_total",
             "Passes that failed and are not retried until the object changes.",
             ("controller",),
-            **made,
+            registry=self.registry,
         )
         self.panics = Counter(
             "controller_runtime_reconcile_panics_total",
             "Passes that ended with an exception nobody expected.",
             ("controller",),
-            **made,
+            registry=self.registry,
         )
         self.timeouts = Counter(
             "controller_runtime_reconcile_timeouts_total",
             "Passes that were cancelled at their time limit.",
             ("controller",),
-            **made,
+            registry=self.registry,
         )
         self.reconcile_seconds = Histogram(
             "controller_runtime_reconcile_time_seconds",
             "Time of one pass, with its writes.",
             ("controller",),
             buckets=_PASS_BUCKETS,
-            **made,
+            registry=self.registry,
         )
         self.workers_max = Gauge(
-            "controller_runtime_max_concurrent_reconciles", "Workers.", ("controller",), **made
+            "controller_runtime_max_concurrent_reconciles",
+            "Workers.",
+            ("controller",),
+            registry=self.registry,
         )
         self.workers_active = Gauge(
             "controller_runtime_active_workers",
             "Workers with a pass under way.",
             ("controller",),
-            **made,
+            registry=self.registry,
         )
         self.leading = Gauge(
             "leader_election_master_status",
             "1 while this process leads, else 0.",
             ("name",),
-            **made,
+            registry=self.registry,
         )
 
     def _declare_queues(self) -> None:
-        made = {"registry": self.registry}
         self.queue_depth = Gauge(
-            "workqueue_depth", "Keys that are due.", (*_QUEUE, "priority"), **made
+            "workqueue_depth", "Keys that are due.", (*_QUEUE, "priority"), registry=self.registry
         )
-        self.queue_adds = Counter("workqueue_adds_total", "Keys added.", _QUEUE, **made)
+        self.queue_adds = Counter(
+            "workqueue_adds_total", "Keys added.", _QUEUE, registry=self.registry
+        )
         self.queue_retries = Counter(
-            "workqueue_retries_total", "Keys added with a delay.", _QUEUE, **made
+            "workqueue_retries_total", "Keys added with a delay.", _QUEUE, registry=self.registry
         )
         self.queue_seconds = Histogram(
             "workqueue_queue_duration_seconds",
             "Time a key waited after it was due.",
             _QUEUE,
             buckets=_QUEUE_BUCKETS,
-            **made,
+            registry=self.registry,
         )
         self.work_seconds = Histogram(
             "workqueue_work_duration_seconds",
             "Time a worker spent on a key.",
             _QUEUE,
             buckets=_QUEUE_BUCKETS,
-            **made,
+            registry=self.registry,
         )
         self.unfinished_seconds = Gauge(
             "workqueue_unfinished_work_seconds",
             "Age of all passes under way, added up.",
             _QUEUE,
-            **made,
+            registry=self.registry,
         )
         self.longest_seconds = Gauge(
             "workqueue_longest_running_processor_seconds",
             "Age of the oldest pass under way.",
             _QUEUE,
-            **made,
+            registry=self.registry,
         )
 
     def _declare_objects(self) -> None:
-        made = {"registry": self.registry}
         self.readiness = Gauge(
             "achilles_resource_readiness",
             'The status condition of type "Ready", one series per status.',
             (*_KIND, "name", "namespace", "type", "status"),
-            **made,
+            registry=self.registry,
         )
         self.triggers = PlainCounter(
             "achilles_trigger",
@@ -191,20 +193,20 @@ class Metrics:
             "Time one run of one state took, without the writes that follow it.",
             (*_KIND, "state"),
             buckets=_STATE_BUCKETS,
-            **made,
+            registry=self.registry,
         )
         self.suspended = Gauge(
             "achilles_object_suspended",
             "1 for a suspended object.",
             (*_KIND, "name", "namespace"),
-            **made,
+            registry=self.registry,
         )
         self.processing_seconds = Histogram(
             "achilles_processing_duration_seconds",
             "Time from the first event of a generation to its first success, and to its first failure.",
             (*_KIND, "success"),
             buckets=_PASS_BUCKETS,
-            **made,
+            registry=self.registry,
         )
         self.events = PlainCounter(
             "achilles_event",
@@ -216,39 +218,38 @@ class Metrics:
             "myrmidon_writes_total",
             "Outputs by what became of them: changed, noop (sent without effect), skipped, failed.",
             ("kind", "verb", "outcome"),
-            **made,
+            registry=self.registry,
         )
 
     def _declare_client(self) -> None:
-        made = {"registry": self.registry}
         self.requests = Counter(
             "rest_client_requests_total",
             "Requests by status code.",
             ("code", "method", "host"),
-            **made,
+            registry=self.registry,
         )
         self.request_seconds = Histogram(
             "rest_client_request_duration_seconds",
             "Time to the whole answer.",
             ("verb", "host"),
             buckets=_REQUEST_BUCKETS,
-            **made,
+            registry=self.registry,
         )
         self.throttle_seconds = Histogram(
             "rest_client_rate_limiter_duration_seconds",
             "Time a request waited for the client's own rate limit.",
             ("verb", "host"),
             buckets=_REQUEST_BUCKETS,
-            **made,
+            registry=self.registry,
         )
         self.cache_objects = Gauge(
-            "myrmidon_cache_objects", "Objects in a shared cache.", _KIND, **made
+            "myrmidon_cache_objects", "Objects in a shared cache.", _KIND, registry=self.registry
         )
         self.cache_staleness = Gauge(
             "myrmidon_cache_staleness_seconds",
             "Time since a cache last heard from the server.",
             _KIND,
-            **made,
+            registry=self.registry,
         )
 
     # ---------------------------------------------------------------------- recordings
