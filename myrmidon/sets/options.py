@@ -5,7 +5,6 @@ from typing import Any
 
 from myrmidon.errors import OutputError
 
-
 _EXCLUSIVE = (
     ("as_update", "server_side", "one replaces the whole object, the other only its own fields"),
     ("as_update", "create_only", "one rewrites the object, the other never touches it again"),
