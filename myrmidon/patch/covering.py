@@ -64,14 +64,19 @@ def _field_covered(current: dict[str, Any], key: str, wanted: Any, built_in: boo
     if built_in and key in _STRING_MAPS:
         return covers(there, wanted)
     if built_in and key in _QUANTITY_MAPS and isinstance(wanted, dict) and isinstance(there, dict):
-        return all(
-            name in there and same_quantity(there[name], value) for name, value in wanted.items()
-        )
+        return all(_amount_covered(there.get(name), value) for name, value in wanted.items())
     if built_in and (
         key in _QUANTITY_FIELDS or (key == "value" and current.get("type") == "Value")
     ):
         return same_quantity(there, wanted)
     return covers(there, wanted, built_in=built_in)
+
+
+def _amount_covered(there: Any, wanted: Any) -> bool:
+    if there is None or wanted is None:
+        return there is wanted
+    # A map of that name that holds no quantities is a map like any other.
+    return same_quantity(there, wanted) or covers(there, wanted, built_in=True)
 
 
 def shortened(current: Any, declared: Any) -> Any:
