@@ -89,6 +89,11 @@ class Outcome:
     after: timedelta | None = None  # look again after this time
     backoff: bool = False  # look again after a growing delay
 
+    @property
+    def unsettled(self) -> bool:
+        """Whether something failed or is to be looked at again."""
+        return self.failure is not None or self.after is not None or self.backoff
+
 
 @dataclass(frozen=True, slots=True)
 class Finish:
@@ -204,9 +209,8 @@ class Walk:
         return self._finish(result)
 
     def _arrived(self) -> Action:
-        waiting = self._outcome.after is not None or self._outcome.backoff
         self._outcome = replace(self._outcome, ended=True)
-        if self._deleting and not waiting:
+        if self._deleting and not self._outcome.unsettled:
             return ReleaseFinalizer()
         return Finish(self._outcome)
 
@@ -226,10 +230,11 @@ class Walk:
     def _finish(self, result: Wait | Failed) -> Finish:
         if isinstance(result, Wait):
             self._look_again(result)
+        elif result.retry:
+            self._outcome = replace(self._outcome, failure=result, backoff=True)
         else:
-            self._outcome = replace(
-                self._outcome, failure=result, backoff=self._outcome.backoff or result.retry
-            )
+            # Not even for a recheck that an earlier state asked for: the pass would end here again.
+            self._outcome = replace(self._outcome, failure=result, after=None, backoff=False)
         return Finish(self._outcome)
 
     def _look_again(self, wait: Wait) -> None:
