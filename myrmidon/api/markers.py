@@ -95,7 +95,7 @@ class PreserveUnknown:
     """On a model: fields that it does not list are kept by the server instead of pruned."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # equal by identity, for a map has no hash
 class OpenApi:
     """The schema of a field, written by hand, where its Python type says too little or too much."""
 
