@@ -9,6 +9,7 @@ neither is ``true``.  Reading goes through JSON for that reason: pydantic's stri
 timestamp as text from JSON, where it belongs, and from nowhere else.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -36,7 +37,6 @@ class Model(BaseModel):
         strict=True,
         validate_assignment=True,
         allow_inf_nan=False,
-        use_attribute_docstrings=True,  # they become the descriptions of the schema
         regex_engine="rust-regex",  # of the family of RE2, which the server uses
     )
 
@@ -61,7 +61,7 @@ class Model(BaseModel):
     def __get_pydantic_core_schema__(
         cls, source: type[BaseModel], handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        judged: CoreSchema = as_the_server(handler(source))
+        judged: CoreSchema = as_the_server(handler(source), handler.resolve_ref_schema)
         return judged
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -85,9 +85,11 @@ class Model(BaseModel):
 
     @classmethod
     def _read(cls, value: Any) -> Self:
-        read: Self = cls.__pydantic_validator__.validate_json(
-            orjson.dumps(value), by_alias=True, by_name=False
-        )
+        try:
+            text: bytes | str = orjson.dumps(value)
+        except TypeError:
+            text = json.dumps(value)  # a number of more than 64 bits, a broken surrogate
+        read: Self = cls.__pydantic_validator__.validate_json(text, by_alias=True, by_name=False)
         return read
 
     def to_wire(self) -> Json:
@@ -137,6 +139,8 @@ def _notice_changes(value: Any) -> None:
     match value:
         case Model():
             known = value.__pydantic_fields_set__
+            if value.__pydantic_extra__:
+                _forget_namesakes(value)
             for name, item in value.__dict__.items():
                 if type(item) in _SCALARS:
                     continue
@@ -153,8 +157,17 @@ def _notice_changes(value: Any) -> None:
             pass
 
 
+def _forget_namesakes(model: Model) -> None:
+    """Unset a field that counts as set only because an unknown field has its name in Python."""
+    for name in model.__pydantic_extra__ or ():
+        if name in model.__dict__ and not _differs_from_default(model, name, model.__dict__[name]):
+            model.__pydantic_fields_set__.discard(name)
+
+
 def _differs_from_default(model: Model, name: str, value: Any) -> bool:
     field = type(model).__pydantic_fields__[name]
+    if field.is_required():
+        return True
     if field.default_factory is list or field.default_factory is dict:
         return bool(value)
     default = field.get_default(call_default_factory=True, validated_data=model.__dict__)

@@ -161,7 +161,8 @@ class Quantity:
 def _validated_quantity(value: Any) -> Quantity:
     if isinstance(value, Quantity):
         return value
-    if isinstance(value, str | int) and not isinstance(value, bool):
+    is_int = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    if is_int or isinstance(value, str):
         try:
             return Quantity(value)
         except ValueError:

@@ -8,6 +8,7 @@ type                pydantic alone                                 the server, a
 ``datetime``        takes a blank for the T and needs no zone      RFC 3339 with a zone
 ``date``            takes a time that is midnight                  the date alone
 ``int``             has no bounds                                  64 bits
+``Literal``, Enum    takes ``true`` for 1                           no
 ``str`` (pattern)   ``\d``, ``\w``, ``\s``, ``\b`` know Unicode,   they are ASCII, ``[`` in a class is
                     ``[`` in a class opens another                 a bracket (RE2)
 ==================  =============================================  ==================================
@@ -36,19 +37,25 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _JUDGED = "judged_as_the_server_does"
 
 
-def as_the_server(schema: Any) -> Any:
-    """The core schema with the nodes replaced on which pydantic and the server differ."""
+def as_the_server(schema: Any, resolve: Callable[[Any], Any]) -> Any:
+    """The core schema with the nodes replaced on which pydantic and the server differ.
+
+    ``resolve`` finds what a reference stands for: pydantic keeps enums apart and refers to them.
+    """
     if isinstance(schema, list):
-        return [as_the_server(item) for item in schema]
+        return [as_the_server(item, resolve) for item in schema]
     if isinstance(schema, tuple):
-        return tuple(as_the_server(item) for item in schema)
+        return tuple(as_the_server(item, resolve) for item in schema)
     if not isinstance(schema, dict):
         return schema
     if (schema.get("metadata") or {}).get(_JUDGED):
         return schema
     walked = {
-        key: value if key in _NO_SCHEMAS else as_the_server(value) for key, value in schema.items()
+        key: value if key in _NO_SCHEMAS else as_the_server(value, resolve)
+        for key, value in schema.items()
     }
+    if walked.get("type") == "definition-ref":
+        return _referred(walked, resolve)
     replace = _REPLACED.get(str(walked.get("type")))
     return replace(walked) if replace else walked
 
@@ -148,6 +155,37 @@ def _str(node: dict[str, Any]) -> dict[str, Any]:
     return {**node, "pattern": ascii_classes(pattern), "metadata": {_JUDGED: True}}
 
 
+def _literal(node: dict[str, Any]) -> Any:
+    return _numbers_only(node, node["expected"])
+
+
+def _referred(node: dict[str, Any], resolve: Callable[[Any], Any]) -> Any:
+    try:
+        target = resolve(node)
+    except LookupError:
+        return node  # a model inside of itself, which is not made yet
+    return _enum(node, target) if target.get("type") == "enum" else node
+
+
+def _enum(node: dict[str, Any], target: dict[str, Any] | None = None) -> Any:
+    return _numbers_only(node, [member.value for member in (target or node)["members"]])
+
+
+def _numbers_only(node: dict[str, Any], choices: Iterable[Any]) -> Any:
+    """For Python ``True`` is 1, and so it would be one of the choices."""
+    if any(isinstance(choice, bool) for choice in choices):
+        return node
+    return _checked(_no_bool, node)
+
+
+def _no_bool(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise PydanticCustomError(
+            "no_bool", "Input should be one of the choices, not true or false"
+        )
+    return value
+
+
 def _checked(check: Callable[[Any], Any], node: Any) -> CoreSchema:
     return core_schema.no_info_before_validator_function(check, node, metadata={_JUDGED: True})
 
@@ -176,6 +214,8 @@ _REPLACED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "date": _date,
     "int": _int,
     "str": _str,
+    "literal": _literal,
+    "enum": _enum,
 }
 _POSIX = re.compile(r"\[:\^?[a-z]+:\]")
 _OUTSIDE = {
