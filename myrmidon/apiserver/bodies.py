@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind
 from myrmidon.apiserver import encoding
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, bad_request, unsupported_media_type
@@ -32,13 +33,17 @@ def read_body(call: Call) -> bytes:
     return call.request.body
 
 
-def read_object(call: Call) -> tuple[Json, list[str]]:
-    """The object of a POST or PUT: decoded, of the right type; and its duplicate fields."""
+def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]]:
+    """The object of a POST or PUT: decoded, of the right type; and its duplicate fields.
+
+    ``wanted`` is the type of a body that is none of the resource itself: a scale, say.
+    """
     sent = media_type(call)
     if sent not in {"", _JSON, _YAML}:
         raise _unsupported(sent)
     text = read_body(call)
-    kind = call.type.kind.kind
+    expected = wanted or call.type.kind
+    kind = expected.kind
     try:
         body = parse_yaml(text) if sent == _YAML else encoding.decode(text)
     except ValueError as error:
@@ -52,7 +57,7 @@ def read_object(call: Call) -> tuple[Json, list[str]]:
             f'{_go_type(body)} into Go value of type struct {{ APIVersion string "json:\\"apiVersion,omitempty\\""; '
             'Kind string "json:\\"kind,omitempty\\"" }',
         )
-    check_type(call, body)
+    check_type(call, body, expected, strict=call.type.custom and wanted is None)
     return body, ([] if sent == _YAML else duplicate_fields(text, body))
 
 
@@ -82,13 +87,12 @@ def _unsupported(sent: str) -> Failure:
     )
 
 
-def check_type(call: Call, body: Json) -> None:
+def check_type(call: Call, body: Json, wanted: Kind, *, strict: bool) -> None:
     """``apiVersion`` and ``kind`` must be those of the path.
 
     Built-in kinds may leave them out.  A custom resource of another kind is let through here: it is
     an invalid object, not a bad request.
     """
-    wanted = call.type.kind
     for field in ("apiVersion", "kind"):
         if body.get(field) is not None and not isinstance(body[field], str):
             raise _unrecognized(
@@ -96,7 +100,7 @@ def check_type(call: Call, body: Json) -> None:
                 f"couldn't get version/kind; json parse error: json: cannot unmarshal {_go_type(body[field])} into Go struct field .{field} of type string",
             )
     api_version, kind = body.get("apiVersion") or "", body.get("kind") or ""
-    if call.type.custom:
+    if strict:
         if not kind:
             raise _unrecognized(wanted.kind, f"Object 'Kind' is missing in '{_excerpt(body)}'")
         if not api_version:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from myrmidon.api.objects import Json
 from myrmidon.api.wire import HttpRequest
 from myrmidon.apiserver.admission import AdmissionStep, Replies
 from myrmidon.apiserver.auth import Attributes, Authorizer, User
@@ -100,9 +101,9 @@ class Call:
         kind = self.type.kind
         return conflict(kind.plural, kind.group, name or self.route.name, problem)
 
-    def invalid(self, name: str, causes: list[Cause]) -> Failure:
-        """The object breaks rules."""
-        return invalid_object(self.type.kind.kind, self.type.kind.group, name, causes)
+    def invalid(self, obj: Json, name: str, causes: list[Cause]) -> Failure:
+        """The object breaks rules.  It is named by the kind that it claims to be."""
+        return invalid_object(obj.get("kind", ""), self.type.kind.group, name, causes)
 
     def attributes(self) -> Attributes:
         """What the user wants to do."""

@@ -54,7 +54,7 @@ def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:
     )
     causes += call.type.strategy.validate_create(obj)
     if causes:
-        raise call.invalid(meta.get("name", ""), causes)
+        raise call.invalid(obj, meta.get("name", ""), causes)
     call.warn(*metadata_warnings(meta, None), *call.type.strategy.warnings(obj, None))
     run_validating(Admission(call, "CREATE", obj, None))
     if meta.get("resourceVersion"):

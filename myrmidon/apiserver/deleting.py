@@ -11,9 +11,11 @@ from myrmidon.apiserver.bodies import media_type, parse_yaml, read_body
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import invalid, not_supported
 from myrmidon.apiserver.creating import commit
-from myrmidon.apiserver.failures import Cause, bad_request, conflict, internal
+from myrmidon.apiserver.failures import bad_request, conflict
+from myrmidon.apiserver.listing import Page, list_page
 from myrmidon.apiserver.metadata import FOREGROUND, ORPHAN
 from myrmidon.apiserver.options import dry_run_causes, options_failure, parse_int
+from myrmidon.apiserver.outcomes import WaitFor
 from myrmidon.apiserver.routing import is_true
 from myrmidon.apiserver.store import Record
 
@@ -124,6 +126,17 @@ def delete(call: Call) -> tuple[Record, bool]:
     return delete_record(call, record, options)
 
 
+def delete_collection(call: Call) -> Page:
+    """Delete what the query selects; returns the objects as they were before."""
+    options = read_options(call)
+    page = list_page(call)
+    if isinstance(page, WaitFor):
+        raise page.failure
+    for record in page.records:
+        delete_record(call, record, options)
+    return page
+
+
 def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[Record, bool]:
     """Delete an object, or mark it as deleted where something holds it."""
     old = views.shown(call.type, record)
@@ -213,14 +226,3 @@ def success(call: Call, obj: Json) -> Json:
         "status": "Success",
         "details": {key: value for key, value in details.items() if value},
     }
-
-
-__all__ = [
-    "Cause",
-    "DeleteOptions",
-    "delete",
-    "delete_record",
-    "internal",
-    "read_options",
-    "success",
-]

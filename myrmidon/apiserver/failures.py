@@ -113,6 +113,17 @@ def method_not_allowed() -> Failure:
     )
 
 
+def verb_not_supported(verb: str, plural: str, group: str) -> Failure:
+    """405 of a custom resource, which names the verb."""
+    return Failure(
+        405,
+        "MethodNotAllowed",
+        f'{verb} is not supported on resources of kind "{qualified(plural, group)}"',
+        group=group,
+        kind=plural,
+    )
+
+
 def already_exists(plural: str, group: str, name: str) -> Failure:
     """409: a create of something that is there."""
     return Failure(

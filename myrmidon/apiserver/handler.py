@@ -10,9 +10,15 @@ from myrmidon.apiserver.admission import Ask
 from myrmidon.apiserver.auth import Attributes, Tokens, User, forbidden
 from myrmidon.apiserver.call import Call, Core, Draws
 from myrmidon.apiserver.creating import create
-from myrmidon.apiserver.deleting import delete, success
+from myrmidon.apiserver.deleting import delete, delete_collection, success
 from myrmidon.apiserver.documents import document
-from myrmidon.apiserver.failures import Failure, internal, method_not_allowed, unknown_resource
+from myrmidon.apiserver.failures import (
+    Failure,
+    internal,
+    method_not_allowed,
+    unknown_resource,
+    verb_not_supported,
+)
 from myrmidon.apiserver.listing import Page, list_page, parse_version, too_large
 from myrmidon.apiserver.negotiation import PLAIN, Form, encode, negotiate, partial, render
 from myrmidon.apiserver.opening import open_watch
@@ -20,12 +26,14 @@ from myrmidon.apiserver.outcomes import Outcome, Question, WaitFor
 from myrmidon.apiserver.patching import patch
 from myrmidon.apiserver.registry import ResourceType
 from myrmidon.apiserver.routing import Route, route
+from myrmidon.apiserver.scale import get_scale, patch_scale, replace_scale
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.updating import replace
 
 _NOT_SERVED = HttpResponse(
     404, (("content-type", "text/plain; charset=utf-8"),), b"404 page not found\n"
 )
+_SUBRESOURCE_VERBS = frozenset({"get", "update", "patch"})
 _ACROSS_NAMESPACES = frozenset({"list", "watch"})
 
 
@@ -65,8 +73,7 @@ class Handler:
         call = Call(self.core, request, query, user, found, resource_type, draws)
         if resource_type.deprecation:
             call.warn(resource_type.deprecation)
-        outcome = _custom(call) if resource_type.custom else _builtin(call)
-        return outcome
+        return _custom(call) if resource_type.custom else _builtin(call)
 
     def _authorize(self, user: User, found: Route) -> None:
         wanted = Attributes(
@@ -139,8 +146,12 @@ def subresources(resource_type: ResourceType) -> tuple[str, ...]:
 
 
 def _act(call: Call) -> Outcome:
-    form = negotiate(call.request.headers.get("accept", ""), streams=call.route.verb == "watch")
+    form = negotiate(call.request.headers.get("accept", ""), call.route.verb)
     subresource = call.route.subresource
+    if subresource and call.route.verb not in _SUBRESOURCE_VERBS:
+        raise _unsupported(call)
+    if subresource == "scale" and call.type.scale is not None:
+        return _scale(call, form)
     match call.route.verb:
         case "get":
             return _get(call, form)
@@ -158,8 +169,30 @@ def _act(call: Call) -> Outcome:
             return _object(call, form, record, 201 if created else 200)
         case "delete":
             return _delete(call, form)
+        case "deletecollection":
+            return _answer_page(call, form, delete_collection(call))
         case _:
-            raise method_not_allowed()
+            raise _unsupported(call)
+
+
+def _unsupported(call: Call) -> Failure:
+    if not call.type.custom:
+        return method_not_allowed()
+    kind = call.type.kind
+    return verb_not_supported(call.route.verb, kind.plural, kind.group)
+
+
+def _scale(call: Call, form: Form) -> HttpResponse:
+    match call.route.verb:
+        case "get":
+            scale = get_scale(call)
+        case "update":
+            scale = replace_scale(call)
+        case "patch":
+            scale = patch_scale(call)
+        case _:
+            raise _unsupported(call)
+    return HttpResponse(200, _headers(call, form), encode(form, scale))
 
 
 # ------------------------------------------------------------------------- answers
@@ -213,6 +246,10 @@ def _list(call: Call, form: Form) -> Outcome:
     page = list_page(call)
     if isinstance(page, WaitFor):
         return page
+    return _answer_page(call, form, page)
+
+
+def _answer_page(call: Call, form: Form, page: Page) -> HttpResponse:
     return HttpResponse(200, _headers(call, form), render(form, _list_body(call, form, page)))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import encoding, views
 from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.causes import forbidden, invalid, not_supported
+from myrmidon.apiserver.causes import forbidden, not_supported
 from myrmidon.apiserver.failures import Cause, Failure, bad_request
 from myrmidon.apiserver.options import options_failure, parse_int
 from myrmidon.apiserver.outcomes import WaitFor
@@ -104,51 +104,50 @@ def check_version_match(call: Call) -> None:
     """The combinations of parameters that make sense."""
     query = call.query
     match, version = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
-    initial = "sendInitialEvents" in query
-    watching = call.route.verb == "watch"
-    causes: list[Cause] = []
-    if initial:
-        if not watching:
+    initial, paged = "sendInitialEvents" in query, bool(query.get("continue"))
+    if call.route.verb == "watch":
+        causes = _watch_causes(match, initial=initial, paged=paged)
+    else:
+        causes = _list_causes(match, version, paged=paged) if match else []
+        if initial:
             causes.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
-        elif match != "NotOlderThan":
-            causes.append(
-                forbidden(
-                    "resourceVersionMatch",
-                    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-                )
-            )
-    elif match:
-        causes += _match_causes(
-            match, version, watching=watching, paged=bool(query.get("continue"))
-        )
     if causes:
         raise options_failure("ListOptions", causes)
 
 
-def _match_causes(match: str, version: str, *, watching: bool, paged: bool) -> list[Cause]:
-    field = "resourceVersionMatch"
-    if watching:
-        return [
-            forbidden(
-                field,
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            )
-        ]
+_MATCH = "resourceVersionMatch"
+_PAGED = "resourceVersionMatch is forbidden when continue is provided"
+
+
+def _watch_causes(match: str, *, initial: bool, paged: bool) -> list[Cause]:
+    causes: list[Cause] = []
+    if initial and match != "NotOlderThan":
+        problem = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        causes.append(forbidden(_MATCH, problem))
+    if not match:
+        return causes
+    if not initial:
+        problem = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        causes.append(forbidden(_MATCH, problem))
+    if match != "NotOlderThan":
+        causes.append(not_supported(_MATCH, match, ["NotOlderThan"]))
+    if paged:
+        causes.append(forbidden(_MATCH, _PAGED))
+    return causes
+
+
+def _list_causes(match: str, version: str, *, paged: bool) -> list[Cause]:
     causes: list[Cause] = []
     if not version:
-        causes.append(
-            forbidden(field, "resourceVersionMatch is forbidden unless resourceVersion is provided")
-        )
+        problem = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+        causes.append(forbidden(_MATCH, problem))
     if paged:
-        causes.append(
-            forbidden(field, "resourceVersionMatch is forbidden when continue is provided")
-        )
+        causes.append(forbidden(_MATCH, _PAGED))
     if match not in {"Exact", "NotOlderThan"}:
-        causes.append(not_supported(field, match, ["Exact", "NotOlderThan", ""]))
+        causes.append(not_supported(_MATCH, match, ["Exact", "NotOlderThan", ""]))
     if match == "Exact" and version == "0":
-        causes.append(
-            forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
-        )
+        problem = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+        causes.append(forbidden(_MATCH, problem))
     return causes
 
 
@@ -203,14 +202,3 @@ def _read_token(token: str) -> tuple[int, str]:
     except (ValueError, KeyError, TypeError, binascii.Error):
         raise bad_request("continue key is not valid: illegal base64 data or JSON") from None
     return revision, start.removesuffix("\0")
-
-
-__all__ = [
-    "Page",
-    "check_version_match",
-    "expired",
-    "invalid",
-    "list_page",
-    "parse_version",
-    "too_large",
-]

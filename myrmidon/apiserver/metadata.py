@@ -6,7 +6,7 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import names
-from myrmidon.apiserver.causes import IMMUTABLE, duplicate, forbidden, invalid, required, too_long
+from myrmidon.apiserver.causes import IMMUTABLE, forbidden, invalid, required, too_long
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.strategy import DecodeError
 
@@ -341,15 +341,3 @@ def drop_duplicate_owners(meta: Json, old: Json | None) -> list[str]:
         "1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate "
         f"UID(s) observed: {', '.join(dict.fromkeys(dropped))}"
     ]
-
-
-__all__ = [
-    "FOREGROUND",
-    "ORPHAN",
-    "decode_metadata",
-    "drop_duplicate_owners",
-    "duplicate",
-    "metadata_warnings",
-    "validate_metadata",
-    "validate_metadata_update",
-]

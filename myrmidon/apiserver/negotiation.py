@@ -13,7 +13,6 @@ _MEDIA = {
     "*/*": "json",
     "application/*": "json",
 }
-_FORMS = frozenset({"Table", "PartialObjectMetadata", "PartialObjectMetadataList"})
 
 
 class Form(NamedTuple):
@@ -32,29 +31,35 @@ class Form(NamedTuple):
 PLAIN = Form()
 
 
-def negotiate(accept: str, *, streams: bool = False) -> Form:
+def negotiate(accept: str, verb: str) -> Form:
     """The first form of the header that can be served; raises 406."""
     if not accept or accept in {"application/json", "*/*"}:
         return PLAIN
     for part in accept.split(","):
         media, *parameters = (piece.strip() for piece in part.split(";"))
-        if media.lower() not in _MEDIA:
+        syntax = _MEDIA.get(media.lower())
+        if syntax is None or (verb == "watch" and syntax != "json"):
             continue
         options = dict(piece.partition("=")[::2] for piece in parameters)
         shape = options.get("as", "")
-        if shape and (
-            shape not in _FORMS
-            or options.get("g") != "meta.k8s.io"
-            or options.get("v") not in {"v1", "v1beta1"}
-        ):
+        if shape and not _fits(shape, options, verb):
             continue
-        if streams and _MEDIA[media.lower()] != "json":
-            continue
-        return Form(_MEDIA[media.lower()], shape, options.get("v", "v1"))
+        return Form(syntax, shape, options.get("v", "v1"))
     raise Failure(
         406,
         "NotAcceptable",
         "only the following media types are accepted: application/json, application/yaml",
+        details=False,
+    )
+
+
+def _fits(shape: str, options: dict[str, str], verb: str) -> bool:
+    """Whether objects can be shown in another shape: a list as a list, one object as one."""
+    if options.get("g") != "meta.k8s.io" or options.get("v") not in {"v1", "v1beta1"}:
+        return False
+    lists = verb in {"list", "deletecollection"}
+    return shape == "Table" or shape == (
+        "PartialObjectMetadataList" if lists else "PartialObjectMetadata"
     )
 
 

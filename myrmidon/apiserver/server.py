@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects import Json, describe, namespace_of
+from myrmidon.api.refs import split_api_version
+from myrmidon.api.requests import collection_path
 from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver import encoding
 from myrmidon.apiserver.actor import Actor
@@ -50,6 +52,7 @@ class ApiServer:
         for name in _FIRST_NAMESPACES:
             self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
         self.settle()
+        self.store.compact(self.store.revision)  # nobody can have seen what came before
 
     @property
     def store(self) -> Store:
@@ -78,6 +81,21 @@ class ApiServer:
         outcome = self.handler.answer(HttpRequest(method, path, query, headers, sent), user)
         assert isinstance(outcome, HttpResponse), f"{method} {path} cannot be answered at once"
         return outcome
+
+    def create(self, manifest: Any) -> str:
+        """Create the object of a manifest; returns what is wrong with it, or nothing."""
+        if not isinstance(manifest, dict):
+            return "a manifest must be an object"
+        group, version = split_api_version(str(manifest.get("apiVersion", "")))
+        found = self.core.registry.find_kind(group, version, str(manifest.get("kind", "")))
+        if found is None:
+            return f"{describe(manifest)}: no such kind in {manifest.get('apiVersion')}"
+        namespace = (namespace_of(manifest) or "default") if found.kind.namespaced else ""
+        response = self.request("POST", collection_path(found.kind, namespace), manifest)
+        self.settle()
+        if response.status == 201:
+            return ""
+        return str(encoding.decode(response.body)["message"])
 
     def settle(self) -> None:
         """Let every actor act until none of them has anything to do."""

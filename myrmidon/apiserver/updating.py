@@ -99,7 +99,7 @@ def update(
     causes = validate_metadata_update(meta, old_meta)
     causes += call.type.strategy.validate_update(obj, old, subresource)
     if causes:
-        raise call.invalid(call.route.name, causes)
+        raise call.invalid(obj, call.route.name, causes)
     call.warn(*metadata_warnings(meta, old_meta), *call.type.strategy.warnings(obj, old))
     run_validating(Admission(call, "UPDATE", obj, old, subresource))
     meta["resourceVersion"] = str(record.revision)

@@ -1,0 +1,95 @@
+"""Patch documents: reading one, and what it makes of an object's JSON."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver import encoding
+from myrmidon.apiserver.bodies import media_type, parse_yaml, read_body
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.failures import Cause, Failure, bad_request, invalid_object
+from myrmidon.apiserver.schema.types import Schema
+
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+_CUSTOM = (JSON_PATCH, MERGE, APPLY)
+_BUILTIN = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
+
+
+def read_media_type(call: Call) -> str:
+    """The kind of patch that was sent; raises 415 before anything else is looked at."""
+    sent = media_type(call)
+    known = _CUSTOM if call.type.custom else _BUILTIN
+    if sent not in known:
+        raise Failure(
+            415,
+            "UnsupportedMediaType",
+            "the body of the request was in an unknown format - accepted media types include: "
+            + ", ".join(known),
+        )
+    return sent
+
+
+def patched(call: Call, media: str, current: Json, schema: Schema) -> Any:
+    """What the patch of the body makes of an object; ``current`` is not changed."""
+    return _PATCHERS[media](current, read_body(call), schema)
+
+
+def _merge(current: Json, text: bytes, schema: Schema) -> Any:
+    return _rfc7386(current, _document(text))
+
+
+def _rfc7386(target: Any, change: Any) -> Any:
+    if not isinstance(change, dict):
+        return change
+    merged = dict(target) if isinstance(target, dict) else {}
+    for key, value in change.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = _rfc7386(merged.get(key), value)
+    return merged
+
+
+def _json_patch(current: Json, text: bytes, schema: Schema) -> Any:
+    raise NotImplementedError
+
+
+def _strategic(current: Json, text: bytes, schema: Schema) -> Any:
+    return _rfc7386(current, _document(text))
+
+
+_PATCHERS: Mapping[str, Callable[[Json, bytes, Schema], Any]] = {
+    MERGE: _merge,
+    JSON_PATCH: _json_patch,
+    STRATEGIC: _strategic,
+}
+
+
+def _document(text: bytes) -> Json:
+    try:
+        value = encoding.decode(text)
+    except ValueError:
+        value = _yaml_document(text)
+    if not isinstance(value, dict):
+        raise bad_request(
+            "error decoding patch: json: cannot unmarshal value into Go value of type "
+            "map[string]interface {}"
+        )
+    return value
+
+
+def _yaml_document(text: bytes) -> Any:
+    try:
+        return parse_yaml(text)
+    except ValueError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+
+
+def patch_failure(problem: str) -> Failure:
+    """422: the patched document is no object of the type."""
+    cause = Cause("patch", "FieldValueInvalid", f"Invalid value: {problem}")
+    return invalid_object("", "", "", [cause])
