@@ -40,3 +40,5 @@ class Schema:
     source: Json = field(
         default_factory=dict
     )  # the schema as it was written: enum, pattern, rules …
+
+    typed: Any = field(default=None, init=False, repr=False)  # what field ownership made of it
