@@ -1,0 +1,3 @@
+"""Runs machines against servers: queue, workers, manager, leadership."""
+
+__all__: list[str] = []
