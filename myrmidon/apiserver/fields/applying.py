@@ -91,7 +91,7 @@ class _Apply:
             what = _described(self._applied)
             raise _internal(f"failed to create typed patch object ({what}): {error}") from error
         try:
-            owners = reconciled_owners(owners, self._live, versions)
+            owners = reconciled_owners(owners, versions)
             merged = merge(self._live, self._applied, shape)
             last = owners.get(who)
             fields = self._reset.rest(claimed(self._applied, shape))

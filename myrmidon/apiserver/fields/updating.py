@@ -94,7 +94,7 @@ def updated(
     write: Write,
 ) -> dict[Manager, Owned]:
     """The owners after a manager has put ``new`` into the place of ``old``."""
-    owners = reconciled_owners(owners, old, versions)
+    owners = reconciled_owners(owners, versions)
     changes = Changes(old, new, versions, write.reset)
     change = changes.at(versions.api_version)
     assert change is not None, f"{versions.api_version} has no schema"
@@ -107,16 +107,13 @@ def updated(
     return entries.capped(owners)
 
 
-def reconciled_owners(
-    owners: dict[Manager, Owned], live: Json, versions: Versions
-) -> dict[Manager, Owned]:
+def reconciled_owners(owners: dict[Manager, Owned], versions: Versions) -> dict[Manager, Owned]:
     """The owners in the terms of today's schemas, without those of versions that are gone."""
     result = {}
     for manager, owned in owners.items():
         shape = versions.shape(owned.api_version)
         if shape is not None:
-            at_version = versions.convert_to(live, owned.api_version)
-            result[manager] = owned.with_fields(reconciled(owned.fields, at_version, shape))
+            result[manager] = owned.with_fields(reconciled(owned.fields, shape))
     return result
 
 
