@@ -14,6 +14,7 @@ from myrmidon.apiserver.custom import CustomStrategy
 from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.metadata import decode_metadata
 from myrmidon.apiserver.registry import ResourceType, ScalePaths
+from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.seams import timestamp
 from myrmidon.apiserver.store import Change
@@ -202,7 +203,7 @@ def _served_type(
 
 
 def _schema(version: Json) -> Schema:
-    return Schema()
+    return compile_schema((version.get("schema") or {}).get("openAPIV3Schema") or {})
 
 
 def _scale(paths: Json | None) -> ScalePaths | None:

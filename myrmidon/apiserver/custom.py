@@ -7,9 +7,17 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, keeping, resetting
 from myrmidon.apiserver.metadata import decode_metadata
+from myrmidon.apiserver.schema.defaulting import copy_json, default
+from myrmidon.apiserver.schema.embedded import EmbeddedError, coerce_embedded
+from myrmidon.apiserver.schema.nulls import drop_nulls
+from myrmidon.apiserver.schema.pruning import prune
 from myrmidon.apiserver.schema.types import Schema
-from myrmidon.apiserver.strategy import Decoded, Strategy
+from myrmidon.apiserver.schema.validation import check_object, check_status
+from myrmidon.apiserver.strategy import DecodeError, Decoded, Strategy
+
+_STATUS = resetting("status")
 
 
 class CustomStrategy(Strategy):
@@ -37,13 +45,38 @@ class CustomStrategy(Strategy):
     # ------------------------------------------------------------------------- reading
 
     def decode(self, body: Json) -> Decoded:
-        """Typed metadata; the rest as the schema knows it."""
-        meta, unknown = decode_metadata(body.get("metadata"))
-        return Decoded({**body, "metadata": meta}, unknown)
+        """Typed metadata; the rest as the schema knows it.  Changes the body."""
+        body["metadata"], unknown = decode_metadata(body.get("metadata"))
+        try:
+            unknown += coerce_embedded(body, self._schema)
+        except EmbeddedError as error:
+            raise DecodeError(str(error)) from None
+        unknown += prune(body, self._schema)
+        drop_nulls(body, self._schema)
+        return Decoded(body, unknown)
+
+    def read_applied(self, obj: Json) -> Json:
+        """Nulls of an applied configuration stay, and are refused."""
+        obj["metadata"], _ = decode_metadata(obj.get("metadata"))
+        return obj
+
+    def default(self, obj: Json) -> None:
+        """The defaults of the schema."""
+        default(obj, self._schema)
 
     def read(self, value: Json) -> Json:
-        """What is stored, as the storage version's schema has it by now, under this version."""
-        return {**value, "apiVersion": self._api_version}
+        """What is stored, as the storage version's schema has it by now, under this version.
+
+        Other versions show no more than they know, but their own defaults are not filled in.
+        """
+        obj: Json = copy_json(value)
+        prune(obj, self._storage_schema)
+        drop_nulls(obj, self._storage_schema)
+        default(obj, self._storage_schema)
+        obj["apiVersion"] = self._api_version
+        if self._schema is not self._storage_schema:
+            prune(obj, self._schema)
+        return obj
 
     def store(self, obj: Json) -> Json:
         """Versions differ by name alone."""
@@ -80,11 +113,20 @@ class CustomStrategy(Strategy):
 
     def validate_create(self, obj: Json) -> list[Cause]:
         """The schema's rules."""
-        return self._type_causes(obj)
+        return self._type_causes(obj) + check_object(obj, self._schema)
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[Cause]:
         """The schema's rules, with what was wrong before let through."""
-        return self._type_causes(obj)
+        causes = self._type_causes(obj)
+        if subresource == "status":
+            return causes + check_status(obj, self._schema, old)
+        return causes + check_object(obj, self._schema, old)
+
+    def reset_fields(self, subresource: str) -> ResetFields:
+        """Status is written through its own path, and nothing else is."""
+        if subresource == "status":
+            return keeping("status")
+        return _STATUS if self._status else NO_RESET
 
     def _type_causes(self, obj: Json) -> list[Cause]:
         if obj.get("kind") == self._kind:

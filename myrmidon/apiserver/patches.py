@@ -7,8 +7,11 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver import encoding
 from myrmidon.apiserver.bodies import media_type, parse_yaml, read_body
 from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.failures import Cause, Failure, bad_request, invalid_object
+from myrmidon.apiserver.failures import Cause, Failure, bad_request, internal, invalid_object
+from myrmidon.apiserver.merging import merge_as_server
 from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.strategic import StrategicPatchError, strategic_merge
+from myrmidon.patch.json_patch import OPERATIONS_MAX, JsonPatchError, apply_json_patch
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -38,28 +41,37 @@ def patched(call: Call, media: str, current: Json, schema: Schema) -> Any:
     return _PATCHERS[media](current, read_body(call), schema)
 
 
-def _merge(current: Json, text: bytes, schema: Schema) -> Any:
-    return _rfc7386(current, _document(text))
+def _merge(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG001 - one signature for all
+    return merge_as_server(current, _document(text))
 
 
-def _rfc7386(target: Any, change: Any) -> Any:
-    if not isinstance(change, dict):
-        return change
-    merged = dict(target) if isinstance(target, dict) else {}
-    for key, value in change.items():
-        if value is None:
-            merged.pop(key, None)
-        else:
-            merged[key] = _rfc7386(merged.get(key), value)
-    return merged
-
-
-def _json_patch(current: Json, text: bytes, schema: Schema) -> Any:
-    raise NotImplementedError
+def _json_patch(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG001 - as above
+    try:
+        operations = encoding.decode(text)
+    except ValueError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+    if not isinstance(operations, list) or not all(isinstance(each, dict) for each in operations):
+        raise bad_request("error decoding patch: json: cannot unmarshal into jsonpatch.Patch")
+    if len(operations) > OPERATIONS_MAX:
+        raise Failure(
+            413,
+            "RequestEntityTooLarge",
+            f"The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {len(operations)}",
+            details=False,
+        )
+    try:
+        return apply_json_patch(current, operations)
+    except JsonPatchError:
+        raise Failure(
+            422, "Invalid", "the server rejected our request due to an error in our request"
+        ) from None
 
 
 def _strategic(current: Json, text: bytes, schema: Schema) -> Any:
-    return _rfc7386(current, _document(text))
+    try:
+        return strategic_merge(current, _document(text), schema)
+    except StrategicPatchError as error:
+        raise internal(str(error)) from None
 
 
 _PATCHERS: Mapping[str, Callable[[Json, bytes, Schema], Any]] = {

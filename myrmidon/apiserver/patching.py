@@ -4,6 +4,7 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import views
+from myrmidon.apiserver.applying import apply
 from myrmidon.apiserver.bodies import check_fields
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import forbidden
@@ -11,6 +12,7 @@ from myrmidon.apiserver.creating import check_namespace
 from myrmidon.apiserver.failures import bad_request
 from myrmidon.apiserver.options import options_failure, read_write_options
 from myrmidon.apiserver.patches import APPLY, patch_failure, patched, read_media_type
+from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.strategy import DecodeError
 from myrmidon.apiserver.updating import update
@@ -32,6 +34,8 @@ def read_patch_options(call: Call) -> str:
 def patch(call: Call, subresource: str = "") -> tuple[Record, bool]:
     """Change the object of the path; returns whether it was created (by an apply)."""
     media = read_patch_options(call)
+    if media == APPLY:
+        return apply(call, subresource)
     record = call.core.store.get(call.type.stored_as, call.key)
     if record is None:
         raise call.not_found()
@@ -44,7 +48,7 @@ def read_patched(call: Call, document: Any) -> Json:
     """The result of a patch as an object; what does not decode is an invalid patch."""
     _check_type(call, document)
     try:
-        obj, unknown = call.type.strategy.decode(document)
+        obj, unknown = call.type.strategy.decode(copy_json(document))
     except DecodeError as error:
         raise patch_failure(str(error)) from None
     problems = check_fields(call, unknown, ())

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields
 
 
 class DecodeError(Exception):
@@ -36,6 +37,10 @@ class Strategy:
     def decode(self, body: Json) -> Decoded:
         """Read a body: drop what the type does not know; raises ``DecodeError``."""
         return Decoded(body, [])
+
+    def read_applied(self, obj: Json) -> Json:
+        """Read the result of a server-side apply, which fits the schema; raises ``DecodeError``."""
+        return self.decode(obj).obj
 
     def default(self, obj: Json) -> None:
         """Fill in what was left out."""
@@ -72,6 +77,14 @@ class Strategy:
     def name_problems(self, name: str, *, prefix: bool = False) -> list[str]:
         """What is wrong with a name; ``prefix``: it will get a random end."""
         return names.subdomain_problems(name, prefix=prefix)
+
+    def reset_fields(self, subresource: str) -> ResetFields:
+        """The fields that a write has no say in, so that nobody comes to own them."""
+        return NO_RESET
+
+    def blank(self) -> Json | None:
+        """An object before anybody has written to it; None: nothing at all."""
+        return None
 
     def read(self, value: Json) -> Json:
         """A stored value as this version shows it.  Must not change the value."""
