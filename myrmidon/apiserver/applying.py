@@ -16,7 +16,7 @@ from myrmidon.apiserver.routing import is_true
 from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.strategy import DecodeError
-from myrmidon.apiserver.updating import update
+from myrmidon.apiserver.updating import check_name, update
 
 
 def apply(call: Call, subresource: str) -> tuple[Record, bool]:
@@ -96,13 +96,4 @@ def _check_identity(call: Call, obj: Json, record: Record | None) -> None:
             call.route.name,
             f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found",
         )
-    name = meta.get("name", "")
-    if not name:
-        raise bad_request(
-            f"the name of the object ({call.route.name} based on URL) was undeterminable: "
-            "name must be provided"
-        )
-    if name != call.route.name:
-        raise bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({call.route.name})"
-        )
+    check_name(call, meta)

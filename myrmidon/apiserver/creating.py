@@ -9,11 +9,7 @@ from myrmidon.apiserver.bodies import check_fields, decode_failure, read_object,
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.encoding import settle_numbers
 from myrmidon.apiserver.failures import already_exists, bad_request, internal
-from myrmidon.apiserver.metadata import (
-    drop_duplicate_owners,
-    metadata_warnings,
-    validate_metadata,
-)
+from myrmidon.apiserver.metadata import drop_duplicate_owners, validate_metadata
 from myrmidon.apiserver.options import read_write_options
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.strategy import DecodeError
@@ -42,12 +38,13 @@ def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:
     meta = obj.setdefault("metadata", {})
     check_namespace(call, meta)
     _name(call, meta)
+    call.warn(*drop_duplicate_owners(meta))
     if not applied:
         ownership.begin(call, obj)
     obj = run_mutating(Admission(call, "CREATE", obj, None)) or obj
     meta = obj["metadata"]
     _fill(call, obj)
-    call.warn(*drop_duplicate_owners(meta, None))
+    call.warn(*drop_duplicate_owners(meta, admitted=True))
     call.type.strategy.prepare_create(obj)
     causes = validate_metadata(
         meta, call.type.strategy.name_problems, namespaced=call.type.kind.namespaced
@@ -55,7 +52,7 @@ def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:
     causes += call.type.strategy.validate_create(obj)
     if causes:
         raise call.invalid(obj, meta.get("name", ""), causes)
-    call.warn(*metadata_warnings(meta, None), *call.type.strategy.warnings(obj, None))
+    call.warn(*call.type.strategy.warnings(obj, None))
     run_validating(Admission(call, "CREATE", obj, None))
     if meta.get("resourceVersion"):
         raise internal("resourceVersion should not be set on objects to be created")

@@ -8,7 +8,7 @@ from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, keeping, resetting
-from myrmidon.apiserver.metadata import decode_metadata
+from myrmidon.apiserver.metadata import decode_metadata, finalizer_warnings
 from myrmidon.apiserver.schema.defaulting import copy_json, default
 from myrmidon.apiserver.schema.embedded import EmbeddedError, coerce_embedded
 from myrmidon.apiserver.schema.nulls import drop_nulls
@@ -18,6 +18,7 @@ from myrmidon.apiserver.schema.validation import check_object, check_status
 from myrmidon.apiserver.strategy import DecodeError, Decoded, Strategy
 
 _STATUS = resetting("status")
+_NOTHING = Schema()
 
 
 class CustomStrategy(Strategy):
@@ -51,8 +52,9 @@ class CustomStrategy(Strategy):
             unknown += coerce_embedded(body, self._schema)
         except EmbeddedError as error:
             raise DecodeError(str(error)) from None
-        unknown += prune(body, self._schema)
-        drop_nulls(body, self._schema)
+        known = self._schema if body.get("apiVersion") == self._api_version else _NOTHING
+        unknown += prune(body, known)
+        drop_nulls(body, known)
         return Decoded(body, unknown)
 
     def read_applied(self, obj: Json) -> Json:
@@ -129,9 +131,17 @@ class CustomStrategy(Strategy):
         return _STATUS if self._status else NO_RESET
 
     def _type_causes(self, obj: Json) -> list[Cause]:
-        if obj.get("kind") == self._kind:
-            return []
-        return [invalid("kind", obj.get("kind"), f"must be {self._kind}")]
+        causes: list[Cause] = []
+        if obj.get("kind") != self._kind:
+            causes.append(invalid("kind", obj.get("kind"), f"must be {self._kind}"))
+        if obj.get("apiVersion") != self._api_version:
+            problem = f"must be {self._api_version}"
+            causes.append(invalid("apiVersion", obj.get("apiVersion"), problem))
+        return causes
+
+    def warnings(self, obj: Json, old: Json | None) -> list[str]:
+        """Advice about finalizers."""
+        return finalizer_warnings(obj["metadata"], old["metadata"] if old else None)
 
     # ------------------------------------------------------------------------- selecting
 

@@ -41,7 +41,8 @@ def decode_metadata(value: Any, path: str = "metadata") -> tuple[Json, list[str]
             unknown.append(f"{path}.{key}")
         elif item is not None:
             found = read(key, item)
-            if found:
+            # An empty list of managedFields is an order to clear them.
+            if found or key == "managedFields":
                 decoded[key] = found
     return decoded, unknown
 
@@ -258,86 +259,75 @@ def _annotations(annotations: dict[str, str], field: str) -> list[Cause]:
 
 def _owner_causes(owners: list[Json]) -> list[Cause]:
     causes: list[Cause] = []
-    controllers = 0
-    for index, owner in enumerate(owners):
-        field = f"metadata.ownerReferences[{index}]"
+    field = "metadata.ownerReferences"
+    for owner in owners:
         group, _, version = owner["apiVersion"].rpartition("/")
         if not version:
-            causes.append(
-                invalid(f"{field}.apiVersion", owner["apiVersion"], "version must not be empty")
-            )
-        for name in ("kind", "name", "uid"):
-            if not owner[name]:
-                causes.append(invalid(f"{field}.{name}", owner[name], "must not be empty"))
-        if (group, owner["kind"]) == ("", "Event"):
-            causes.append(
-                invalid(
-                    field,
-                    owner,
-                    f"{owner['apiVersion']}, Kind=Event is disallowed from being an owner",
-                )
-            )
-        controllers += bool(owner.get("controller"))
-    if controllers > 1:
-        causes.append(
-            invalid(
-                "metadata.ownerReferences",
-                owners,
-                'Only one reference can have Controller set to true. Found "true" in references for '
-                + " and ".join(owner["name"] for owner in owners if owner.get("controller")),
-            )
+            api_version = owner["apiVersion"]
+            causes.append(invalid(f"{field}.apiVersion", api_version, "version must not be empty"))
+        causes += [
+            invalid(f"{field}.{name}", owner[name], "must not be empty")
+            for name in ("kind", "name", "uid")
+            if not owner[name]
+        ]
+        if (group, version, owner["kind"]) == ("", "v1", "Event"):
+            problem = "/v1, Kind=Event is disallowed from being an owner"
+            causes.append(invalid(field, owner, problem))
+    controllers = [owner["name"] for owner in owners if owner.get("controller")]
+    if len(controllers) > 1:
+        problem = (
+            'Only one reference can have Controller set to true. Found "true" in references for '
+            + " and ".join(controllers)
         )
+        causes.append(invalid(field, owners, problem))
     return causes
 
 
 def _finalizers(finalizers: list[str]) -> list[Cause]:
-    causes: list[Cause] = []
-    for index, name in enumerate(finalizers):
-        causes += [
-            invalid(f"metadata.finalizers[{index}]", name, problem)
-            for problem in names.qualified_problems(name)
-        ]
+    field = "metadata.finalizers"
+    causes = [
+        invalid(field, name, problem)
+        for name in finalizers
+        for problem in names.qualified_problems(name)
+    ]
     if ORPHAN in finalizers and FOREGROUND in finalizers:
-        causes.append(
-            invalid(
-                "metadata.finalizers",
-                finalizers,
-                f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set",
-            )
-        )
+        problem = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
+        causes.append(invalid(field, finalizers, problem))
     return causes
 
 
-def metadata_warnings(meta: Json, old: Json | None) -> list[str]:
-    """Advice about finalizers without a domain."""
-    if meta.get("deletionTimestamp"):
-        return []
+def finalizer_warnings(meta: Json, old: Json | None) -> list[str]:
+    """Advice about new finalizers without a domain or a path."""
     known = (old or {}).get("finalizers", ())
+    added = sorted({name for name in meta.get("finalizers", ()) if name not in known})
     return [
-        f'metadata.finalizers: "{name}": prefer a domain-qualified finalizer name including a path '
-        "(/) to avoid accidental conflicts with other finalizer writers"
-        for name in dict.fromkeys(meta.get("finalizers", ()))
-        if "/" not in name and name not in known and name not in {ORPHAN, FOREGROUND, "kubernetes"}
+        f'metadata.finalizers: "{name}": prefer a domain-qualified finalizer name'
+        f"{' including a path (/)' if '.' in name else ''} to avoid accidental conflicts with other "
+        "finalizer writers"
+        for name in added
+        if "/" not in name and name not in {ORPHAN, FOREGROUND, "kubernetes"}
     ]
 
 
-def drop_duplicate_owners(meta: Json, old: Json | None) -> list[str]:
+def drop_duplicate_owners(meta: Json, *, admitted: bool = False) -> list[str]:
     """Keep one of each owner reference; the warning names those dropped."""
     owners = meta.get("ownerReferences")
     if not owners or len(owners) == 1:
         return []
     kept: list[Json] = []
-    dropped: list[str] = []
+    dropped: dict[str, None] = {}
     for owner in owners:
         if owner in kept:
-            dropped.append(owner["uid"])
+            dropped[owner["uid"]] = None
         else:
             kept.append(owner)
     if not dropped:
         return []
     meta["ownerReferences"] = kept
-    return [
-        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in "
-        "1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate "
-        f"UID(s) observed: {', '.join(dict.fromkeys(dropped))}"
-    ]
+    when = " after mutating admission happens" if admitted else ""
+    warning = (
+        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner "
+        "references in 1.20+, and may reject such requests as early as 1.24; please fix your "
+        f"requests; duplicate UID(s) observed: {', '.join(dropped)}"
+    )
+    return [warning]

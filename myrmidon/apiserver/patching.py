@@ -15,7 +15,7 @@ from myrmidon.apiserver.patches import APPLY, patch_failure, patched, read_media
 from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.strategy import DecodeError
-from myrmidon.apiserver.updating import update
+from myrmidon.apiserver.updating import check_name, update
 
 
 def read_patch_options(call: Call) -> str:
@@ -55,16 +55,19 @@ def read_patched(call: Call, document: Any) -> Json:
     if problems:
         raise patch_failure(f"strict decoding error: {', '.join(problems)}")
     call.type.strategy.default(obj)
-    check_namespace(call, obj.setdefault("metadata", {}))
+    meta = obj.setdefault("metadata", {})
+    check_name(call, meta)
+    check_namespace(call, meta)
     return obj
 
 
 def _check_type(call: Call, document: Any) -> None:
+    """A custom resource of another type is an invalid object; any other is an invalid patch."""
     wanted = call.type.kind
     if not isinstance(document, dict):
         raise patch_failure("the result is no object")
     kind, api_version = document.get("kind"), document.get("apiVersion")
-    if not kind or not isinstance(kind, str):
+    if not kind or not isinstance(kind, str) or not isinstance(api_version, str):
         raise patch_failure("Object 'Kind' is missing")
-    if api_version != wanted.api_version or (kind != wanted.kind and not call.type.custom):
+    if not call.type.custom and (api_version, kind) != (wanted.api_version, wanted.kind):
         raise patch_failure(f'no kind "{kind}" is registered for version "{api_version}"')

@@ -9,11 +9,7 @@ from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.creating import check_namespace, commit, create_object
 from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.failures import Failure, bad_request, internal, invalid_object
-from myrmidon.apiserver.metadata import (
-    drop_duplicate_owners,
-    metadata_warnings,
-    validate_metadata_update,
-)
+from myrmidon.apiserver.metadata import drop_duplicate_owners, validate_metadata_update
 from myrmidon.apiserver.options import read_write_options
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.strategy import DecodeError
@@ -40,7 +36,7 @@ def replace(call: Call, subresource: str = "") -> tuple[Record, bool]:
         raise strict_failure(call, problems)
     call.type.strategy.default(obj)
     meta = obj.setdefault("metadata", {})
-    _check_name(call, meta)
+    check_name(call, meta)
     check_namespace(call, meta)
     record = call.core.store.get(call.type.stored_as, call.key)
     if record is None:
@@ -50,10 +46,12 @@ def replace(call: Call, subresource: str = "") -> tuple[Record, bool]:
         meta.pop("uid", None)
         return create_object(call, obj), True
     check_uid(call, meta, record)
+    call.warn(*drop_duplicate_owners(meta))
     return update(call, record, obj, subresource), False
 
 
-def _check_name(call: Call, meta: Json) -> None:
+def check_name(call: Call, meta: Json) -> None:
+    """The name of an object must be that of the path."""
     name = meta.get("name", "")
     if not name:
         raise bad_request(
@@ -94,13 +92,13 @@ def update(
     meta = obj["metadata"]
     check_version(call, meta, record)
     _restore(meta, old_meta)
-    call.warn(*drop_duplicate_owners(meta, old_meta))
+    call.warn(*drop_duplicate_owners(meta, admitted=True))
     call.type.strategy.prepare_update(obj, old, subresource)
     causes = validate_metadata_update(meta, old_meta)
     causes += call.type.strategy.validate_update(obj, old, subresource)
     if causes:
         raise call.invalid(obj, call.route.name, causes)
-    call.warn(*metadata_warnings(meta, old_meta), *call.type.strategy.warnings(obj, old))
+    call.warn(*call.type.strategy.warnings(obj, old))
     run_validating(Admission(call, "UPDATE", obj, old, subresource))
     meta["resourceVersion"] = str(record.revision)
     if _is_over(call, obj):
