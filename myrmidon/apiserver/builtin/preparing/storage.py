@@ -47,9 +47,8 @@ def _agree_on_source(spec: Json) -> None:
     """``dataSource`` and ``dataSourceRef`` say the same unless the latter crosses namespaces."""
     if "dataSource" in spec and "dataSourceRef" not in spec:
         spec["dataSourceRef"] = dict(spec["dataSource"])
-    elif "dataSourceRef" in spec and "dataSource" not in spec:
-        if not spec["dataSourceRef"].get("namespace"):
-            spec["dataSource"] = dict(spec["dataSourceRef"])
+    elif "dataSourceRef" in spec and not spec["dataSourceRef"].get("namespace"):
+        spec.setdefault("dataSource", dict(spec["dataSourceRef"]))
 
 
 def _protect(obj: Json, finalizer: str) -> None:

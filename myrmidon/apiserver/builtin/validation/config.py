@@ -22,6 +22,8 @@ _KEYS_OF_TYPES = {
     "kubernetes.io/dockercfg": (".dockercfg",),
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
 }
+_BASIC_AUTH = "kubernetes.io/basic-auth"
+_ACCOUNT_TOKEN = "kubernetes.io/service-account-token"  # noqa: S105 - the name of a type
 _ACCOUNT_NAME = "kubernetes.io/service-account.name"
 
 
@@ -63,10 +65,10 @@ def _check_type(secret: Json, data: Json) -> Iterator[Cause]:
     for key in _KEYS_OF_TYPES.get(secret_type, ()):
         if key not in data:
             yield required(f"data[{key}]")
-    if secret_type == "kubernetes.io/basic-auth" and not ({"username", "password"} & data.keys()):
+    if secret_type == _BASIC_AUTH and not ({"username", "password"} & data.keys()):
         yield required("data[username]")
         yield required("data[password]")
-    if secret_type == "kubernetes.io/service-account-token":  # noqa: S105 - the name of a type
+    if secret_type == _ACCOUNT_TOKEN:
         annotations = secret.get("metadata", {}).get("annotations", {})
         if not annotations.get(_ACCOUNT_NAME):
             yield required(f"metadata.annotations[{_ACCOUNT_NAME}]")

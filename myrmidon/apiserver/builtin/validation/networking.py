@@ -5,6 +5,7 @@ from ipaddress import ip_address
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.validation.common import (
+    address,
     label_selector,
     network,
     one_of,
@@ -81,11 +82,7 @@ def _check_backend(field: str, backend: Json) -> Iterator[Cause]:
     if service is not None and resource is not None:
         yield invalid(field, "", "cannot set both resource and service backends")
     elif service is None and resource is None:
-        yield (
-            required(field, "port name or number is required")
-            if False
-            else invalid(field, "", "resource or service backend is required")
-        )
+        yield invalid(field, "", "resource or service backend is required")
     elif service is not None:
         if not service.get("name"):
             yield required(f"{field}.service.name")
@@ -184,11 +181,7 @@ def _check_address(field: str, value: str, kind: str) -> Iterator[Cause]:
     if kind == "FQDN":
         yield from subdomain(field, value)
         return
-    try:
-        version = ip_address(value).version
-    except ValueError:
-        version = 0
-    if version == 0:
-        yield invalid(field, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
-    elif f"IPv{version}" != kind:
+    wrong = list(address(field, value))
+    yield from wrong
+    if not wrong and f"IPv{ip_address(value).version}" != kind:
         yield invalid(field, value, f"must be an {kind} address")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import (
+    at_most_all,
     int_or_percent,
     label_selector,
     one_of,
@@ -77,9 +78,7 @@ def check_disruption_budget(budget: Json) -> Iterator[Cause]:
         yield invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
     for name in ("minAvailable", "maxUnavailable"):
         yield from int_or_percent(f"spec.{name}", spec.get(name))
-        if isinstance(spec.get(name), str) and spec[name].rstrip("%").isdigit():
-            if int(spec[name].rstrip("%")) > 100:
-                yield invalid(f"spec.{name}", spec[name], "must not be greater than 100%")
+        yield from at_most_all(f"spec.{name}", spec.get(name))
     yield from label_selector("spec.selector", spec.get("selector", {}))
     if "unhealthyPodEvictionPolicy" in spec:
         yield from one_of(

@@ -44,6 +44,7 @@ def check_service(service: Json) -> Iterator[Cause]:
     yield from labels("spec.selector", spec.get("selector", {}))
     yield from _check_affinity(spec)
     yield from _check_addresses(spec)
+    yield from _check_families(spec)
     for index, external in enumerate(spec.get("externalIPs", ())):
         yield from address(f"spec.externalIPs[{index}]", external)
     yield from one_of("spec.type", spec.get("type"), _TYPES)
@@ -132,6 +133,21 @@ def _check_addresses(spec: Json) -> Iterator[Cause]:
         yield invalid(
             "spec.clusterIPs", addresses, "must be empty when `clusterIP` is not specified"
         )
+    for index, given in enumerate(addresses):
+        if index == 0 and given == HEADLESS:
+            if len(addresses) > 1:
+                yield invalid(
+                    "spec.clusterIPs", addresses, "'None' must be the first and only value"
+                )
+        else:
+            yield from address(f"spec.clusterIPs[{index}]", given)
+    if len(addresses) > 2:
+        yield invalid("spec.clusterIPs", addresses, "may only hold up to 2 values")
+
+
+def _check_families(spec: Json) -> Iterator[Cause]:
+    if spec.get("type") == "ExternalName":
+        return
     families = spec.get("ipFamilies", [])
     for index, family in enumerate(families):
         yield from one_of(f"spec.ipFamilies[{index}]", family, ("IPv4", "IPv6"))
@@ -143,16 +159,6 @@ def _check_addresses(spec: Json) -> Iterator[Cause]:
             spec["ipFamilyPolicy"],
             ("PreferDualStack", "RequireDualStack", "SingleStack"),
         )
-    for index, given in enumerate(addresses):
-        if index == 0 and given == HEADLESS:
-            if len(addresses) > 1:
-                yield invalid(
-                    "spec.clusterIPs", addresses, "'None' must be the first and only value"
-                )
-        else:
-            yield from address(f"spec.clusterIPs[{index}]", given)
-    if len(addresses) > 2:
-        yield invalid("spec.clusterIPs", addresses, "may only hold up to 2 values")
 
 
 def _check_balancing(spec: Json) -> Iterator[Cause]:
