@@ -4,7 +4,6 @@ A definition is answered before its names are accepted: acceptance, establishmen
 follow-up work of an actor that runs after the answer, as they are in the real server.
 """
 
-from copy import deepcopy
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -12,25 +11,17 @@ from myrmidon.api.objects import Json, finalizers_of, is_deleting
 from myrmidon.api.refs import Kind
 from myrmidon.apiserver.custom import CustomStrategy
 from myrmidon.apiserver.encoding import same
-from myrmidon.apiserver.metadata import decode_metadata
+from myrmidon.apiserver.kinds import KindStrategy
 from myrmidon.apiserver.registry import ResourceType, ScalePaths
 from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.seams import timestamp
 from myrmidon.apiserver.store import Change
-from myrmidon.apiserver.strategy import Decoded, Strategy
 
 if TYPE_CHECKING:
     from myrmidon.apiserver.call import Core
     from myrmidon.apiserver.server import ApiServer
 
-CRD_KIND = Kind(
-    "apiextensions.k8s.io",
-    "v1",
-    "CustomResourceDefinition",
-    "customresourcedefinitions",
-    namespaced=False,
-)
 CRDS = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
@@ -73,24 +64,15 @@ def with_condition(
 # ------------------------------------------------------------------------- the definition
 
 
-class DefinitionStrategy(Strategy):
+class DefinitionStrategy(KindStrategy):
     """How definitions themselves are written."""
 
-    allows_unconditional_update = False
     answers_deleted_object = True
-
-    def decode(self, body: Json) -> Decoded:
-        """Typed metadata."""
-        meta, unknown = decode_metadata(body.get("metadata"))
-        return Decoded(
-            {**body, "apiVersion": CRD_KIND.api_version, "kind": CRD_KIND.kind, "metadata": meta},
-            unknown,
-        )
 
     def default(self, obj: Json) -> None:
         """Names and conversion that were left out."""
-        spec = obj.get("spec") or {}
-        names = spec.get("names") or {}
+        spec = obj["spec"]
+        names = spec["names"]
         if names.get("kind"):
             names.setdefault("singular", names["kind"].lower())
             names.setdefault("listKind", f"{names['kind']}List")
@@ -98,34 +80,25 @@ class DefinitionStrategy(Strategy):
 
     def prepare_create(self, obj: Json) -> None:
         """No conditions yet; the storage version counts as stored."""
-        obj["metadata"]["generation"] = 1
-        stored = [
-            version["name"]
-            for version in obj.get("spec", {}).get("versions", ())
-            if version.get("storage")
-        ]
+        super().prepare_create(obj)
+        versions = obj["spec"].get("versions") or ()
         obj["status"] = {
             "conditions": None,
             "acceptedNames": {"plural": "", "kind": ""},
-            "storedVersions": stored,
+            "storedVersions": [each["name"] for each in versions if each.get("storage")],
         }
 
     def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
-        """Status and spec are written through different paths."""
-        if subresource == "status":
-            status = obj.get("status")
-            obj["spec"] = old["spec"]
-            obj["status"] = status
+        """A new storage version is one more that objects may be stored in."""
+        super().prepare_update(obj, old, subresource)
+        if subresource:
             return
-        obj["status"] = deepcopy(old.get("status"))
-        generation = old["metadata"].get("generation", 0)
-        if not same(obj.get("spec"), old.get("spec")):
-            generation += 1
-        obj["metadata"]["generation"] = generation
         status = obj["status"]
-        for version in obj.get("spec", {}).get("versions", ()):
-            if version.get("storage") and version["name"] not in status.get("storedVersions", ()):
-                status["storedVersions"] = [*status.get("storedVersions", ()), version["name"]]
+        stored = list(status.get("storedVersions") or ())
+        for version in obj["spec"].get("versions") or ():
+            if version.get("storage") and version["name"] not in stored:
+                stored.append(version["name"])
+        obj["status"] = {**status, "storedVersions": stored}
 
     def mark_deleting(self, obj: Json, timestamp: str) -> None:
         """The objects go first: a finalizer holds the definition until they have."""
@@ -195,8 +168,7 @@ def _served_type(
         list_kind=names.get("listKind", ""),
         status=subresources.get("status") is not None,
         scale=_scale(subresources.get("scale")),
-        schema=schema,
-        storage_version=storage["name"],
+        storage_api_version=f"{spec['group']}/{storage['name']}",
         custom=True,
         deprecation=_deprecation(spec, names, version),
     )
@@ -273,65 +245,71 @@ def _bring_up(core: "Core", name: str) -> bool:
 
 
 def _named(core: "Core", definition: Json) -> Json:
-    """The status with the names accepted, or with the reason why not."""
+    """The status with the names accepted that nobody else has."""
     status: Json = definition.get("status") or {}
     now = timestamp(core.seams.now())
-    wanted = definition["spec"]["names"]
-    problem = _name_conflict(core, definition)
-    if problem:
-        status = with_condition(status, now, "NamesAccepted", "False", problem[0], problem[1])
-        if not is_true(status, "Established"):
-            status = with_condition(
-                status, now, "Established", "False", "NotAccepted", "not all names are accepted"
-            )
+    accepted, problem = _accept(core, definition, status.get("acceptedNames") or {})
+    status = {**status, "acceptedNames": accepted}
+    if problem is None:
+        status = with_condition(
+            status, now, "NamesAccepted", "True", "NoConflicts", "no conflicts found"
+        )
+        return with_condition(
+            status,
+            now,
+            "Established",
+            "True",
+            "InitialNamesAccepted",
+            "the initial names have been accepted",
+        )
+    status = with_condition(status, now, "NamesAccepted", "False", *problem)
+    if is_true(status, "Established"):
         return status
-    status = {**status, "acceptedNames": wanted}
-    status = with_condition(
-        status, now, "NamesAccepted", "True", "NoConflicts", "no conflicts found"
-    )
     return with_condition(
-        status,
-        now,
-        "Established",
-        "True",
-        "InitialNamesAccepted",
-        "the initial names have been accepted",
+        status, now, "Established", "False", "NotAccepted", "not all names are accepted"
     )
 
 
-def _name_conflict(core: "Core", definition: Json) -> tuple[str, str] | None:
-    """Whether another definition of the group has one of the names."""
-    spec = definition["spec"]
+def _accept(core: "Core", definition: Json, accepted: Json) -> tuple[Json, tuple[str, str] | None]:
+    """The names that are free, and the last conflict of those that are not."""
+    resources, kinds = _taken_names(core, definition)
+    wanted, accepted = definition["spec"]["names"], dict(accepted)
+    problem: tuple[str, str] | None = None
+    for field, taken in (
+        ("plural", resources),
+        ("singular", resources),
+        ("shortNames", resources),
+        ("kind", kinds),
+        ("listKind", kinds),
+    ):
+        value = wanted.get(field)
+        names = value if isinstance(value, list) else [value]
+        used = [name for name in names if name and name in taken]
+        if used:
+            problem = f"{field[0].upper()}{field[1:]}Conflict", f'"{used[0]}" is already in use'
+        elif value:
+            accepted[field] = value
+        else:
+            accepted.pop(field, None)
+    if wanted.get("categories"):
+        accepted["categories"] = wanted["categories"]
+    return accepted, problem
+
+
+def _taken_names(core: "Core", definition: Json) -> tuple[set[str], set[str]]:
+    """The names of resources and of kinds that other definitions of the group have."""
     resources: set[str] = set()
     kinds: set[str] = set()
+    own = definition["metadata"]["name"]
     for record in core.store.scan(CRDS):
         other = record.value
-        if (
-            other["spec"]["group"] != spec["group"]
-            or other["metadata"]["name"] == definition["metadata"]["name"]
-        ):
+        if other["spec"]["group"] != definition["spec"]["group"] or record.key == own:
             continue
-        accepted: dict[str, Any] = (other.get("status") or {}).get("acceptedNames") or {}
-        resources |= {
-            accepted.get("plural", ""),
-            accepted.get("singular", ""),
-            *(accepted.get("shortNames") or ()),
-        }
-        kinds |= {accepted.get("kind", ""), accepted.get("listKind", "")}
-    names = spec["names"]
-    checks = (
-        ("plural", "Plural", resources),
-        ("singular", "Singular", resources),
-        ("kind", "Kind", kinds),
-        ("listKind", "ListKind", kinds),
-    )
-    for field, word, taken in checks:
-        if names.get(field) and names[field] in taken:
-            return f"{word}Conflict", f'"{names[field]}" is already in use'
-    for short in names.get("shortNames") or ():
-        if short in resources:
-            return "ShortNamesConflict", f'"{short}" is already in use'
-    return None
+        names: dict[str, Any] = (other.get("status") or {}).get("acceptedNames") or {}
+        resources |= {names.get("plural", ""), names.get("singular", "")}
+        resources |= set(names.get("shortNames") or ())
+        kinds |= {names.get("kind", ""), names.get("listKind", "")}
+    return resources, kinds
 
 
 def _clean_up(core: "Core", name: str, definition: Json) -> bool:

@@ -103,12 +103,11 @@ def commit(call: Call, key: str, obj: Json) -> Record:
     """Write an object, or only pretend to."""
     shown = settle_numbers(obj) if call.type.custom else obj
     resource_type = call.type
-    same_version = resource_type.storage_version in {"", resource_type.kind.version}
-    value = shown if same_version else resource_type.strategy.store(copy(shown))
+    value = shown if resource_type.is_storage else resource_type.strategy.store(copy(shown))
     if call.dry_run:
         record = Record(key, 0, value)
     else:
         record = call.core.store.put(resource_type.stored_as, key, value)
-    if same_version:
+    if resource_type.is_storage:
         views.remember(resource_type, record, value)
     return record

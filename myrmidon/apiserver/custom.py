@@ -43,6 +43,11 @@ class CustomStrategy(Strategy):
         self._status = status
         self._selectable = selectable
 
+    @property
+    def schema(self) -> Schema:
+        """The type of the objects."""
+        return self._schema
+
     # ------------------------------------------------------------------------- reading
 
     def decode(self, body: Json) -> Decoded:

@@ -5,7 +5,7 @@ objects; the pipelines (creating, updating, deleting …) know what is the same 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from myrmidon.api.refs import Kind
 from myrmidon.apiserver.schema.types import Schema
@@ -38,11 +38,20 @@ class ResourceType:
     scale: ScalePaths | None = None
     scale_kind: Kind | None = None
     subresources: tuple[str, ...] = ()  # further ones, by name
-    schema: Schema = field(default_factory=Schema)
     storage: str = ""  # the name under which the store has the objects; versions share it
-    storage_version: str = ""
+    storage_api_version: str = ""  # the version that the store has them in, if it is another one
     custom: bool = False
     deprecation: str = ""  # the warning that every answer carries
+
+    @property
+    def schema(self) -> Schema:
+        """The type of the objects."""
+        return self.strategy.schema
+
+    @property
+    def is_storage(self) -> bool:
+        """Whether the store has the objects in this very version."""
+        return self.storage_api_version in {"", self.kind.api_version}
 
     @property
     def resource(self) -> str:
@@ -113,8 +122,7 @@ class Registry:
         """One resource type for every resource that the store may have, at its storage version."""
         found: dict[str, ResourceType] = {}
         for resource_type in self._types.values():
-            is_storage = resource_type.kind.version == resource_type.storage_version
-            if resource_type.stored_as not in found or is_storage:
+            if resource_type.stored_as not in found or resource_type.is_storage:
                 found[resource_type.stored_as] = resource_type
         return found
 

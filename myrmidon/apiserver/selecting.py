@@ -8,6 +8,7 @@ from typing import NamedTuple
 from myrmidon.api.objects import Json
 from myrmidon.api.selectors import Requirement, Selector, parse_selector
 from myrmidon.apiserver import names
+from myrmidon.apiserver.builtin.selecting import unsupported
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import bad_request
 from myrmidon.apiserver.registry import ResourceType
@@ -113,4 +114,4 @@ def _fields(call: Call, text: str) -> list[FieldTerm]:
 def _unsupported(call: Call, field: str) -> str:
     if call.type.custom:
         return f"field label not supported: {field}"
-    return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    return unsupported(call.type.kind.group, call.type.kind.kind, field)

@@ -17,7 +17,7 @@ from myrmidon.apiserver.crds import DefinitionLifecycle
 from myrmidon.apiserver.handler import Handler
 from myrmidon.apiserver.lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.outcomes import Outcome
-from myrmidon.apiserver.plain import plain_types
+from myrmidon.apiserver.serving import builtin_types
 from myrmidon.apiserver.registry import Registry
 from myrmidon.apiserver.seams import CountingSeams, Seams
 from myrmidon.apiserver.store import HISTORY_MAX, Store
@@ -39,9 +39,10 @@ class ApiServer:
         actors: Iterable[Actor] = (),
         history_max: int = HISTORY_MAX,
     ) -> None:
+        store = Store(history_max=history_max)
         self.core = Core(
-            Store(history_max=history_max),
-            Registry(plain_types()),
+            store,
+            Registry(builtin_types(store)),
             seams or CountingSeams(),
             authorizer or AllowAll(),
             [NamespaceLifecycle(), *admission],

@@ -13,6 +13,9 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields
+from myrmidon.apiserver.schema.types import Schema
+
+_ANYTHING = Schema()
 
 
 class DecodeError(Exception):
@@ -33,6 +36,11 @@ class Strategy:
     allows_unconditional_update = True  # PUT without a resourceVersion
     answers_deleted_object = False  # DELETE answers with the object even when it is gone
     collects_garbage = True  # propagation policies leave finalizers
+
+    @property
+    def schema(self) -> Schema:
+        """The type of the objects."""
+        return _ANYTHING
 
     def decode(self, body: Json) -> Decoded:
         """Read a body: drop what the type does not know; raises ``DecodeError``."""

@@ -1,10 +1,10 @@
 """Places in a JSON document, as scenarios name them.
 
-    metadata.name                    keys
-    metadata.annotations["a.b/c"]    a key with dots in it
-    items[0]  items[*]               one element, every element
-    conditions[type=Ready].status    the elements of which a field has a value
-    **.uid                           at any depth
+metadata.name                    keys
+metadata.annotations["a.b/c"]    a key with dots in it
+items[0]  items[*]               one element, every element
+conditions[type=Ready].status    the elements of which a field has a value
+**.uid                           at any depth
 """
 
 import re

@@ -123,7 +123,9 @@ async def _replay_all(scenarios: list[Scenario], *, http: bool, verbose: bool) -
     for category in sorted(total):
         share = 100 * passed[category] / total[category]
         print(f"| {category} | {total[category]} | {passed[category]} ({share:.1f} %) |")
-    print(f"| **all** | {total.total()} | {passed.total()} ({100 * passed.total() / total.total():.1f} %) |")
+    print(
+        f"| **all** | {total.total()} | {passed.total()} ({100 * passed.total() / total.total():.1f} %) |"
+    )
     return passed == total
 
 

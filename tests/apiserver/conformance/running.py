@@ -292,4 +292,6 @@ def _holds(operator: str, value: Any, wanted: Any) -> bool:
         left, right = int(value), int(wanted)
     except (TypeError, ValueError):
         return False
-    return {"gt": left > right, "ge": left >= right, "lt": left < right, "le": left <= right}[operator]
+    return {"gt": left > right, "ge": left >= right, "lt": left < right, "le": left <= right}[
+        operator
+    ]
