@@ -21,11 +21,7 @@ from myrmidon.apiserver.updating import check_name, update
 
 def apply(call: Call, subresource: str) -> tuple[Record, bool]:
     """Apply the configuration of the body; returns whether that created the object."""
-    if not call.field_manager:
-        raise options_failure(
-            "PatchOptions", [required("fieldManager", "is required for apply patch")]
-        )
-    applied = _configuration(call)
+    applied = read_configuration(call)
     record = call.core.store.get(call.type.stored_as, call.key)
     if record is None and subresource:
         raise call.not_found()
@@ -51,7 +47,12 @@ def apply(call: Call, subresource: str) -> tuple[Record, bool]:
     return update(call, record, obj, subresource, applied=True), False
 
 
-def _configuration(call: Call) -> Json:
+def read_configuration(call: Call) -> Json:
+    """The configuration of the body; somebody must say who wants it."""
+    if not call.field_manager:
+        raise options_failure(
+            "PatchOptions", [required("fieldManager", "is required for apply patch")]
+        )
     text = read_body(call)
     try:
         body = encoding.decode(text)

@@ -91,19 +91,25 @@ class Call:
             if text not in self.warnings:
                 self.warnings.append(text)
 
+    @property
+    def group(self) -> str:
+        """The group in failures: that of the type behind the resource, which may be another one."""
+        stored = self.type.storage_api_version
+        return stored.rpartition("/")[0] if stored else self.type.kind.group
+
     def not_found(self, name: str | None = None) -> Failure:
         """The object is not there."""
         kind = self.type.kind
-        return not_found(kind.plural, kind.group, self.route.name if name is None else name)
+        return not_found(kind.plural, self.group, self.route.name if name is None else name)
 
     def conflict(self, problem: str, name: str | None = None) -> Failure:
         """The object has changed meanwhile."""
         kind = self.type.kind
-        return conflict(kind.plural, kind.group, name or self.route.name, problem)
+        return conflict(kind.plural, self.group, name or self.route.name, problem)
 
     def invalid(self, obj: Json, name: str, causes: list[Cause]) -> Failure:
         """The object breaks rules.  It is named by the kind that it claims to be."""
-        return invalid_object(obj.get("kind", ""), self.type.kind.group, name, causes)
+        return invalid_object(obj.get("kind", ""), self.group, name, causes)
 
     def attributes(self) -> Attributes:
         """What the user wants to do."""

@@ -4,6 +4,8 @@ Synchronous and pure: everything it knows is in the request and in ``Core``.  Wh
 at once (a watch, a revision of the future, a webhook) is a value that the front of the server acts on.
 """
 
+from collections.abc import Iterable
+
 from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver import encoding, views
 from myrmidon.apiserver.admission import Ask
@@ -73,7 +75,10 @@ class Handler:
         call = Call(self.core, request, query, user, found, resource_type, draws)
         if resource_type.deprecation:
             call.warn(resource_type.deprecation)
-        return _custom(call) if resource_type.custom else _builtin(call)
+        try:
+            return _custom(call) if resource_type.custom else _builtin(call)
+        except Failure as failure:
+            return failed(failure, call.warnings)
 
     def _authorize(self, user: User, found: Route) -> None:
         wanted = Attributes(
@@ -95,9 +100,9 @@ class Handler:
         return document(self.core, request, query) or _NOT_SERVED
 
 
-def failed(failure: Failure) -> HttpResponse:
+def failed(failure: Failure, warnings: Iterable[str] = ()) -> HttpResponse:
     """A failure as an answer."""
-    headers = [("content-type", "application/json")]
+    headers = [("content-type", "application/json"), *_warnings(warnings)]
     if failure.retry_after is not None:
         headers.append(("retry-after", str(failure.retry_after)))
     return HttpResponse(failure.code, tuple(headers), encoding.encode(failure.to_json()))
@@ -199,10 +204,11 @@ def _scale(call: Call, form: Form) -> HttpResponse:
 
 
 def _headers(call: Call, form: Form) -> tuple[tuple[str, str], ...]:
-    headers = (("content-type", form.content_type),)
-    if not call.warnings:
-        return headers
-    return headers + tuple(("warning", f"299 - {_quoted(text)}") for text in call.warnings)
+    return (("content-type", form.content_type), *_warnings(call.warnings))
+
+
+def _warnings(texts: Iterable[str]) -> Iterable[tuple[str, str]]:
+    return (("warning", f"299 - {_quoted(text)}") for text in texts)
 
 
 def _quoted(text: str) -> str:

@@ -32,6 +32,7 @@ def read_media_type(call: Call) -> str:
             "UnsupportedMediaType",
             "the body of the request was in an unknown format - accepted media types include: "
             + ", ".join(known),
+            details=not call.type.custom,
         )
     return sent
 

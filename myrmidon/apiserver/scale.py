@@ -1,24 +1,34 @@
 """The scale subresource: another view of an object, with one number that can be written."""
 
-from copy import deepcopy
 from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
 from myrmidon.apiserver import views
-from myrmidon.apiserver.bodies import check_fields, decode_failure, read_object, strict_failure
+from myrmidon.apiserver.applying import read_configuration
+from myrmidon.apiserver.bodies import check_fields, read_object, strict_failure
+from myrmidon.apiserver.builtin.decoding import DecodingError, decode
+from myrmidon.apiserver.builtin.types import schema_of
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import Cause, Failure, bad_request, invalid_object
-from myrmidon.apiserver.metadata import decode_metadata
+from myrmidon.apiserver.fields import (
+    Path,
+    Versions,
+    after_apply,
+    after_update,
+    from_scale,
+    to_scale,
+)
 from myrmidon.apiserver.options import read_write_options
-from myrmidon.apiserver.patches import patch_failure, patched
+from myrmidon.apiserver.ownership import manager_of, set_entries
+from myrmidon.apiserver.patches import APPLY, patch_failure, patched
 from myrmidon.apiserver.patching import read_patch_options
 from myrmidon.apiserver.registry import ScalePaths
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.routing import is_true
+from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.store import Record
-from myrmidon.apiserver.strategy import DecodeError
-from myrmidon.apiserver.updating import update
+from myrmidon.apiserver.updating import check_name, update
 
 SCALE = Kind("autoscaling", "v1", "Scale", "scales")
 
@@ -44,46 +54,110 @@ def replace_scale(call: Call) -> Json:
     read_write_options(call, "UpdateOptions")
     body, duplicates = read_object(call, SCALE)
     try:
-        scale, unknown = _decode(body)
-    except DecodeError as error:
-        raise decode_failure(call, error) from None
+        scale, unknown = decode(body, schema_of(SCALE))
+    except DecodingError as error:
+        raise bad_request(f"Scale in version \"v1\" cannot be handled as a Scale: {error}") from None
     problems = check_fields(call, unknown, duplicates)
     if problems:
         raise strict_failure(call, problems)
-    name = scale["metadata"].get("name", "")
-    if name != call.route.name:
-        raise bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({call.route.name})"
-        )
-    return _write(call, _record(call), scale)
+    check_name(call, scale["metadata"])
+    record = _record(call)
+    return _write(call, record, scale, _after_update(call, record, scale))
 
 
 def patch_scale(call: Call) -> Json:
     """PATCH: patch the scale, then take its number."""
     media = read_patch_options(call)
     record = _record(call)
-    current = scale_of(call, views.shown(call.type, record))
+    current = _owned_scale(call, record)
+    entries: list[Json] | None = None
+    if media == APPLY:
+        document, entries = _applied(call, current)
+    else:
+        document = patched(call, media, current, schema_of(SCALE))
     try:
-        scale, unknown = _decode(patched(call, media, current, _SCHEMA))
-    except DecodeError as error:
+        scale, unknown = decode(document, schema_of(SCALE))
+    except DecodingError as error:
         raise patch_failure(str(error)) from None
     problems = check_fields(call, unknown, ())
     if problems:
         raise patch_failure(f"strict decoding error: {', '.join(problems)}")
-    return _write(call, record, scale)
+    if entries is None:
+        entries = _after_update(call, record, scale)
+    return _write(call, record, scale, entries)
 
 
-def _write(call: Call, record: Record, scale: Json) -> Json:
+def _write(call: Call, record: Record, scale: Json, entries: list[Json]) -> Json:
+    """Put the number of a scale, and its owners, into the object."""
     replicas = scale["spec"].get("replicas", 0)
     if replicas < 0:
         cause = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid_object("Scale", "autoscaling", call.route.name, [cause])
     old = views.shown(call.type, record)
     version = scale["metadata"].get("resourceVersion") or old["metadata"]["resourceVersion"]
-    obj = deepcopy(old)
+    obj: Json = copy_json(old)
     _put(obj, _paths(call).replicas, replicas)
     obj["metadata"]["resourceVersion"] = version
-    return scale_of(call, views.shown(call.type, update(call, record, obj, "scale")))
+    before = old["metadata"].get("managedFields")
+    api_version = call.type.kind.api_version
+    set_entries(obj, from_scale(before, entries, api_version, _replicas_paths(call)))
+    updated = update(call, record, obj, "scale", applied=True)
+    return scale_of(call, views.shown(call.type, updated))
+
+
+# ------------------------------------------------------------------------- ownership
+
+
+def _replicas_paths(call: Call) -> dict[str, Path | None]:
+    """Where each version of the kind has its number."""
+    kind = call.type.kind
+    return {
+        each.kind.api_version: (
+            None if each.scale is None else tuple(f"f:{name}" for name in each.scale.replicas)
+        )
+        for each in call.core.registry
+        if (each.kind.group, each.kind.plural) == (kind.group, kind.plural)
+    }
+
+
+def _owned_scale(call: Call, record: Record) -> Json:
+    """The scale of an object with the owners that it has there."""
+    obj = views.shown(call.type, record)
+    scale = scale_of(call, obj)
+    entries = to_scale(obj["metadata"].get("managedFields"), _replicas_paths(call))
+    set_entries(scale, entries)
+    return scale
+
+
+def _versions() -> Versions:
+    return Versions(SCALE.api_version, schema_of(SCALE))
+
+
+def _after_update(call: Call, record: Record, scale: Json) -> list[Json]:
+    return after_update(
+        _owned_scale(call, record),
+        {**scale, "apiVersion": SCALE.api_version, "kind": SCALE.kind},
+        _versions(),
+        manager=manager_of(call),
+        now=call.draws.now,
+        subresource="scale",
+    )
+
+
+def _applied(call: Call, current: Json) -> tuple[Json, list[Json]]:
+    result = after_apply(
+        current,
+        read_configuration(call),
+        _versions(),
+        manager=call.field_manager,
+        now=call.draws.now,
+        force=is_true(call.query.get("force")),
+        subresource="scale",
+    )
+    return result.object, result.managed_fields
+
+
+# ------------------------------------------------------------------------- the view
 
 
 def scale_of(call: Call, obj: Json) -> Json:
@@ -133,31 +207,6 @@ def _record(call: Call) -> Record:
 def _paths(call: Call) -> ScalePaths:
     assert call.type.scale is not None, "the handler checks that there is a scale"
     return call.type.scale
-
-
-_SCHEMA = Schema(
-    type="object",
-    properties={"spec": Schema(type="object", properties={"replicas": Schema(type="integer")})},
-)
-
-
-def _decode(body: Any) -> tuple[Json, list[str]]:
-    """A Scale as Go reads it."""
-    if not isinstance(body, dict):
-        raise DecodeError("json: cannot unmarshal into Go value of type v1.Scale")
-    meta, unknown = decode_metadata(body.get("metadata"))
-    spec = body.get("spec") or {}
-    if not isinstance(spec, dict):
-        raise DecodeError(
-            "json: cannot unmarshal into Go struct field Scale.spec of type v1.ScaleSpec"
-        )
-    replicas = spec.get("replicas") or 0
-    if isinstance(replicas, bool) or not isinstance(replicas, int):
-        raise DecodeError(
-            "json: cannot unmarshal into Go struct field ScaleSpec.spec.replicas of type int32"
-        )
-    unknown += [f"spec.{key}" for key in spec if key != "replicas"]
-    return {"metadata": meta, "spec": {"replicas": replicas}}, unknown
 
 
 def _at(obj: Any, path: tuple[str, ...]) -> Any:
