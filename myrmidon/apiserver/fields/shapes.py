@@ -16,6 +16,9 @@ _SCALARS: dict[str, Scalar] = {"integer": "numeric", "number": "numeric", "boole
 _ATOMS: dict[type, str] = {str: "s", int: "s", bool: "s", float: "s", list: "l", dict: "m"}
 
 
+_PLAN = "fields"
+
+
 class Shape:
     """One node.  ``atoms`` says what its values may be: any of ``m``, ``s`` and ``l``, in order.
 
@@ -85,15 +88,15 @@ class Shape:
 
 def shape_of(schema: Schema) -> Shape:
     """The shape of a whole object."""
-    if schema.typed is None:
+    shape: Shape | None = schema.plans.get(_PLAN)
+    if shape is None:
         shape = Shape(schema)
         metadata = schema.properties.get("metadata")
         if metadata is None or "managedFields" not in metadata.properties:
             # The schema of a custom resource leaves to the server what every object has.
             shape.fields.update(_type_and_metadata())
-        schema.typed = shape
-    made: Shape = schema.typed
-    return made
+        schema.plans[_PLAN] = shape
+    return shape
 
 
 def _shape(schema: Schema, preserve: bool) -> Shape:
