@@ -11,8 +11,10 @@ from myrmidon.api.objects import Json, finalizers_of, is_deleting
 from myrmidon.api.refs import Kind
 from myrmidon.apiserver.custom import CustomStrategy
 from myrmidon.apiserver.encoding import same
+from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.kinds import KindStrategy
 from myrmidon.apiserver.registry import ResourceType, ScalePaths
+from myrmidon.apiserver.schema.definitions import check_definition
 from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.seams import timestamp
@@ -99,6 +101,14 @@ class DefinitionStrategy(KindStrategy):
             if version.get("storage") and version["name"] not in stored:
                 stored.append(version["name"])
         obj["status"] = {**status, "storedVersions": stored}
+
+    def validate_create(self, obj: Json) -> list[Cause]:
+        """Whether resources can be served by it."""
+        return check_definition(obj)
+
+    def validate_update(self, obj: Json, old: Json, subresource: str) -> list[Cause]:
+        """Whether resources can still be served by it."""
+        return [] if subresource else check_definition(obj, old)
 
     def mark_deleting(self, obj: Json, timestamp: str) -> None:
         """The objects go first: a finalizer holds the definition until they have."""

@@ -53,7 +53,8 @@ def after_apply(
     base = start if live is None else _without_entries(live)
     if not owners:
         before = entries.updater(_BEFORE, versions.api_version, subresource)
-        owners = updated(owners, start, base, versions, Write(before, now, reset))
+        start_to_base = Changes(start, base, versions, reset)
+        owners = updated(owners, start_to_base, Write(before, now, reset))
     write = Write(entries.applier(manager, subresource), now, reset)
     apply = _Apply(base, applied, versions, write)
     try:

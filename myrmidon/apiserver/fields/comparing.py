@@ -7,7 +7,7 @@ comparison of the whole branch, which the interpreter does fast, stands for the 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from myrmidon.apiserver.fields.fieldset import Node, as_member, union
+from myrmidon.apiserver.fields.fieldset import Node, as_member, ordered, union
 from myrmidon.apiserver.fields.listing import ShapeError, grouped
 from myrmidon.apiserver.fields.owning import everything
 from myrmidon.apiserver.fields.shapes import Shape
@@ -24,6 +24,9 @@ class Comparison(NamedTuple):
         """The comparison with each set passed through a filter."""
         return Comparison(keep(self.removed), keep(self.modified), keep(self.added))
 
+    def __bool__(self) -> bool:
+        return bool(self.removed or self.modified or self.added)
+
     def written(self) -> Node:
         """What the change has put into the object."""
         return union(self.modified, self.added)
@@ -37,6 +40,7 @@ class _Change(NamedTuple):
     added: Node | None = None
 
 
+_MISSING: Any = object()
 _NOTHING = _Change()
 _MODIFIED = _Change(modified={})
 
@@ -81,21 +85,21 @@ def _changed_map(old: dict[str, Any], new: dict[str, Any], shape: Shape) -> _Cha
     added: Node = {}
     fields = shape.fields
     for name, now in new.items():
+        was = old.get(name, _MISSING)
+        if was is now or (was == now and type(was) is type(now)):
+            continue
         child = fields.get(name) or shape.element
         if child is None:
             raise ShapeError(f".{name}: field not declared in schema")
-        if name not in old:
+        if was is _MISSING:
             added["f:" + name] = everything(now, child)
-            continue
-        was = old[name]
-        if was is now or (was == now and type(was) is type(now)):
-            continue
-        _collect("f:" + name, _changed(was, now, child), removed, modified, added)
+        else:
+            _collect("f:" + name, _changed(was, now, child), removed, modified, added)
     for name, was in old.items():
         if name not in new:
             child = fields.get(name) or shape.element
             removed["f:" + name] = {} if child is None else everything(was, child)
-    return _Change(removed or None, modified or None, added or None)
+    return _change(removed, modified, added)
 
 
 def _changed_list(old: list[Any], new: list[Any], shape: Shape) -> _Change:
@@ -109,7 +113,15 @@ def _changed_list(old: list[Any], new: list[Any], shape: Shape) -> _Change:
     for element, items in after.items():
         if element not in before:
             added[element] = everything(items[0], shape.item) if len(items) == 1 else {}
-    return _Change(removed or None, modified or None, added or None)
+    return _change(removed, modified, added)
+
+
+def _change(removed: Node, modified: Node, added: Node) -> _Change:
+    return _Change(
+        ordered(removed) if removed else None,
+        ordered(modified) if modified else None,
+        ordered(added) if added else None,
+    )
 
 
 def _changed_items(old: list[Any], new: list[Any], shape: Shape) -> _Change:

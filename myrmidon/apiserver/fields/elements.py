@@ -8,7 +8,7 @@ is always written in one way: keys in alphabetical order, JSON without spaces.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -33,7 +33,7 @@ def field(name: str) -> Element:
     return "f:" + name
 
 
-def keys(values: Mapping[str, Any]) -> Element:
+def keys(values: dict[str, Any]) -> Element:
     """The step into an element of a list by its keys, which come in alphabetical order."""
     return "k:" + to_json(values)
 
@@ -45,17 +45,19 @@ def member(value: Any) -> Element:
 
 def to_json(value: Any) -> str:
     """JSON as Go writes it into a path element: compact, and escaped for HTML."""
-    text = orjson.dumps(_plain(value)).decode()
-    if _ESCAPED.search(text):
-        return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-    return text
+    written = orjson.dumps(value).decode()
+    if ".0" in written:
+        written = orjson.dumps(_plain(value)).decode()
+    if _ESCAPED.search(written):
+        return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
+    return written
 
 
 def _plain(value: Any) -> Any:
     """Whole floats become integers: 1.0 and 1 are one member of a set."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     return value
 

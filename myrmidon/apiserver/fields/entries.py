@@ -5,13 +5,12 @@ for updates, the version it writes in.  Entries that nothing happens to are kept
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.fields.elements import ElementError
-from myrmidon.apiserver.fields.fieldset import FieldSet, Node, in_order, union
+from myrmidon.apiserver.fields.fieldset import FieldSet, Node, union
 
 UPDATE_MANAGERS_MAX = 10  # more than these are merged, the oldest first
 _ANCIENT = "ancient-changes"
@@ -42,14 +41,13 @@ def applier(name: str, subresource: str = "") -> Manager:
     return Manager(name or "unknown", "Apply", "", subresource)
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
+class Owned(NamedTuple):
     """What one manager owns, in the fields of one version."""
 
     fields: Node
     api_version: str
     time: str = ""
-    written: Json | None = field(default=None, compare=False)  # the entry it was read from
+    written: Json | None = None  # the entry it was read from
 
     def with_fields(self, fields: Node) -> "Owned":
         """The same, with other fields."""
@@ -66,7 +64,7 @@ class Owned:
         }
         if self.time:
             entry["time"] = self.time
-        entry |= {"fieldsType": "FieldsV1", "fieldsV1": in_order(self.fields)}
+        entry |= {"fieldsType": "FieldsV1", "fieldsV1": self.fields}
         if manager.subresource:
             entry["subresource"] = manager.subresource
         return entry
@@ -99,6 +97,13 @@ def read(entries: Iterable[Json] | None, *, trusted: bool = True) -> dict[Manage
             raise EntryError(f"error decoding set: {error}") from error
         owners[manager] = Owned(canonical, entry["apiVersion"], entry.get("time") or "")
     return owners
+
+
+def are_of(owners: Mapping[Manager, Owned], entries: list[Json]) -> bool:
+    """Whether the owners are just those of these entries."""
+    return len(owners) == len(entries) and all(
+        owned.written is entry for owned, entry in zip(owners.values(), entries, strict=True)
+    )
 
 
 def _manager_of(entry: Json, index: int) -> Manager:
@@ -134,7 +139,7 @@ def _order(entry: Json) -> tuple[str, str, str, str, str]:
 
 def stamp(now: datetime) -> str:
     """A time as entries have it: UTC, whole seconds."""
-    return f"{now:%Y-%m-%dT%H:%M:%SZ}"
+    return now.isoformat()[:19] + "Z"
 
 
 def capped(owners: dict[Manager, Owned]) -> dict[Manager, Owned]:

@@ -3,7 +3,8 @@
 A node is a dictionary from path elements to nodes.  An empty node is an owned leaf; a node with a
 ``"."`` is owned itself besides what is in it; any other node only leads to owned fields.  This is
 FieldsV1, so a set that was read from an object or goes into one needs no conversion, and what two
-versions of an object have in common they share.  Nodes are never changed once they are made.
+versions of an object have in common they share.  Nodes are never changed once they are made, and
+their elements are always in the order in which the real server writes them.
 
 The algebra is that of the real server, which differs from textbook sets in one place: a difference
 takes away exactly the fields it names and leaves what is inside of them alone.
@@ -43,8 +44,8 @@ class FieldSet:
         return cls(_read(written)[0])
 
     def to_json(self) -> Node:
-        """FieldsV1, in the order of the real server."""
-        return in_order(self.node)
+        """FieldsV1."""
+        return self.node
 
     def __bool__(self) -> bool:
         return bool(self.node)
@@ -108,7 +109,7 @@ def union(left: Node, right: Node) -> Node:
     for element, node in right.items():
         old = both.get(element)
         both[element] = node if old is None else _union_of_fields(old, node)
-    return both
+    return both if len(both) == len(left) else ordered(both)
 
 
 def _union_of_fields(left: Node, right: Node) -> Node:
@@ -123,7 +124,7 @@ def _union_of_fields(left: Node, right: Node) -> Node:
 def intersection(left: Node, right: Node) -> Node:
     """What is in both."""
     if len(left) > len(right):
-        left, right = right, left
+        left, right = right, left  # both have the same order
     common: Node = {}
     for element, node in left.items():
         other = right.get(element)
@@ -206,22 +207,14 @@ def _tidy(node: Node) -> Node | None:
     return {} if len(node) == 1 and SELF in node else node
 
 
-def in_order(node: Node) -> Node:
-    """The node with its elements in the order of the real server; the same one if they are."""
+def ordered(node: Node) -> Node:
+    """The node with its own elements in the order of the real server; the same one if they are."""
     names = list(node)
-    ordered = sorted(names, key=_order) if len(names) > 1 else names
-    result = {}
-    same = ordered == names
-    for element in ordered:
-        inner = node[element]
-        result[element] = kept = in_order(inner) if inner else inner
-        same = same and kept is inner
-    return node if same else result
-
-
-def _order(element: Element) -> tuple[Any, ...]:
-    # Names of fields are most of what there is; the cache of `order` would only be filled by them.
-    return (0, element[2:]) if element.startswith("f:") else elements.order(element)
+    wanted = sorted(names)
+    if names and wanted[-1][0] > "f":
+        # Steps into lists go by their values; the others by what is written.
+        wanted.sort(key=elements.order)
+    return node if wanted == names else {element: node[element] for element in wanted}
 
 
 def _single(path: Path) -> Node:

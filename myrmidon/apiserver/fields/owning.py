@@ -8,9 +8,9 @@ that was not there before.
 from typing import Any
 
 from myrmidon.apiserver.fields.elements import SELF
-from myrmidon.apiserver.fields.fieldset import Node, as_member
+from myrmidon.apiserver.fields.fieldset import Node, as_member, ordered
 from myrmidon.apiserver.fields.listing import ShapeError, grouped
-from myrmidon.apiserver.fields.shapes import Shape
+from myrmidon.apiserver.fields.shapes import DEDUCED, Shape
 
 
 def claimed(value: Any, shape: Shape) -> Node:
@@ -33,7 +33,8 @@ def _claimed_in_map(value: Any, shape: Shape) -> Node | None:
     if not isinstance(value, dict):
         return None
     fields, inside = shape.fields, {}
-    for name, item in value.items():
+    for name in sorted(value):
+        item = value[name]
         declared = fields.get(name)
         child = declared or shape.element
         if child is None:
@@ -53,34 +54,45 @@ def _claimed_in_list(value: Any, shape: Shape) -> Node | None:
     for element, items in grouped(value, shape).items():
         alone = len(items) == 1  # duplicates have an owner, but what is inside of them has none
         inside[element] = as_member(_claimed(items[0], shape.item)) if alone else {}
-    return inside or None
+    return ordered(inside) or None
 
 
 def everything(value: Any, shape: Shape) -> Node:
     """All fields of a value that is there as a whole, or gone as a whole, itself included."""
-    match shape.atoms_of(value)[0]:
-        case "s":
-            return {}
-        case "m":
-            if shape.atomic_map or not isinstance(value, dict) or not value:
-                return {}
-            return _every_field(value, shape)
-        case _:
-            if not shape.associative or not isinstance(value, list) or not value:
-                return {}
-            inside: Node = {SELF: {}}
-            for element, items in grouped(value, shape).items():
-                inside[element] = everything(items[0], shape.item) if len(items) == 1 else {}
-            return inside
+    if isinstance(value, dict) and "m" in shape.atoms:
+        return _every_field(value, shape) if value and not shape.atomic_map else {}
+    if isinstance(value, list) and shape.associative:
+        return _every_item(value, shape) if value else {}
+    return {}
 
 
 def _every_field(value: dict[str, Any], shape: Shape) -> Node:
+    if shape is DEDUCED:
+        return _every_key(value)
     inside: Node = {SELF: {}}
     fields = shape.fields
-    for name, item in value.items():
+    for name in sorted(value):
         child = fields.get(name) or shape.element
         if child is None:
             raise ShapeError(f".{name}: field not declared in schema")
+        item = value[name]
         # Most fields are plain scalars: not worth a call.
-        inside["f:" + name] = {} if child.atoms == "s" else everything(item, child)
+        is_deep = isinstance(item, dict | list)
+        inside["f:" + name] = everything(item, child) if is_deep else {}
     return inside
+
+
+def _every_key(value: dict[str, Any]) -> Node:
+    """All fields of a value of which the schema says nothing: maps have fields, lists do not."""
+    inside: Node = {SELF: {}}
+    for name in sorted(value):
+        item = value[name]
+        inside["f:" + name] = _every_key(item) if item and isinstance(item, dict) else {}
+    return inside
+
+
+def _every_item(value: list[Any], shape: Shape) -> Node:
+    inside: Node = {SELF: {}}
+    for element, items in grouped(value, shape).items():
+        inside[element] = everything(items[0], shape.item) if len(items) == 1 else {}
+    return ordered(inside)

@@ -19,7 +19,7 @@ def pruned(
     In three steps: take out all that was applied last, put back what somebody owns (the new
     configuration included), put back what was never applied and went only along with its parent.
     """
-    if last is None or not last.fields:
+    if last is None or not _dropped(last, owners):
         return merged
     shape = versions.shape(last.api_version)
     if shape is None:
@@ -32,6 +32,14 @@ def pruned(
     applied = with_named_fields(last.fields, shape)
     kept: Json = without(at_last, intersection(gone, applied), shape) or {}
     return versions.convert_to(kept, versions.api_version)
+
+
+def _dropped(last: Owned, owners: Mapping[Manager, Owned]) -> bool:
+    """Whether anything that was applied last may have lost its only owner."""
+    return bool(last.fields) and not any(
+        owned.api_version == last.api_version and not difference(last.fields, owned.fields)
+        for owned in owners.values()
+    )
 
 
 def _with_owned(

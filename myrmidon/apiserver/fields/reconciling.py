@@ -4,9 +4,9 @@ A list or map that has become atomic is owned as a whole by whoever owned a part
 is atomic no longer stays with its owner as it was, an owner of the whole and of no part.
 """
 
-from myrmidon.apiserver.fields.elements import SELF, name_of
+from myrmidon.apiserver.fields.elements import name_of
 from myrmidon.apiserver.fields.fieldset import Node
-from myrmidon.apiserver.fields.shapes import Shape
+from myrmidon.apiserver.fields.shapes import DEDUCED, Shape
 
 
 def reconciled(node: Node, shape: Shape) -> Node:
@@ -14,10 +14,10 @@ def reconciled(node: Node, shape: Shape) -> Node:
     result = node
     is_list = shape.atoms[0] == "l"
     for element, inner in node.items():
-        if element == SELF:
+        if not inner:
             continue
         child = shape.item if is_list else shape.child(name_of(element))
-        if not inner or child is None or child.atoms == "s":
+        if child is None or child is DEDUCED:
             continue  # fields that are gone from the schema keep their owners, too
         atomic = child.atomic_map if child.atoms[0] == "m" else not child.associative
         now = {} if atomic else reconciled(inner, child)

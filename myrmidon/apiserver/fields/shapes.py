@@ -16,21 +16,29 @@ _SCALARS: dict[str, Scalar] = {"integer": "numeric", "number": "numeric", "boole
 _ATOMS: dict[type, str] = {str: "s", int: "s", bool: "s", float: "s", list: "l", dict: "m"}
 
 
+_PLAN = "fields"
+
+
 class Shape:
-    """One node.  ``atoms`` says what its values may be: any of ``m``, ``s`` and ``l``, in order."""
+    """One node.  ``atoms`` says what its values may be: any of ``m``, ``s`` and ``l``, in order.
+
+    ``fields`` are the fields that the schema names; ``element`` is the shape of those it does not
+    name, None where there may be none; ``item`` is that of the elements of a list.
+    """
 
     __slots__ = (
-        "_element", "_fields", "_item", "_preserve", "_schema",
-        "associative", "atomic_map", "atoms", "keys", "scalar",
+        "_preserve", "_schema", "associative", "atomic_map", "atoms", "element", "fields", "item",
+        "keys", "scalar",
     )  # fmt: skip
+
+    fields: "dict[str, Shape]"
+    element: "Shape | None"
+    item: "Shape"
 
     def __init__(self, schema: Schema, *, preserve: bool = False) -> None:
         self._schema = schema
         # What is inside of a place that keeps unknown fields keeps them, too.
         self._preserve = preserve or schema.preserve_unknown
-        self._fields: dict[str, Shape] | None = None
-        self._element: Shape | None = None
-        self._item: Shape | None = None
         self.atoms = _atoms_of(schema)
         self.scalar = _scalar_of(schema)
         self.atomic_map = schema.map_type == "atomic"
@@ -38,43 +46,34 @@ class Shape:
         keys = schema.list_map_keys if schema.list_type == "map" else ()
         self.keys = tuple(sorted(keys))
 
-    def atoms_of(self, value: Any) -> str:
-        """What the value is, where the shape allows that; else all that the shape allows."""
-        atom = _ATOMS.get(type(value), "")
-        return atom if atom and atom in self.atoms else self.atoms
+    def __getattr__(self, name: str) -> Any:
+        """Make what is inside when somebody first asks for it; after that it is just there."""
+        if name == "fields":
+            self.fields = self._make_fields()
+        elif name == "element":
+            self.element = self._make_element()
+        elif name == "item":
+            items = self._schema.items
+            self.item = DEDUCED if items is None else _shape(items, self._preserve)
+        else:
+            raise AttributeError(name)
+        return getattr(self, name)
 
-    @property
-    def fields(self) -> "dict[str, Shape]":
-        """The fields that the schema names."""
-        if self._fields is None:
-            properties = self._schema.properties.items()
-            self._fields = {name: _shape(inner, self._preserve) for name, inner in properties}
-            if self._schema.embedded_resource:
-                self._fields |= _type_and_metadata()
-        return self._fields
-
-    @property
-    def element(self) -> "Shape | None":
-        """The values of fields that the schema does not name; None where there may be none."""
-        if self._element is None:
-            self._element = self._make_element()
-        return self._element
+    def _make_fields(self) -> "dict[str, Shape]":
+        properties = self._schema.properties.items()
+        fields = {name: _shape(inner, self._preserve) for name, inner in properties}
+        return fields | _type_and_metadata() if self._schema.embedded_resource else fields
 
     def _make_element(self) -> "Shape | None":
         schema = self._schema
         if schema.additional is not None:
             return _shape(schema.additional, self._preserve)
-        if self._preserve or not schema.properties:
-            return DEDUCED
-        return None
+        return DEDUCED if self._preserve or not schema.properties else None
 
-    @property
-    def item(self) -> "Shape":
-        """The elements of a list."""
-        if self._item is None:
-            items = self._schema.items
-            self._item = DEDUCED if items is None else _shape(items, self._preserve)
-        return self._item
+    def atoms_of(self, value: Any) -> str:
+        """What the value is, where the shape allows that; else all that the shape allows."""
+        atom = _ATOMS.get(type(value), "")
+        return atom if atom and atom in self.atoms else self.atoms
 
     def child(self, name: str) -> "Shape | None":
         """The shape of a field."""
@@ -89,15 +88,15 @@ class Shape:
 
 def shape_of(schema: Schema) -> Shape:
     """The shape of a whole object."""
-    if schema.typed is None:
+    shape: Shape | None = schema.plans.get(_PLAN)
+    if shape is None:
         shape = Shape(schema)
         metadata = schema.properties.get("metadata")
         if metadata is None or "managedFields" not in metadata.properties:
             # The schema of a custom resource leaves to the server what every object has.
             shape.fields.update(_type_and_metadata())
-        schema.typed = shape
-    made: Shape = schema.typed
-    return made
+        schema.plans[_PLAN] = shape
+    return shape
 
 
 def _shape(schema: Schema, preserve: bool) -> Shape:

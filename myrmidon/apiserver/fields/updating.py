@@ -57,28 +57,31 @@ def after_update(
     structs of a built-in kind are there from the start and are nobody's.
     """
     before = (live or {}).get("metadata", {}).get("managedFields")
+    sent = new.get("metadata", {}).get("managedFields")
     try:
-        owners = _owners(before, new, subresource)
+        owners = _owners(before, None if subresource else sent)
         if not owners and live is not None:
             return []  # whoever cleared them does not want to have them tracked
+        if sent is not before:
+            new = {**new, "metadata": {**new.get("metadata", {}), "managedFields": before}}
         old = live if live is not None else blank or {"apiVersion": versions.api_version}
+        changes = Changes(old, new, versions, reset)
+        if before and entries.are_of(owners, before) and not changes.here:
+            return before  # type: ignore[no-any-return]
         who = entries.updater(manager, versions.api_version, subresource)
-        owners = updated(owners, old, new, versions, Write(who, now, reset))
+        owners = updated(owners, changes, Write(who, now, reset))
     except (ShapeError, EntryError):
         # Where ownership cannot be told, it stays; the write itself may still be fine.
         return before or []
     return entries.write(owners)
 
 
-def _owners(before: Any, new: Json, subresource: str) -> dict[Manager, Owned]:
+def _owners(before: Any, sent: Any) -> dict[Manager, Owned]:
     """The owners before the write: those of the live object, unless the client sends others."""
-    sent = new.get("metadata", {}).get("managedFields")
-    if subresource or sent is None or sent is before:
+    if sent is None or sent is before or sent == before:
         return entries.read(before)
     if entries.is_reset(sent):
         return {}
-    if sent == before:
-        return entries.read(before)
     try:
         owners = entries.read(sent, trusted=False)
     except EntryError:
@@ -86,24 +89,15 @@ def _owners(before: Any, new: Json, subresource: str) -> dict[Manager, Owned]:
     return owners or entries.read(before)
 
 
-def updated(
-    owners: dict[Manager, Owned],
-    old: Json,
-    new: Json,
-    versions: Versions,
-    write: Write,
-) -> dict[Manager, Owned]:
-    """The owners after a manager has put ``new`` into the place of ``old``."""
-    owners = reconciled_owners(owners, versions)
-    changes = Changes(old, new, versions, write.reset)
-    change = changes.at(versions.api_version)
-    assert change is not None, f"{versions.api_version} has no schema"
-    owners = changes.taken_from(owners)
-    taken = difference(change.written(), UNOWNED)
+def updated(owners: dict[Manager, Owned], changes: "Changes", write: Write) -> dict[Manager, Owned]:
+    """The owners after a manager has made these changes."""
+    api_version = changes.versions.api_version
+    owners = changes.taken_from(reconciled_owners(owners, changes.versions))
+    taken = difference(changes.here.written(), UNOWNED)
     if taken:
         previous = owners.get(write.who)
         fields = union(taken, previous.fields) if previous else taken
-        owners[write.who] = Owned(fields, versions.api_version, entries.stamp(write.now))
+        owners[write.who] = Owned(fields, api_version, entries.stamp(write.now))
     return entries.capped(owners)
 
 
@@ -121,29 +115,40 @@ class Changes:
     """What changes between two objects, in each version that somebody owns fields in."""
 
     def __init__(self, old: Json, new: Json, versions: Versions, reset: ResetFields) -> None:
-        self._old, self._new, self._versions, self._reset = old, new, versions, reset
-        self._made: dict[str, Comparison] = {}
+        self.versions = versions
+        self._old, self._new, self._reset = old, new, reset
+        here = self._at(versions.api_version)
+        assert here is not None, f"{versions.api_version} has no schema"
+        self.here = here
+        self._written = {versions.api_version: here.written()}
+        self._lost = {
+            versions.api_version: union(here.removed, self._written[versions.api_version])
+        }
 
-    def at(self, api_version: str) -> Comparison | None:
+    def _at(self, api_version: str) -> Comparison | None:
         """The comparison in a version; None if it is not served."""
-        made = self._made.get(api_version)
-        if made is None:
-            versions = self._versions
-            shape = versions.shape(api_version)
-            if shape is None:
-                return None
-            old = versions.convert_to(self._old, api_version)
-            new = versions.convert_to(self._new, api_version)
-            made = compare(old, new, shape)
-            if self._reset is not NO_RESET:
-                made = made.filtered(self._reset.rest)
-            self._made[api_version] = made
-        return made
+        shape = self.versions.shape(api_version)
+        if shape is None:
+            return None
+        old = self.versions.convert_to(self._old, api_version)
+        new = self.versions.convert_to(self._new, api_version)
+        return compare(old, new, shape).filtered(self._reset.rest)
+
+    def _know(self, api_version: str) -> bool:
+        """Compare in a version, if that has not been done; False if it is not served."""
+        if api_version not in self._lost:
+            change = self._at(api_version)
+            if change is None:
+                return False
+            self._written[api_version] = change.written()
+            self._lost[api_version] = union(change.removed, change.written())
+        return True
 
     def conflicts(self, owned: Owned) -> Node:
         """The fields of an owner that the change writes to."""
-        change = self.at(owned.api_version)
-        return {} if change is None else intersection(owned.fields, change.written())
+        if not self._know(owned.api_version):
+            return {}
+        return intersection(owned.fields, self._written[owned.api_version])
 
     def taken_from(
         self, owners: dict[Manager, Owned], but: Manager | None = None
@@ -153,12 +158,8 @@ class Changes:
         for manager, owned in owners.items():
             if manager == but:
                 result[manager] = owned
-                continue
-            change = self.at(owned.api_version)
-            if change is None:
-                continue
-            fields = difference(owned.fields, change.modified)
-            fields = difference(difference(fields, change.added), change.removed)
-            if fields:
-                result[manager] = owned.with_fields(fields)
+            elif self._know(owned.api_version):
+                fields = difference(owned.fields, self._lost[owned.api_version])
+                if fields:
+                    result[manager] = owned.with_fields(fields)
         return result

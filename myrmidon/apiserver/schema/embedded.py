@@ -78,19 +78,23 @@ def _check(value: Any, trail: Trail, path: str, found: list[Cause]) -> None:
 
 
 def _check_api_version(value: Any, path: str, found: list[Cause]) -> None:
-    if value is None or value == "":
+    if value is None:
         found.append(causes.required(path))
     elif not isinstance(value, str):
         found.append(causes.invalid(path, value, "must be a string"))
+    elif not value:
+        found.append(causes.invalid(path, value, "must not be empty"))
     elif value.count("/") > 1:
         found.append(causes.invalid(path, value, f"unexpected GroupVersion string: {value}"))
 
 
 def _check_kind(value: Any, path: str, found: list[Cause]) -> None:
-    if value is None or value == "":
+    if value is None:
         found.append(causes.required(path))
     elif not isinstance(value, str):
         found.append(causes.invalid(path, value, "must be a string"))
+    elif not value:
+        found.append(causes.invalid(path, value, "must not be empty"))
     elif broken := names.dns_1035_label(value.lower()):
         detail = "may have mixed case, but should otherwise match: " + ",".join(broken)
         found.append(causes.invalid(path, value, detail))
@@ -110,6 +114,11 @@ def check_metadata(metadata: Json, path: str, found: list[Cause]) -> None:
         _check_owner(owner, f"{path}.ownerReferences", found)
     for finalizer in metadata.get("finalizers") or ():
         _complain(found, f"{path}.finalizers", finalizer, names.qualified_name)
+    for index, entry in enumerate(metadata.get("managedFields") or ()):
+        if entry.get("operation") not in ("Apply", "Update"):
+            where = f"{path}.managedFields[{index}].operation"
+            detail = "must be `Apply` or `Update`"
+            found.append(causes.invalid(where, entry.get("operation") or "", detail))
 
 
 def _complain(found: list[Cause], path: str, value: str, rule: names.Rule) -> None:

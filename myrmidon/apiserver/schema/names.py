@@ -21,12 +21,10 @@ def _broken(text: str, pattern: str, *examples: str) -> str:
     return f"{text} (e.g. {given}, regex used for validation is '{pattern}')"
 
 
-def _too_long(limit: int) -> str:
-    return f"must be no more than {limit} bytes"
-
-
-def _check(name: str, limit: int, pattern: str, text: str) -> list[str]:
-    found = [_too_long(limit)] if len(name.encode()) > limit else []
+def _check(
+    name: str, limit: int, pattern: str, text: str, *, unit: str = "characters"
+) -> list[str]:
+    found = [f"must be no more than {limit} {unit}"] if len(name.encode()) > limit else []
     if re.fullmatch(pattern, name) is None:
         found.append(text)
     return found
@@ -76,7 +74,9 @@ def qualified_name(name: str) -> list[str]:
     last = rest if slash else prefix
     if not last:
         found.append(f"name part {_EMPTY}")
-    return found + [f"name part {text}" for text in _check(last, _LABEL_MAX, _KEY, complaint)]
+    return found + [
+        f"name part {text}" for text in _check(last, _LABEL_MAX, _KEY, complaint, unit="bytes")
+    ]
 
 
 def label_value(value: str) -> list[str]:
@@ -85,7 +85,13 @@ def label_value(value: str) -> list[str]:
         "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' "
         f"or '.', {_ENDS}"
     )
-    return _check(value, _LABEL_MAX, _VALUE, _broken(text, _VALUE, "MyValue", "my_value", "12345"))
+    return _check(
+        value,
+        _LABEL_MAX,
+        _VALUE,
+        _broken(text, _VALUE, "MyValue", "my_value", "12345"),
+        unit="bytes",
+    )
 
 
 def path_segment(name: str) -> list[str]:

@@ -5,9 +5,11 @@ structure that built-in kinds have.  What does not fit is an error in the words 
 """
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver.schema.gotext import quote
 
 _TYPE_NAMES = {
     str: "string",
@@ -64,6 +66,23 @@ _ALWAYS = {"apiVersion", "kind", "name", "uid"}
 _PYTHON = {"int64": int, "bool": bool, "raw": dict}
 
 
+# The parts of a time, as Go looks for them and as its errors name them.
+_TIME_PARTS = (
+    (r"\d{4}", "2006"),
+    ("-", "-"),
+    (r"\d{2}", "01"),
+    ("-", "-"),
+    (r"\d{2}", "02"),
+    ("T", "T"),
+    (r"\d{2}", "15"),
+    (":", ":"),
+    (r"\d{2}", "04"),
+    (":", ":"),
+    (r"\d{2}(\.\d+)?", "05"),
+    (r"Z|[+-]\d{2}:\d{2}", "Z07:00"),
+)
+
+
 class ObjectMetaError(ValueError):
     """The metadata cannot be decoded; the message is that of Go's decoder."""
 
@@ -113,7 +132,33 @@ def _decode(value: Any, kind: Any, go_field: str, path: str, unknown: list[str])
             for index, item in enumerate(value)
         ]
     _expect(value, _PYTHON.get(kind, str), go_field, kind)
-    return value
+    return _in_utc(value) if kind == "v1.Time" else value
+
+
+def _in_utc(text: str) -> str:
+    """A time as it is sent: whole seconds, UTC."""
+    rest, moment = text, None
+    for pattern, shown in _TIME_PARTS:
+        found = re.match(pattern, rest, re.ASCII)
+        if found is None:
+            layout = "".join(part for _, part in _TIME_PARTS)
+            raise ObjectMetaError(
+                f'parsing time {quote(text)} as "{layout}": cannot parse {quote(rest)} as "{shown}"'
+            )
+        rest = rest[found.end() :]
+    try:
+        moment = datetime.fromisoformat(text.split(".", maxsplit=1)[0].rstrip("Z") + _zone(text))
+    except ValueError as error:
+        raise ObjectMetaError(f"parsing time {quote(text)}: {error}") from error
+    if rest:
+        raise ObjectMetaError(f"parsing time {quote(text)}: extra text: {quote(rest)}")
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _zone(text: str) -> str:
+    if text.endswith("Z"):
+        return "+00:00"
+    return text[-6:] if "." in text else ""
 
 
 def _decode_item(item: Any, kind: Any, go_field: str, path: str, unknown: list[str]) -> Any:
@@ -130,7 +175,7 @@ def _expect(value: Any, wanted: type, go_field: str, go_type: str) -> None:
     if not fits:
         found = _TYPE_NAMES[type(value)]
         # Go names the structure and the field, but not where in a list it is.
-        field = re.sub(r"\[.*", "", go_field)
+        field = re.sub(r"\[\d+\]", "", go_field)
         raise ObjectMetaError(
             f"json: cannot unmarshal {found} into Go struct field {field} of type {go_type}"
         )

@@ -40,6 +40,9 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(rewritten, re.ASCII)
     except (re.error, OverflowError, RecursionError) as error:
+        if bad := re.search(r"bad character range (.+?)(?: at position.*)?$", str(error)):
+            problem = f"invalid character class range: `{bad[1]}`"
+            raise PatternError(f"error parsing regexp: {problem}") from error
         raise PatternError(f"error parsing regexp: {error}: `{pattern}`") from error
 
 
@@ -58,6 +61,8 @@ class _Rewriter:
     def run(self) -> str:
         while self._at < len(self._text):
             self._step(self._text[self._at])
+        if self._groups:
+            raise self._fail("missing closing )", self._text)
         self._out.append(")" * self._wrapped)
         return "".join(self._out)
 

@@ -12,6 +12,7 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver.schema import causes, formats, gotext, problems
 from myrmidon.apiserver.schema.patterns import compile_pattern
 from myrmidon.apiserver.schema.problems import Check, Problem, Report
+from myrmidon.apiserver.schema.ratcheting import same
 
 KINDS: dict[type, tuple[str, str]] = {
     str: ("string", ""),
@@ -73,7 +74,7 @@ def type_check(source: Json, kind: type) -> Check | None:
     """The check of the type of values that have some Python type."""
     verdict = type_verdict(source, kind, integral=False)
     if verdict is None:
-        return None
+        return _oversized_check(source) if kind is int else None
     expected, found = verdict
     may_be_integral = kind is float and type_verdict(source, kind, integral=True) is None
 
@@ -83,6 +84,22 @@ def type_check(source: Json, kind: type) -> Check | None:
         if may_be_integral:
             report.matches -= 1
         report.add(problems.wrong_type(path, expected, found))
+
+    return check
+
+
+def _oversized_check(source: Json) -> Check | None:
+    """An integer that needs more than 64 bits is a float to the server."""
+    verdict = type_verdict(source, float, integral=False)
+    if verdict is None:
+        return None
+    expected, found = verdict
+    low, high = _INT64
+
+    def check(value: Any, path: str, _old: Any, report: Report) -> None:
+        if not low <= value <= high:
+            report.matches -= 1
+            report.add(problems.wrong_type(path, expected, found))
 
     return check
 
@@ -143,7 +160,7 @@ def _is(value: Any, choice: Any) -> bool:
         return value is not None and type(value) is type(choice) and bool(value == choice)
     if isinstance(value, int | float) and isinstance(choice, int | float):
         return type(choice)(value) == choice
-    return type(value) is type(choice) and bool(value == choice)
+    return same(value, choice)
 
 
 def number_check(source: Json) -> Check | None:

@@ -41,4 +41,3 @@ class Schema:
     source: Json = field(default_factory=dict)
     # What walkers have compiled from this node, each under a name of its own, on first use.
     plans: dict[str, Any] = field(default_factory=dict, repr=False)
-    typed: Any = field(default=None, init=False, repr=False)  # what field ownership made of it

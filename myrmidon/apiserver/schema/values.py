@@ -177,8 +177,8 @@ def _object_check(source: Json) -> Check:
         return fields
 
     def check(value: Any, path: str, old: Any, report: Report) -> None:
-        if size_check is not None and size_check(value, path, report):
-            return
+        if size_check is not None:
+            size_check(value, path, old, report)
         fields(value, path, old, report)
         for name in required:
             if name not in value:
@@ -187,22 +187,19 @@ def _object_check(source: Json) -> Check:
     return check
 
 
-def _size_check(source: Json) -> Any:
+def _size_check(source: Json) -> Check | None:
     fewest, most = source.get("minProperties"), source.get("maxProperties")
     if fewest is None and most is None:
         return None
 
-    def is_wrong(value: Json, path: str, report: Report) -> bool:
+    def check(value: Any, path: str, _old: Any, report: Report) -> None:
         size = len(value)
         if fewest is not None and size < fewest:
             report.add(problems.broken(path, size, f"should have at least {fewest} properties"))
-        elif most is not None and size > most:
+        if most is not None and size > most:
             report.add(problems.too_many(path, size, most, "properties"))
-        else:
-            return False
-        return True
 
-    return is_wrong
+    return check
 
 
 def _fields_check(source: Json) -> Check:
