@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+import orjson
+
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
 from myrmidon.apiserver import encoding
@@ -150,13 +152,9 @@ def duplicate_fields(text: bytes, body: Json) -> list[str]:
 
     A text that has the size of its own content printed again has none, and most have.
     """
-    if len(text) == len(encoding.encode(body)):
+    if len(text) == len(orjson.dumps(body)):
         return []
     found: dict[str, None] = {}
-    try:
-        json.loads(text, object_pairs_hook=_Pairs)
-    except ValueError:
-        return []
     _walk(json.loads(text, object_pairs_hook=_Pairs), "", found)
     return list(found)
 

@@ -101,9 +101,10 @@ def _exists(call: Call, existing: Record) -> Exception:
 
 def commit(call: Call, key: str, obj: Json) -> Record:
     """Write an object, or only pretend to."""
-    shown = settle_numbers(obj) if call.type.custom else obj
     resource_type = call.type
-    value = shown if resource_type.is_storage else resource_type.strategy.store(copy(shown))
+    if resource_type.custom:
+        settle_numbers(obj)
+    value = obj if resource_type.is_storage else resource_type.strategy.store(copy(obj))
     if call.dry_run:
         record = Record(key, 0, value)
     else:

@@ -29,19 +29,28 @@ def encode(value: Any) -> bytes:
 
 def decode(text: bytes) -> Any:
     """Read JSON; raises ``ValueError``.  Integers beyond 64 bits become floats, as in Go."""
-    value = orjson.loads(text)
-    if isinstance(value, dict | list):
-        return value
-    return _number(value)
+    return orjson.loads(text)
 
 
-def settle_numbers(value: Any) -> Any:
-    """A copy as it would come back from the storage: integral floats are integers."""
+def settle_numbers(value: Any) -> None:
+    """Make numbers what they would be when they come back from the storage, in place.
+
+    Parts that are shared with stored objects are left alone, as their numbers are settled already.
+    """
     if isinstance(value, dict):
-        return {key: settle_numbers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [settle_numbers(item) for item in value]
-    return _number(value)
+        for key, item in value.items():
+            kind = type(item)
+            if kind is dict or kind is list:
+                settle_numbers(item)
+            elif kind is float or kind is int:
+                value[key] = _number(item)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            kind = type(item)
+            if kind is dict or kind is list:
+                settle_numbers(item)
+            elif kind is float or kind is int:
+                value[index] = _number(item)
 
 
 def _number(value: Any) -> Any:

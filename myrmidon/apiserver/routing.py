@@ -41,7 +41,9 @@ def is_true(text: str | None) -> bool:
 
 def route(request: HttpRequest, query: dict[str, str]) -> Route | None:
     """The resource that a request is about; None for paths that are not about one."""
-    parts = [unquote(part) for part in request.path.strip("/").split("/")]
+    parts = request.path.strip("/").split("/")
+    if "%" in request.path:
+        parts = [unquote(part) for part in parts]
     if parts[0] == "api" and len(parts) >= 3:
         group, version, rest = "", parts[1], parts[2:]
     elif parts[0] == "apis" and len(parts) >= 4:
