@@ -61,11 +61,11 @@ class _Place(NamedTuple):
             return before
         return f"{before}.{self.key}" if before else self.key
 
-    def error(self, shown: str, schema: GoType) -> DecodingError:
+    def error(self, shown: str, wanted: str) -> DecodingError:
         """Go's words for a value of the wrong type."""
         return DecodingError(
             f"json: cannot unmarshal {shown} into Go struct field "
-            f"{self.struct}.{self.fields()} of type {go_name(schema)}"
+            f"{self.struct}.{self.fields()} of type {wanted}"
         )
 
 
@@ -109,11 +109,12 @@ class _Walk:
             try:
                 return leaf(value)
             except Misfit as misfit:
-                raise where.error(misfit.shown, schema) from None
+                wanted = misfit.wanted or go_name(schema)
+                raise where.error(misfit.shown, wanted) from None
         match schema.shape:
             case "struct":
                 if not isinstance(value, dict):
-                    raise where.error(json_kind(value), schema)
+                    raise where.error(json_kind(value), go_name(schema))
                 return self.struct(value, schema, where)
             case "map":
                 return self._map(value, schema, where)
@@ -125,7 +126,7 @@ class _Walk:
     def _map(self, value: Any, schema: GoType, where: _Place) -> Json:
         """Read a map; a null among its values is the zero of their type."""
         if not isinstance(value, dict):
-            raise where.error(json_kind(value), schema)
+            raise where.error(json_kind(value), go_name(schema))
         values = schema.additional
         assert isinstance(values, GoType)
         if values.shape == "string" and all(type(given) is str for given in value.values()):
@@ -140,7 +141,7 @@ class _Walk:
     def _list(self, value: Any, schema: GoType, where: _Place) -> list[Any]:
         """Read a list; a null among its elements is the zero of their type."""
         if not isinstance(value, list):
-            raise where.error(json_kind(value), schema)
+            raise where.error(json_kind(value), go_name(schema))
         elements = schema.items
         assert isinstance(elements, GoType)
         return [

@@ -20,9 +20,10 @@ class DecodingError(ValueError):
 class Misfit(Exception):  # noqa: N818 - a value, seen from its type
     """A value of the wrong JSON type; ``shown`` is what Go calls it."""
 
-    def __init__(self, value: Any, *, shown: str = "") -> None:
+    def __init__(self, value: Any, *, shown: str = "", wanted: str = "") -> None:
         super().__init__()
         self.shown = shown or json_kind(value)
+        self.wanted = wanted  # what Go calls the type, where that is not the type of the field
 
 
 def json_kind(value: Any) -> str:
@@ -86,7 +87,7 @@ def _int_or_string(value: Any) -> int | str:
     if isinstance(value, str) or (type(value) is int and -(2**31) <= value < 2**31):
         return value
     shown = f"number {value}" if type(value) in (int, float) else json_kind(value)
-    raise DecodingError(f"json: cannot unmarshal {shown} into Go value of type int32")
+    raise Misfit(value, shown=shown, wanted="int32")
 
 
 def _time(value: Any) -> str:
@@ -105,8 +106,7 @@ def _micro_time(value: Any) -> str:
 
 def _text_of_time(value: Any) -> str:
     if not isinstance(value, str):
-        kind = json_kind(value)
-        raise DecodingError(f"json: cannot unmarshal {kind} into Go value of type string")
+        raise Misfit(value, wanted="string")
     return value
 
 

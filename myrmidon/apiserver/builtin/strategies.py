@@ -174,11 +174,14 @@ class BuiltinStrategy(Strategy):
     def validate_create(self, obj: Json) -> list[Cause]:
         """What is wrong with a new object."""
         obj = self._as_stored(obj)
+        taken = self._cluster_causes(obj)
+        if taken:
+            return taken  # addresses are given out before anything else is looked at
         causes = self._own_causes(obj)
         creation = validation.CREATE_RULES.get(self._stored_key)
         if creation is not None:
             causes += creation(obj)
-        return causes or self._cluster_causes(obj)
+        return causes
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[Cause]:
         """What is wrong with a change."""

@@ -34,6 +34,13 @@ def _node_status(status: Json) -> None:
         status.setdefault("allocatable", dict(status["capacity"]))
 
 
+def _node_spec(spec: Json) -> None:
+    if spec.get("podCIDRs"):
+        spec["podCIDR"] = spec["podCIDRs"][0]
+    elif spec.get("podCIDR"):
+        spec["podCIDRs"] = [spec["podCIDR"]]
+
+
 def _limit_range_item(item: Json) -> None:
     if item.get("type") != "Container":
         return
@@ -50,6 +57,7 @@ CORE: dict[str, Completion] = {
     "Namespace": _namespace,
     "NamespaceStatus": fill(phase="Active"),
     "ReplicationController": _replication_controller,
+    "NodeSpec": _node_spec,
     "NodeStatus": _node_status,
     "LimitRangeItem": _limit_range_item,
     "PersistentVolumeSpec": fill(persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem"),

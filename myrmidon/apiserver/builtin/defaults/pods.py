@@ -40,7 +40,7 @@ def _resources(resources: Json) -> None:
 
 def _pod(pod: Json) -> None:
     spec = pod["spec"]
-    containers = [*spec.get("containers", ()), *spec.get("initContainers", ())]
+    containers = [*(spec.get("containers") or ()), *spec.get("initContainers", ())]
     for container in containers:
         resources = container.get("resources", {})
         if resources.get("limits"):
@@ -66,10 +66,19 @@ def _pod_spec(spec: Json) -> None:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
 
 
+def _pod_status(status: Json) -> None:
+    fill(phase="Pending")(status)
+    # One address, and all of them: each is told from the other.
+    if status.get("podIPs"):
+        status["podIP"] = status["podIPs"][0].get("ip", "")
+    elif status.get("podIP"):
+        status["podIPs"] = [{"ip": status["podIP"]}]
+
+
 PODS: dict[str, Completion] = {
     "Pod": _pod,
     "PodSpec": _pod_spec,
-    "PodStatus": fill(phase="Pending"),
+    "PodStatus": _pod_status,
     "Container": _container,
     "EphemeralContainer": _container,
     "ContainerPort": fill(protocol="TCP"),

@@ -56,7 +56,8 @@ def _job(job: Json) -> None:
         manualSelector=False,
     )(spec)
     if labels:
-        job["metadata"].setdefault("labels", dict(labels))
+        # One map in two places, as in the real server: what is added there appears here.
+        job["metadata"].setdefault("labels", labels)
 
 
 WORKLOADS: dict[str, Completion] = {

@@ -28,6 +28,7 @@ ON_CREATE: dict[tuple[str, str], OnCreate] = {
 
 ON_UPDATE: dict[tuple[str, str], OnUpdate] = {
     ("", "Namespace"): small.update_namespace,
+    ("", "Pod"): pods.update_pod,
     ("", "Secret"): small.update_secret,
     ("", "Service"): services.update_service,
     ("apps", "DaemonSet"): workloads.update_daemon_set,

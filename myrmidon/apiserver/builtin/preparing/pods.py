@@ -32,6 +32,12 @@ def create_pod(pod: Json, cluster: Cluster) -> None:
         ]
 
 
+def update_pod(pod: Json, old: Json, cluster: Cluster) -> None:
+    """Tolerations that were taken away come back."""
+    del old, cluster
+    _tolerate_short_absence(pod["spec"])
+
+
 def update_pod_status(pod: Json, old: Json, cluster: Cluster) -> None:
     """The quality of service is decided once; owners do not change with a status."""
     del cluster
@@ -87,7 +93,7 @@ def quality_of_service(spec: Json) -> str:
     if spec.get("resources"):
         parts = [spec["resources"]]
     else:
-        containers = [*spec.get("containers", ()), *spec.get("initContainers", ())]
+        containers = [*(spec.get("containers") or ()), *spec.get("initContainers", ())]
         parts = [container.get("resources", {}) for container in containers]
     requests = _sum(part.get("requests", {}) for part in parts)
     limits = _sum(part.get("limits", {}) for part in parts)

@@ -70,7 +70,13 @@ def _drop_unneeded(service: Json, old: Json) -> None:
     spec, before = service["spec"], old["spec"]
     dropped: list[str] = []
     if needs_address(old) and not needs_address(service):
-        dropped += ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]
+        dropped += [
+            "clusterIP",
+            "clusterIPs",
+            "ipFamilies",
+            "ipFamilyPolicy",
+            "internalTrafficPolicy",
+        ]
     if needs_node_ports(old) and not needs_node_ports(service):
         dropped.append("externalTrafficPolicy")
         given = [port.get("nodePort") for port in spec.get("ports", ())]

@@ -17,6 +17,8 @@ def create_job(job: Json, cluster: Cluster) -> None:
         labels.setdefault(key, meta.get("name", ""))
     for key in ("controller-uid", "batch.kubernetes.io/controller-uid"):
         labels.setdefault(key, meta.get("uid", ""))
+    if not meta.get("labels") or meta["labels"] is labels:
+        meta["labels"] = dict(labels)
     selector = job["spec"].setdefault("selector", {}).setdefault("matchLabels", {})
     selector.setdefault("batch.kubernetes.io/controller-uid", meta.get("uid", ""))
 

@@ -105,6 +105,7 @@ STATUS_RULES: dict[tuple[str, str], CreateRule] = {
     ("apps", "StatefulSet"): workloads.check_stateful_set_status,
     ("apps", "DaemonSet"): workloads.check_daemon_set_status,
     ("", "ReplicationController"): workloads.check_replica_set_status,
+    ("", "Service"): services.check_service_status,
 }
 
 # Rules that look at other objects.

@@ -15,6 +15,7 @@ from myrmidon.apiserver.builtin.validation.common import (
     port_number,
     port_number_or_name,
     problems,
+    subdomain,
 )
 from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required
 from myrmidon.apiserver.failures import Cause
@@ -24,7 +25,8 @@ PROTOCOLS = ("SCTP", "TCP", "UDP")
 _ENV_NAME = re.compile(r"[ -<>-~]+")  # printable ASCII but '='
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
-_STANDARD_RESOURCES = ("cpu", "memory", "ephemeral-storage", "storage")
+_CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+_OTHER_RESOURCES = ("storage", "pods", "services", "secrets", "configmaps")
 
 
 def check_containers(
@@ -137,8 +139,7 @@ def _check_value_from(field: str, variable: Json) -> Iterator[Cause]:
     sources = variable["valueFrom"]
     for source in ("configMapKeyRef", "secretKeyRef"):
         if source in sources:
-            if not sources[source].get("name"):
-                yield required(f"{field}.{source}.name")
+            yield from subdomain(f"{field}.{source}.name", sources[source].get("name", ""))
             if not sources[source].get("key"):
                 yield required(f"{field}.{source}.key")
     if "fieldRef" in sources and not sources["fieldRef"].get("fieldPath"):
@@ -163,9 +164,9 @@ def _check_env_from(field: str, sources: list[Json]) -> Iterator[Cause]:
             if not source[name].get("name"):
                 yield required(f"{at}.{name}.name")
         if not given:
-            yield invalid(at, "", "must specify one of: `configMapRef` or `secretRef`")
+            yield invalid(field, "", "must specify one of: `configMapRef` or `secretRef`")
         elif len(given) > 1:
-            yield invalid(at, "", "may not have more than one field specified at a time")
+            yield invalid(field, "", "may not have more than one field specified at a time")
 
 
 def _check_mounts(field: str, mounts: list[Json], volumes: Collection[str]) -> Iterator[Cause]:
@@ -201,7 +202,7 @@ def check_resources(field: str, resources: Json) -> Iterator[Cause]:
     for part, amounts in (("limits", limits), ("requests", requests)):
         for name, amount in sorted(amounts.items()):
             at = f"{field}.{part}[{name}]"
-            yield from _check_resource_name(f"{field}.{part}", name)
+            yield from _check_resource_name(at, name)
             if parse_quantity(amount).amount < 0:
                 yield invalid(at, amount, "must be greater than or equal to 0")
     for name, amount in sorted(requests.items()):
@@ -216,8 +217,11 @@ def check_resources(field: str, resources: Json) -> Iterator[Cause]:
 
 def _check_resource_name(field: str, name: str) -> Iterator[Cause]:
     yield from problems(field, name, qualified_problems(name))
-    if "/" not in name and name not in _STANDARD_RESOURCES and not name.startswith("hugepages-"):
-        yield invalid(field, name, "must be a standard resource for containers")
+    if "/" in name or name in _CONTAINER_RESOURCES or name.startswith("hugepages-"):
+        return
+    if name not in _OTHER_RESOURCES:
+        yield invalid(field, name, "must be a standard resource type or fully qualified")
+    yield invalid(field, name, "must be a standard resource for containers")
 
 
 def _check_probe(field: str, probe: Json, kind: str) -> Iterator[Cause]:

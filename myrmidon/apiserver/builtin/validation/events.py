@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.validation.common import positive, unchanged
+from myrmidon.apiserver.builtin.validation.common import positive, qualified, unchanged
 from myrmidon.apiserver.causes import invalid, required, too_long
 from myrmidon.apiserver.failures import Cause
 
@@ -43,7 +43,9 @@ def _check_reporter(event: Json) -> Iterator[Cause]:
         value = event.get(field, "")
         if not value:
             yield required(name)
-        elif len(value) > _TEXT_MAX:
+        if field == "reportingComponent":
+            yield from qualified(name, value)
+        if len(value) > _TEXT_MAX:
             yield too_long(name, _TEXT_MAX)
     for field in ("action", "reason"):
         if not event.get(field):

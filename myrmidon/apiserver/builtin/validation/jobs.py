@@ -43,10 +43,10 @@ def check_job(job: Json) -> Iterator[Cause]:
     selector = spec.get("selector")
     if selector is None:
         yield required("spec.selector")
-    else:
-        yield from label_selector("spec.selector", selector)
+    wrong = list(label_selector("spec.selector", selector or {}))
+    yield from wrong
     labels = spec["template"]["metadata"].get("labels")
-    if not selects(selector, labels or {}):
+    if not wrong and not selects(selector, labels or {}):
         yield invalid(
             "spec.template.metadata.labels", labels, "`selector` does not match template `labels`"
         )
@@ -104,7 +104,7 @@ def check_generated_selector(job: Json) -> Iterator[Cause]:
     labels = spec["template"]["metadata"].get("labels", {})
     for key, value in expected.items():
         if labels.get(key) != value:
-            yield invalid("spec.template.metadata.labels", labels, f"must be '{value}'")
+            yield invalid(f"spec.template.metadata.labels[{key}]", labels, f"must be '{value}'")
     if spec.get("selector") is not None and not selects(spec["selector"], expected):
         yield invalid("spec.selector", spec["selector"], "`selector` not auto-generated")
 

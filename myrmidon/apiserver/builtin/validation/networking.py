@@ -64,8 +64,8 @@ def _check_path(field: str, path: Json) -> Iterator[Cause]:
     kind, text = path.get("pathType"), path.get("path", "")
     if not kind:
         yield required(f"{field}.pathType", "pathType must be specified")
-    else:
-        yield from one_of(f"{field}.pathType", kind, _PATH_TYPES)
+        return
+    yield from one_of(f"{field}.pathType", kind, _PATH_TYPES)
     if kind in ("Exact", "Prefix"):
         if not text.startswith("/"):
             yield invalid(f"{field}.path", text, "must be an absolute path")
@@ -88,7 +88,7 @@ def _check_backend(field: str, backend: Json) -> Iterator[Cause]:
             yield required(f"{field}.service.name")
         port = service.get("port", {})
         if port.get("name") and port.get("number"):
-            yield invalid(f"{field}", "", "cannot set both port name & port number")
+            yield invalid(field, "", "cannot set both port name & port number")
         elif port.get("name"):
             yield from port_name(f"{field}.service.port.name", port["name"])
         elif port.get("number"):
@@ -139,8 +139,12 @@ def _check_policy_port(field: str, port: Json) -> Iterator[Cause]:
         yield invalid(f"{field}.endPort", end, "may not be specified when `port` is non-numeric")
     elif "port" not in port:
         yield required(f"{field}.port", "must be specified when `endPort` is specified")
-    elif end < port["port"]:
-        yield invalid(f"{field}.endPort", end, "must be greater than or equal to `port`")
+    else:
+        if end < port["port"]:
+            yield invalid(
+                f"{field}.endPort", port["port"], "must be greater than or equal to `port`"
+            )
+        yield from port_number(f"{field}.endPort", end)
 
 
 def _check_peer(field: str, peer: Json) -> Iterator[Cause]:
@@ -171,17 +175,22 @@ def check_endpoint_slice(slice_: Json) -> Iterator[Cause]:
         if not addresses:
             yield required(field, "must contain at least 1 address")
         for number, value in enumerate(addresses):
-            yield from _check_address(f"{field}[{number}]", value, kind)
+            yield from _check_address(field, number, value, kind)
     for index, port in enumerate(slice_.get("ports") or ()):
         if port.get("protocol"):
             yield from one_of(f"ports[{index}].protocol", port["protocol"], PROTOCOLS)
 
 
-def _check_address(field: str, value: str, kind: str) -> Iterator[Cause]:
+def _check_address(field: str, number: int, value: str, kind: str) -> Iterator[Cause]:
+    at = f"{field}[{number}]"
     if kind == "FQDN":
-        yield from subdomain(field, value)
+        yield from subdomain(at, value)
         return
-    wrong = list(address(field, value))
+    wrong = list(address(at, value))
     yield from wrong
-    if not wrong and f"IPv{ip_address(value).version}" != kind:
+    if wrong:
+        return
+    if f"IPv{ip_address(value).version}" != kind:
         yield invalid(field, value, f"must be an {kind} address")
+    if ip_address(value).is_loopback:
+        yield invalid(at, value, "may not be in the loopback range (127.0.0.0/8, ::1/128)")

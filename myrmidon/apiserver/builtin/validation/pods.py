@@ -16,7 +16,7 @@ from myrmidon.apiserver.builtin.validation.common import (
 )
 from myrmidon.apiserver.builtin.validation.containers import check_containers, check_some_containers
 from myrmidon.apiserver.builtin.validation.volumes import check_volumes
-from myrmidon.apiserver.causes import forbidden, invalid, required
+from myrmidon.apiserver.causes import forbidden, invalid, not_supported, required
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.names import label_value_problems
 
@@ -26,7 +26,20 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 def check_pod(pod: Json) -> Iterator[Cause]:
     """Rules for a Pod."""
-    yield from check_pod_spec("spec", pod["spec"])
+    spec = pod["spec"]
+    yield from check_pod_spec("spec", spec)
+    if not spec.get("serviceAccountName"):
+        yield from _check_tokens(spec)
+
+
+def _check_tokens(spec: Json) -> Iterator[Cause]:
+    for index, volume in enumerate(spec.get("volumes", ())):
+        for number, source in enumerate(volume.get("projected", {}).get("sources") or ()):
+            if "serviceAccountToken" in source:
+                yield forbidden(
+                    f"spec.volumes[{index}].projected.sources[{number}].serviceAccountToken",
+                    "must not be specified when serviceAccountName is not set",
+                )
 
 
 def check_pod_template_object(template: Json) -> Iterator[Cause]:
@@ -84,7 +97,11 @@ def _check_names(field: str, spec: Json) -> Iterator[Cause]:
 def _check_dns(field: str, spec: Json) -> Iterator[Cause]:
     policies = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
     yield from one_of(f"{field}.dnsPolicy", spec.get("dnsPolicy"), policies)
-    if spec.get("dnsPolicy") == "None" and not spec.get("dnsConfig", {}).get("nameservers"):
+    if spec.get("dnsPolicy") != "None":
+        return
+    if "dnsConfig" not in spec:
+        yield required(f"{field}.dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None")
+    elif not spec["dnsConfig"].get("nameservers"):
         yield required(
             f"{field}.dnsConfig.nameservers",
             "must provide at least one DNS nameserver when `dnsPolicy` is None",
@@ -98,11 +115,6 @@ def _check_times(field: str, spec: Json) -> Iterator[Cause]:
             f"{field}.activeDeadlineSeconds",
             deadline,
             f"must be between 1 and {_SECONDS_MAX}, inclusive",
-        )
-    grace = spec.get("terminationGracePeriodSeconds")
-    if grace is not None and grace < 0:
-        yield invalid(
-            f"{field}.terminationGracePeriodSeconds", grace, "must be greater than or equal to 0"
         )
 
 
@@ -148,11 +160,9 @@ def _check_spread(field: str, constraint: Json) -> Iterator[Cause]:
         yield invalid(f"{field}.maxSkew", constraint.get("maxSkew", 0), "must be greater than zero")
     if not constraint.get("topologyKey"):
         yield required(f"{field}.topologyKey", "can not be empty")
-    yield from one_of(
-        f"{field}.whenUnsatisfiable",
-        constraint.get("whenUnsatisfiable"),
-        ("DoNotSchedule", "ScheduleAnyway"),
-    )
+    choice, known = constraint.get("whenUnsatisfiable"), ("DoNotSchedule", "ScheduleAnyway")
+    if choice not in known:
+        yield not_supported(f"{field}.whenUnsatisfiable", choice, known)
     if "labelSelector" in constraint:
         yield from label_selector(f"{field}.labelSelector", constraint["labelSelector"])
 
@@ -173,12 +183,8 @@ def check_pod_change(new: Json, old: Json) -> Iterator[Cause]:
             yield forbidden(f"spec.{name}", "pod updates may not add or remove containers")
             return
     yield from _check_deadline_change(new["spec"], old["spec"])
-    gone = [
-        toleration
-        for toleration in old["spec"].get("tolerations", ())
-        if toleration not in new["spec"].get("tolerations", ())
-    ]
-    if gone:
+    kept = [_without_time(toleration) for toleration in new["spec"].get("tolerations", ())]
+    if any(_without_time(each) not in kept for each in old["spec"].get("tolerations", ())):
         yield forbidden(
             "spec.tolerations",
             "existing toleration can not be modified except its tolerationSeconds",
@@ -194,6 +200,10 @@ def check_pod_change(new: Json, old: Json) -> Iterator[Cause]:
         yield forbidden(
             "spec", f"pod updates may not change fields other than {','.join(_UPDATABLE)}\n"
         )
+
+
+def _without_time(toleration: Json) -> Json:
+    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
 
 
 def _check_deadline_change(spec: Json, before: Json) -> Iterator[Cause]:

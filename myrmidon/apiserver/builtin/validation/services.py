@@ -43,8 +43,6 @@ def check_service(service: Json) -> Iterator[Cause]:
     yield from _check_ports(spec, ports)
     yield from labels("spec.selector", spec.get("selector", {}))
     yield from _check_affinity(spec)
-    yield from _check_addresses(spec)
-    yield from _check_families(spec)
     for index, external in enumerate(spec.get("externalIPs", ())):
         yield from address(f"spec.externalIPs[{index}]", external)
     yield from one_of("spec.type", spec.get("type"), _TYPES)
@@ -208,6 +206,15 @@ def _check_traffic(spec: Json) -> Iterator[Cause]:
         )
 
 
+def check_service_status(service: Json) -> Iterator[Cause]:
+    """Only a load balancer has addresses that others gave it."""
+    given = service["status"].get("loadBalancer", {}).get("ingress")
+    if given and service["spec"].get("type") != "LoadBalancer":
+        yield forbidden(
+            "status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'"
+        )
+
+
 def check_service_change(new: Json, old: Json) -> Iterator[Cause]:
     """An address is kept as long as the service has one."""
     spec, before = new["spec"], old["spec"]
@@ -227,8 +234,12 @@ def check_service_change(new: Json, old: Json) -> Iterator[Cause]:
 
 
 def check_free(service: Json, cluster: Cluster) -> Iterator[Cause]:
-    """An address or port that was asked for by name must be free and in range."""
+    """Addresses fit together; one that was asked for by name is free and in range."""
     spec, uid = service["spec"], service["metadata"].get("uid", "")
+    wrong = [*_check_addresses(spec), *_check_families(spec)]
+    if wrong:
+        yield from wrong
+        return
     addresses = [given for given in spec.get("clusterIPs", ()) if given != HEADLESS]
     taken = set(addresses_in_use(cluster, but=uid)) if addresses else set()
     for given in addresses:

@@ -1,6 +1,7 @@
 """Volumes, claims and classes of storage."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.quantities import parse_quantity
@@ -46,38 +47,37 @@ def check_claim_spec(field: str, spec: Json) -> Iterator[Cause]:
 
 
 def check_claim_change(new: Json, old: Json) -> Iterator[Cause]:
-    """A claim may ask for more, and for little else."""
-    fixed = [_without_size(obj["spec"]) for obj in (new, old)]
-    binding = not old["spec"].get("volumeName")
-    for spec in fixed:
-        if binding:
-            spec.pop("volumeName", None)
-    if fixed[0] != fixed[1]:
+    """A bound claim may ask for more, and for little else."""
+    spec, before = dict(new["spec"]), dict(old["spec"])
+    if not before.get("volumeName"):
+        before.pop("volumeName", None)
+        spec.pop("volumeName", None)
+    now, then = (
+        part["resources"].get("requests", {}).get("storage", "0") for part in (spec, before)
+    )
+    if new["status"].get("phase") == "Bound":
+        spec["resources"] = _with_storage(spec["resources"], then)
+        for part in (spec, before):
+            part.pop("volumeAttributesClassName", None)
+    if spec != before:
         yield forbidden(
             "spec",
             "spec is immutable after creation except resources.requests and "
             "volumeAttributesClassName for bound claims\n",
         )
-        return
-    now, then = (
-        obj["spec"]["resources"].get("requests", {}).get("storage", "0") for obj in (new, old)
-    )
-    if parse_quantity(now).amount < parse_quantity(then).amount:
+    granted = old["status"].get("capacity", {}).get("storage", "0")
+    if _amount(now) < _amount(then) and _amount(now) <= _amount(granted):
         yield forbidden(
             "spec.resources.requests.storage", "field can not be less than status.capacity"
         )
-    elif now != then and old["status"].get("phase") != "Bound":
-        yield forbidden(
-            "spec",
-            "spec is immutable after creation except resources.requests and "
-            "volumeAttributesClassName for bound claims\n",
-        )
 
 
-def _without_size(spec: Json) -> Json:
-    rest = {key: value for key, value in spec.items() if key != "volumeAttributesClassName"}
-    resources = {key: value for key, value in spec["resources"].items() if key != "requests"}
-    return rest | {"resources": resources}
+def _with_storage(resources: Json, amount: str) -> Json:
+    return resources | {"requests": resources.get("requests", {}) | {"storage": amount}}
+
+
+def _amount(text: str) -> Decimal:
+    return parse_quantity(text).amount
 
 
 def _check_modes(field: str, modes: list[str], missing: str) -> Iterator[Cause]:
@@ -100,8 +100,8 @@ def check_volume(volume: Json) -> Iterator[Cause]:
     capacity = spec.get("capacity", {})
     if not capacity:
         yield required("spec.capacity")
-    elif list(capacity) != ["storage"]:
-        yield not_supported("spec.capacity", capacity, ("storage",))
+    if list(capacity) != ["storage"]:
+        yield not_supported("spec.capacity", capacity or None, ("storage",))
     for name, amount in capacity.items():
         if parse_quantity(amount).amount <= 0:
             yield invalid(f"spec.capacity[{name}]", amount, "must be greater than zero")
@@ -156,11 +156,5 @@ def check_storage_class(storage_class: Json) -> Iterator[Cause]:
 
 def check_storage_class_change(new: Json, old: Json) -> Iterator[Cause]:
     """What volumes were made with does not change."""
-    if new.get("parameters", {}) != old.get("parameters", {}):
-        yield forbidden("parameters", "updates to parameters are forbidden.")
-    if new.get("provisioner") != old.get("provisioner"):
-        yield forbidden("provisioner", "updates to provisioner are forbidden.")
-    if new.get("reclaimPolicy") != old.get("reclaimPolicy"):
-        yield forbidden("reclaimPolicy", "updates to reclaimPolicy are forbidden.")
-    now, then = new.get("volumeBindingMode"), old.get("volumeBindingMode")
-    yield from unchanged("volumeBindingMode", now, then)
+    for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
+        yield from unchanged(field, new.get(field), old.get(field))

@@ -145,12 +145,10 @@ def check_daemon_set(daemon_set: Json) -> Iterator[Cause]:
     spec = daemon_set["spec"]
     template = spec["template"]
     selector = spec.get("selector")
-    if selector is None:
-        yield required("spec.selector")
-    else:
-        yield from label_selector("spec.selector", selector)
+    wrong = list(label_selector("spec.selector", selector or {}))
+    yield from wrong
     template_labels = template["metadata"].get("labels")
-    if not selects(selector, template_labels or {}):
+    if not wrong and not selects(selector, template_labels or {}):
         yield invalid("spec.template.metadata.labels", template_labels, _MISMATCH)
     if selector is not None and is_empty_selector(selector):
         yield invalid("spec.selector", selector, "empty selector is invalid for daemonset")
@@ -265,13 +263,19 @@ def _check_selector(spec: Json, kind: str) -> Iterator[Cause]:
     if selector is None:
         yield required("spec.selector")
         return
-    yield from label_selector("spec.selector", selector)
+    wrong = list(label_selector("spec.selector", selector))
+    yield from wrong
     if is_empty_selector(selector):
         yield invalid("spec.selector", selector, f"empty selector is invalid for {kind}")
+    if wrong:
+        detail = "" if kind == "statefulset" else "invalid label selector"
+        yield invalid("spec.selector", selector, detail)
 
 
 def _check_set_template(spec: Json, kind: str, claims: list[Json] | None = None) -> Iterator[Cause]:
     template, selector = spec["template"], spec.get("selector")
+    if selector is not None and any(label_selector("spec.selector", selector)):
+        return  # what cannot be read cannot be compared
     template_labels = template["metadata"].get("labels")
     is_empty = selector is not None and is_empty_selector(selector)
     if not is_empty and not selects(selector, template_labels or {}):
