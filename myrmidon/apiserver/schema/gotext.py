@@ -20,6 +20,7 @@ _HTML = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
 _EXPONENT_MIN, _EXPONENT_MAX = 1e-6, 1e21
+_PLAIN_MIN, _PLAIN_MAX = -4, 6  # exponents of numbers that need none
 
 
 def quote(text: str) -> str:
@@ -37,19 +38,21 @@ def _printable(char: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number as ``%v`` prints it: ``1.0`` is ``1``, ``1e21`` is ``1e+21``."""
-    text = repr(value)
-    if isinstance(value, int) or "e" not in text:
-        return text.removesuffix(".0")
-    if 1 <= abs(value) < _EXPONENT_MAX:
+    """A number as ``%v`` prints it: ``1.0`` is ``1``, a million is ``1e+06``."""
+    if isinstance(value, int) or value == 0:
         return str(int(value))
-    return text.replace(".0e", "e")
+    digits = Decimal(repr(value)).normalize()
+    exponent = digits.adjusted()
+    if _PLAIN_MIN <= exponent < _PLAIN_MAX:
+        return format(digits, "f")
+    mantissa = format(digits.scaleb(-exponent), "f")
+    return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02}"
 
 
 def _json_number(value: float) -> str:
-    """A number as the JSON encoder prints it: small ones get an exponent later, and a shorter one."""
-    if _EXPONENT_MIN <= abs(value) < 1:
-        return format(Decimal(repr(value)), "f")
+    """A number as the JSON encoder prints it: exponents come later, and are shorter."""
+    if _EXPONENT_MIN <= abs(value) < _EXPONENT_MAX:
+        return format(Decimal(repr(value)).normalize(), "f")
     return number(value).replace("e-0", "e-")
 
 
@@ -61,7 +64,9 @@ def to_json(value: Any) -> str:
     """A value as Go's JSON encoder prints it: compact, HTML escaped."""
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
-    if isinstance(value, int | float):
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
         return _json_number(value)
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).translate(_HTML)

@@ -4,20 +4,12 @@ The interpreter is loaded with the first schema that has rules: most servers sta
 starting is measured in milliseconds.
 """
 
-from importlib import import_module
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from myrmidon.apiserver.schema.types import Schema
 
-
-class Program(Protocol):
-    """A compiled expression."""
-
-    uses_old_self: bool
-
-    def evaluate(self, self_value: Any, old_self: Any = None, /) -> Any:
-        """The value of the expression."""
-        ...
+if TYPE_CHECKING:
+    from myrmidon.apiserver.cel import Program
 
 
 class CompileError(ValueError):
@@ -28,20 +20,24 @@ class EvaluationError(ValueError):
     """The expression went wrong for these values."""
 
 
-def compile_program(text: str, schema: Schema, *, root: bool, optional_old: bool) -> Program:
-    """Compile an expression about values of a schema; raises ``CompileError``."""
-    cel = import_module("myrmidon.apiserver.cel")
+def compile_program(
+    text: str, schema: Schema, *, root: bool, optional_old: bool, message: bool = False
+) -> "Program":
+    """Compile a rule about values of a schema, or the message of one; raises ``CompileError``."""
+    from myrmidon.apiserver import cel  # noqa: PLC0415 - see above
+
+    compiler = cel.compile_message if message else cel.compile_rule
     try:
-        program: Program = cel.compile_rule(text, schema, root=root, optional_old_self=optional_old)
+        return compiler(text, schema, resource=root, optional_old_self=optional_old)
     except cel.CelError as error:
         raise CompileError(str(error)) from error
-    return program
 
 
-def evaluate(program: Program, value: Any, old: Any) -> Any:
-    """Run an expression; raises ``EvaluationError``."""
-    cel = import_module("myrmidon.apiserver.cel")
+def evaluate(program: "Program", value: Any, old: Any) -> Any:
+    """Run an expression; without an old value if that is None.  Raises ``EvaluationError``."""
+    from myrmidon.apiserver import cel  # noqa: PLC0415 - see above
+
     try:
-        return program.evaluate(value, old)
+        return program.evaluate(value, cel.MISSING if old is None else old)
     except cel.CelError as error:
         raise EvaluationError(str(error)) from error

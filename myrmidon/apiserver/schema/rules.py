@@ -1,7 +1,7 @@
 """Rules: ``x-kubernetes-validations``, evaluated on the objects that they are about."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.failures import Cause
@@ -10,13 +10,15 @@ from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
 from myrmidon.apiserver.schema.problems import UNCORRELATED
 from myrmidon.apiserver.schema.programs import (
     EvaluationError,
-    Program,
     compile_program,
     evaluate,
 )
 from myrmidon.apiserver.schema.ratcheting import by_keys, is_unchanged, key_of
 from myrmidon.apiserver.schema.trails import Trail, trail_to
 from myrmidon.apiserver.schema.types import Schema
+
+if TYPE_CHECKING:
+    from myrmidon.apiserver.cel import Program
 
 RULES = "x-kubernetes-validations"
 _PLAN, _TRAIL = "rules", "rules-trail"
@@ -29,8 +31,8 @@ class _Rule:
     """A rule, compiled."""
 
     written: Json
-    program: Program
-    message: Program | None
+    program: "Program"
+    message: "Program | None"
     path: str  # of the field to blame, below the one that has the rule
     optional_old: bool
 
@@ -202,7 +204,11 @@ def _compile(written: Json, schema: Schema, *, root: bool) -> _Rule:
     return _Rule(
         written,
         program,
-        compile_program(message, schema, root=root, optional_old=optional) if message else None,
+        _compile_message(message, schema, root=root, optional=optional) if message else None,
         path,
         optional,
     )
+
+
+def _compile_message(text: str, schema: Schema, *, root: bool, optional: bool) -> "Program":
+    return compile_program(text, schema, root=root, optional_old=optional, message=True)

@@ -14,6 +14,8 @@ from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.schema.validation import check_values
 
+_EITHER = "x-kubernetes-int-or-string"
+
 # Puts a value where it would stand in an object around it.
 _Surround = Callable[[Any], Any]
 
@@ -77,17 +79,18 @@ def _walk(
 
 
 def _check_default(schema: Schema, path: str, *, root: bool) -> list[Cause]:
-    value = copy_json(schema.default)
+    value, has_unknown = copy_json(schema.default), prune_value(copy_json(schema.default), schema)
     found: list[Cause] = []
-    if prune_value(value, schema):
-        found.append(causes.invalid(path, schema.default, "must not have unknown fields"))
-        value = copy_json(schema.default)
     try:
         coerce_embedded(value, schema, path)
     except EmbeddedError as error:
-        return [*found, error.cause]
-    wrong = check_embedded(value, schema, path)
-    return found + (wrong or _check_value(value, schema, path, root=root))
+        found.append(error.cause)
+    else:
+        wrong = check_embedded(value, schema, path)
+        found += wrong or _check_value(value, schema, path, root=root)
+    if has_unknown:
+        found.insert(0, causes.invalid(path, value, "must not have unknown fields"))
+    return found
 
 
 def _check_meta_default(
@@ -110,8 +113,20 @@ def _check_meta_default(
 
 def _check_value(value: Any, schema: Schema, path: str, *, root: bool) -> list[Cause]:
     """The value against its schema, and the rules both as an update and as something new."""
-    found = check_values(value, schema, path=path)
+    found = check_values(value, Schema(source=_relaxed(schema.source)), path=path)
     if found:
         return found
     found = check_rules(value, schema, value, path=path, root=root)
     return found or check_rules(value, schema, path=path, root=root)
+
+
+def _relaxed(source: Json) -> Json:
+    """The schema as it is asked about defaults: what takes integers and strings takes anything."""
+    relaxed = {name: value for name, value in source.items() if name != _EITHER}
+    for name in ("items", "additionalProperties"):
+        if isinstance(relaxed.get(name), dict):
+            relaxed[name] = _relaxed(relaxed[name])
+    if relaxed.get("properties"):
+        children = relaxed["properties"].items()
+        relaxed["properties"] = {name: _relaxed(child) for name, child in children}
+    return relaxed

@@ -5,11 +5,13 @@ import re
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.schema import causes
+from myrmidon.apiserver.schema.definitions.costs import Cost, check_cost, times
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
 from myrmidon.apiserver.schema.gotext import Struct
 from myrmidon.apiserver.schema.programs import CompileError, compile_program
 from myrmidon.apiserver.schema.rules import RULES
 from myrmidon.apiserver.schema.structural import compile_schema
+from myrmidon.apiserver.schema.types import Schema
 
 _REASONS = (causes.DUPLICATE, causes.FORBIDDEN, causes.INVALID, causes.REQUIRED)
 _LINE_BREAK = re.compile(r"[\n\r]")
@@ -63,10 +65,17 @@ def _check_field_path(given: str, schema: Json, path: str) -> list[Cause]:
     return found
 
 
-def check_expressions(schema: Json, path: str, *, root: bool, uncorrelatable: str) -> list[Cause]:
-    """The expressions of the rules, compiled against the schema that they stand in."""
+def check_expressions(
+    schema: Json, path: str, *, root: bool, uncorrelatable: str, cardinality: int | None
+) -> tuple[list[Cause], list[Cost]]:
+    """The expressions of the rules, compiled against the schema that they stand in.
+
+    ``cardinality`` says how often a value of the schema can be there, which decides what a rule
+    costs: the costs are returned, too.
+    """
     node = compile_schema(schema)
     found: list[Cause] = []
+    costs: list[Cost] = []
     for index, rule in enumerate(schema[RULES]):
         where = f"{path}.{RULES}[{index}]"
         optional = bool(rule.get("optionalOldSelf"))
@@ -75,23 +84,44 @@ def check_expressions(schema: Json, path: str, *, root: bool, uncorrelatable: st
         except CompileError as error:
             found.append(causes.invalid(f"{where}.rule", _shown(rule), str(error)))
             continue
+        often = program.max_cardinality if cardinality is None else cardinality
+        cost = Cost(f"{where}.rule", times(program.max_cost, often))
+        costs.append(cost)
+        found += check_cost(cost, "rule")
         if rule.get("messageExpression"):
-            try:
-                compile_program(rule["messageExpression"], node, root=root, optional_old=optional)
-            except CompileError as error:
-                given = f"{where}.messageExpression"
-                found.append(causes.invalid(given, _shown(rule), str(error)))
-        if program.uses_old_self and uncorrelatable:
-            detail = (
-                "oldSelf cannot be used on the uncorrelatable portion of the schema within "
-                f"{uncorrelatable}"
-            )
-            found.append(causes.invalid(f"{where}.rule", rule["rule"], detail))
-        if not program.uses_old_self and rule.get("optionalOldSelf") is not None:
-            detail = "may not be set if oldSelf is not used in rule"
-            where = f"{where}.optionalOldSelf"
-            found.append(causes.invalid(where, rule["optionalOldSelf"], detail))
-    return found
+            _check_message(rule, node, where, (found, costs), root=root)
+        found += _check_old_self(rule, where, uncorrelatable, uses=program.uses_old_self)
+    return found, costs
+
+
+def _check_message(
+    rule: Json, node: Schema, path: str, results: tuple[list[Cause], list[Cost]], *, root: bool
+) -> None:
+    found, costs = results
+    where, optional = f"{path}.messageExpression", bool(rule.get("optionalOldSelf"))
+    try:
+        program = compile_program(
+            rule["messageExpression"], node, root=root, optional_old=optional, message=True
+        )
+    except CompileError as error:
+        found.append(causes.invalid(where, _shown(rule), str(error)))
+        return
+    cost = Cost(where, program.max_cost)
+    costs.append(cost)
+    found += check_cost(cost, "messageExpression")
+
+
+def _check_old_self(rule: Json, path: str, uncorrelatable: str, *, uses: bool) -> list[Cause]:
+    if uses and uncorrelatable:
+        detail = (
+            "oldSelf cannot be used on the uncorrelatable portion of the schema within "
+            f"{uncorrelatable}"
+        )
+        return [causes.invalid(f"{path}.rule", rule["rule"], detail)]
+    if not uses and rule.get("optionalOldSelf") is not None:
+        detail = "may not be set if oldSelf is not used in rule"
+        return [causes.invalid(f"{path}.optionalOldSelf", rule["optionalOldSelf"], detail)]
+    return []
 
 
 def _shown(rule: Json) -> Struct:

@@ -6,6 +6,7 @@ from typing import Any
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.schema import causes
+from myrmidon.apiserver.schema.definitions.costs import Cost, cardinality_inside, check_total
 from myrmidon.apiserver.schema.definitions.defaults import check_defaults
 from myrmidon.apiserver.schema.definitions.expressions import check_expressions, check_rule_fields
 from myrmidon.apiserver.schema.definitions.lists import check_list_and_map
@@ -39,6 +40,8 @@ _AT_ROOT = {
     "x-kubernetes-preserve-unknown-fields": "XPreserveUnknownFields",
     "x-kubernetes-validations": "XValidations",
 }
+# Words that count as soon as they are there, even with nothing behind them.
+_POINTERS = ("additionalProperties", "default", "not", "maxProperties", "minProperties")
 _UNSUPPORTED = (
     "id",
     "additionalItems",
@@ -57,6 +60,7 @@ class _Around:
     inside_meta: bool = False
     uncorrelatable: str = ""  # the path below which old and new values cannot be told apart
     rules_compiled: bool = True
+    cardinality: int | None = 1  # how often a value can be there, None if nothing limits it
 
 
 @dataclass(slots=True)
@@ -65,10 +69,12 @@ class _Findings:
 
     schema: list[Cause] = field(default_factory=list)
     rules: list[Cause] = field(default_factory=list)
+    costs: list[Cost] = field(default_factory=list)
 
     def take(self, other: "_Findings") -> None:
         self.schema += other.schema
         self.rules += other.rules
+        self.costs += other.costs
 
 
 def check_validation(validation: Json | None, path: str, *, has_status: bool) -> list[Cause]:
@@ -89,13 +95,13 @@ def check_validation(validation: Json | None, path: str, *, has_status: bool) ->
     found += unsound + findings.schema + findings.rules
     if not found and refusal is not None:
         found.append(causes.invalid(path, "", refusal))
-    return found
+    return found + check_total(findings.costs, path)
 
 
 def _check_root(schema: Json, path: str) -> list[Cause]:
     found: list[Cause] = []
     for name, value in schema.items():
-        if not value and value != 0:
+        if value is None or (not value and name not in _POINTERS):
             continue
         if name == "type" and value != "object":
             detail = (
@@ -128,9 +134,15 @@ def _check_node(schema: Any, path: str, around: _Around, *, root: bool = False) 
         findings.schema += check_rule_fields(schema, path)
         if not findings.schema and around.rules_compiled:
             embedded = bool(schema.get("x-kubernetes-embedded-resource"))
-            findings.rules += check_expressions(
-                schema, path, root=root or embedded, uncorrelatable=around.uncorrelatable
+            broken, costs = check_expressions(
+                schema,
+                path,
+                root=root or embedded,
+                uncorrelatable=around.uncorrelatable,
+                cardinality=around.cardinality,
             )
+            findings.rules += broken
+            findings.costs += costs
     return findings
 
 
@@ -176,6 +188,7 @@ def _check_contents(schema: Json, path: str) -> list[Cause]:
 def _check_parts(
     schema: Json, path: str, around: _Around, findings: _Findings, *, root: bool
 ) -> None:
+    around = replace(around, cardinality=cardinality_inside(schema, around.cardinality))
     values = around
     if around.inside_meta:
         why = "inside additionalProperties applying to object metadata"

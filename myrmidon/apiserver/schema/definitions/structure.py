@@ -23,7 +23,6 @@ _EITHER = "x-kubernetes-int-or-string"
 # What may not stand in a nested schema, and what is said about it.
 _FORBIDDEN_INSIDE = {
     "type": "empty",
-    "additionalProperties": "undefined",
     "default": "undefined",
     "title": "empty",
     "description": "empty",
@@ -192,6 +191,9 @@ def _check_nested(
     properties = schema.get("properties") or {}
     for name, child in properties.items():
         _check_nested(child, f"{path}.properties[{name}]", found)
+    if schema.get("additionalProperties") not in (None, False):
+        where = f"{path}.additionalProperties"
+        found.append(causes.forbidden(where, "must be undefined to be structural"))
     for name, wanted in _FORBIDDEN_INSIDE.items():
         value = schema.get(name)
         if value or (value is not None and wanted == "undefined"):
