@@ -7,11 +7,13 @@ Nothing has to run, and nothing here talks to a server.
 
 import re
 from collections.abc import Mapping
+from inspect import getattr_static
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from myrmidon.api.refs import Kind
 from myrmidon.api.resource import Resource
 from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
+from myrmidon.fsm.channel import Channel
 from myrmidon.fsm.graph import Graph, checked_graph
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.states import Declaration, State, declaration_of, signature_problem, state_of
@@ -33,6 +35,8 @@ class Controller(Generic[R]):
     """Kinds it only reads."""
     watches: ClassVar[tuple[Watch, ...]] = ()
     """Other objects that concern ours."""
+    channels: ClassVar[tuple[Channel, ...]] = ()
+    """Sources of events from outside of the cluster."""
     options: ClassVar[ControllerOptions] = ControllerOptions()
     """How it runs."""
     name: ClassVar[str] = ""
@@ -62,7 +66,7 @@ class Controller(Generic[R]):
             )
         cls.graph = checked_graph(cls.__name__, _states_of(cls))
         cls.managed_kinds = _kinds(cls, "manages")
-        cls.read_kinds = (*_kinds(cls, "reads"), *_watched(cls))
+        cls.read_kinds = tuple(dict.fromkeys((*_kinds(cls, "reads"), *_watched(cls))))
         if not cls.name:
             cls.name = _kebab_case(cls.resource.KIND.kind)
 
@@ -113,7 +117,7 @@ def _states_of(cls: type) -> list[State]:
                 declared[name] = declaration
     states: list[State] = []
     for name, declaration in declared.items():
-        method = getattr(cls, name)
+        method = getattr_static(cls, name)
         if method is None:
             continue  # a subclass took the state out
         problem = signature_problem(method)
@@ -126,11 +130,9 @@ def _states_of(cls: type) -> list[State]:
 def _kinds(cls: type, attribute: str) -> tuple[Kind, ...]:
     found: dict[Kind, None] = {}
     entries = getattr(cls, attribute)
-    for entry in (
-        entries
-        if isinstance(entries, tuple | list) and not isinstance(entries, Kind)
-        else (entries,)
-    ):
+    if isinstance(entries, Kind) or not isinstance(entries, tuple | list):
+        entries = (entries,)  # a lone kind without its comma; a Kind is a tuple, too
+    for entry in entries:
         kind = kind_of(entry)
         if kind is None:
             raise ManagedKindError(cls.__name__, attribute, entry)
@@ -138,10 +140,9 @@ def _kinds(cls: type, attribute: str) -> tuple[Kind, ...]:
     return tuple(found)
 
 
-def _watched(cls: type) -> tuple[Kind, ...]:
+def _watched(cls: type[Controller[Any]]) -> tuple[Kind, ...]:
     found: dict[Kind, None] = {}
-    watches: tuple[Watch, ...] = getattr(cls, "watches")  # noqa: B009 - a class variable of any subclass
-    for watch in watches:
+    for watch in cls.watches:
         kind = kind_of(watch.kind)
         if kind is None:
             raise ManagedKindError(cls.__name__, "watches", watch.kind)

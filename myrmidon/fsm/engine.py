@@ -66,7 +66,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFinalizer:
-    """Take our finalizer off the object, which then may go."""
+    """Delete the children that nobody else would, then take our finalizer off: the object may go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,11 @@ class Outcome:
     failure: Failed | None = None
     after: timedelta | None = None  # look again after this time
     backoff: bool = False  # look again after a growing delay
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether something failed or is to be looked at again."""
+        return self.failure is not None or self.after is not None or self.backoff
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +154,12 @@ class Walk:
     # ------------------------------------------------------------------------ decisions
 
     def _first(self, has_finalizer: bool, suspended: bool) -> Action:
-        if self._deleting and not (self._graph.finalizer and has_finalizer):
+        if self._deleting and not has_finalizer:
             return Skip("released" if self._graph.finalizer else "deleting")
         if suspended:
             return Skip("suspended")
+        if self._deleting and self._graph.finalizer is None:
+            return ReleaseFinalizer()  # it was there for the children that only we can delete
         if self._graph.finalizer and not has_finalizer:
             return EnsureFinalizer()
         return self._start()
@@ -204,9 +211,8 @@ class Walk:
         return self._finish(result)
 
     def _arrived(self) -> Action:
-        waiting = self._outcome.after is not None or self._outcome.backoff
         self._outcome = replace(self._outcome, ended=True)
-        if self._deleting and not waiting:
+        if self._deleting and not self._outcome.unsettled:
             return ReleaseFinalizer()
         return Finish(self._outcome)
 
@@ -226,10 +232,11 @@ class Walk:
     def _finish(self, result: Wait | Failed) -> Finish:
         if isinstance(result, Wait):
             self._look_again(result)
+        elif result.retry:
+            self._outcome = replace(self._outcome, failure=result, backoff=True)
         else:
-            self._outcome = replace(
-                self._outcome, failure=result, backoff=self._outcome.backoff or result.retry
-            )
+            # Not even for a recheck that an earlier state asked for: the pass would end here again.
+            self._outcome = replace(self._outcome, failure=result, after=None, backoff=False)
         return Finish(self._outcome)
 
     def _look_again(self, wait: Wait) -> None:

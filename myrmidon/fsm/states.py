@@ -48,7 +48,7 @@ def state(
     chosen from by ``Done(goto=...)``, none is an end.  ``condition`` is the status condition that
     the state owns; by default the method's name in CamelCase.
     """
-    edges = (then,) if isinstance(then, str) else tuple(then)
+    edges = (then,) if isinstance(then, str) else tuple(dict.fromkeys(then))
     declaration = Declaration(initial, finalizer, condition, edges)
 
     def declare(method: _Method) -> _Method:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.conditions import READY, Condition, timestamp, upsert
+from myrmidon.api.conditions import READY, Condition, timestamp
 from myrmidon.api.objects import Json, generation_of, version_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Request, Verb
@@ -74,18 +74,20 @@ def conditions_after(
     ready: bool = True,
 ) -> list[Json]:
     """The list of conditions after a pass; those of other writers stay as they are, where they are."""
-    own = {*graph.conditions, READY}
+    own = {*graph.conditions, READY} if ready else {*graph.conditions}
     before = {
         condition.type: condition
         for raw in previous
         if (condition := Condition.from_json(raw)) is not None and condition.type in own
     }
-    after = tuple(_unvisited(before, outcome, graph, generation, now))
-    fresh = [_condition(visit, before, generation, now) for visit in outcome.visits]
+    after = _unvisited(before, outcome, generation, now)
+    after += [
+        _steady(_condition(visit, generation, now), before, failed=visit.failed)
+        for visit in outcome.visits
+    ]
     if ready:
-        fresh.append(_ready(outcome, generation, now))
-    for condition in fresh:
-        after = upsert(after, _since(condition, before))
+        failed = outcome.failure is not None
+        after.append(_steady(_ready(outcome, generation, now), before, failed=failed))
     return _in_place(previous, own, after)
 
 
@@ -108,17 +110,21 @@ def reference(ref: ObjectRef) -> Json:
 # -------------------------------------------------------------------------------- inside
 
 
-def _condition(
-    visit: Visit, before: Mapping[str, Condition], generation: int, now: datetime
-) -> Condition:
+def _condition(visit: Visit, generation: int, now: datetime) -> Condition:
     value = visit.value
-    new = Condition(
+    return Condition(
         visit.state.condition, value.status, value.reason, value.message, generation, timestamp(now)
     )
+
+
+def _steady(new: Condition, before: Mapping[str, Condition], *, failed: bool = False) -> Condition:
+    """The condition without what only seems to change: the time unless it flips, noise in errors."""
     old = before.get(new.type)
-    if visit.failed and old is not None and _differs_in_noise_only(old, new):
-        return replace(new, message=old.message)
-    return new
+    if old is None or old.status != new.status:
+        return new
+    message = old.message if failed and _differs_in_noise_only(old, new) else new.message
+    since = old.last_transition_time or new.last_transition_time
+    return replace(new, message=message, last_transition_time=since)
 
 
 def _differs_in_noise_only(old: Condition, new: Condition) -> bool:
@@ -126,39 +132,34 @@ def _differs_in_noise_only(old: Condition, new: Condition) -> bool:
 
     Writing each of them would change the object on every attempt.
     """
-    return (old.status, old.reason, old.observed_generation) == (
-        new.status,
-        new.reason,
-        new.observed_generation,
-    ) and _VOLATILE.sub("#", old.message) == _VOLATILE.sub("#", new.message)
+    return (old.reason, old.observed_generation) == (new.reason, new.observed_generation) and (
+        _VOLATILE.sub("#", old.message) == _VOLATILE.sub("#", new.message)
+    )
 
 
 def _unvisited(
-    before: Mapping[str, Condition],
-    outcome: Outcome,
-    graph: Graph,
-    generation: int,
-    now: datetime,
-) -> Iterable[Condition]:
+    before: Mapping[str, Condition], outcome: Outcome, generation: int, now: datetime
+) -> list[Condition]:
     """Conditions of states that this pass did not reach, as far as they may stay."""
     if outcome.ended:
-        return
-    visited = {visit.state.condition for visit in outcome.visits}
-    for condition in before.values():
-        if condition.type in visited or condition.type not in graph.conditions:
-            continue
-        if condition.observed_generation == generation:
-            yield condition
-        else:
-            unknown = Condition(
-                condition.type, "Unknown", "NotReached", "", generation, timestamp(now)
-            )
-            yield _since(unknown, before)
+        return []
+    passed = {READY, *(visit.state.condition for visit in outcome.visits)}
+    left = [condition for condition in before.values() if condition.type not in passed]
+    return [
+        condition
+        if condition.observed_generation == generation
+        else _steady(_not_reached(condition.type, generation, now), before)
+        for condition in left
+    ]
+
+
+def _not_reached(condition_type: str, generation: int, now: datetime) -> Condition:
+    return Condition(condition_type, "Unknown", "NotReached", "", generation, timestamp(now))
 
 
 def _ready(outcome: Outcome, generation: int, now: datetime) -> Condition:
     wanting = [visit for visit in outcome.visits if visit.value.status != "True"]
-    if outcome.ended and outcome.visits and not wanting:
+    if outcome.ended and not wanting and not outcome.unsettled:
         return Condition(READY, "True", "Ready", "", generation, timestamp(now))
     if wanting:
         reason = wanting[0].value.reason
@@ -173,14 +174,6 @@ def _ready(outcome: Outcome, generation: int, now: datetime) -> Condition:
 def _named(visit: Visit) -> str:
     """A condition that is not True: its name, and whether it is known to be False."""
     return f"{visit.state.condition} is {visit.value.status} ({visit.value.reason})"
-
-
-def _since(condition: Condition, before: Mapping[str, Condition]) -> Condition:
-    """The condition with the time of its last flip."""
-    old = before.get(condition.type)
-    if old is None or old.status != condition.status or not old.last_transition_time:
-        return condition
-    return replace(condition, last_transition_time=old.last_transition_time)
 
 
 def _in_place(previous: Sequence[Any], own: set[str], after: Sequence[Condition]) -> list[Json]:

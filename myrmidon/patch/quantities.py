@@ -4,6 +4,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
+from myrmidon.patch.merge_patch import same
+
 _QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -12,7 +14,7 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 def same_quantity(left: Any, right: Any) -> bool:
     """Whether both print the same amount; what is no quantity is compared as it is."""
     amounts = _amount(left), _amount(right)
-    return left == right if None in amounts else amounts[0] == amounts[1]
+    return same(left, right) if None in amounts else amounts[0] == amounts[1]
 
 
 def _amount(value: Any) -> Decimal | None:

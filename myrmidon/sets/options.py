@@ -5,6 +5,15 @@ from typing import Any
 
 from myrmidon.errors import OutputError
 
+_EXCLUSIVE = (
+    ("as_update", "server_side", "one replaces the whole object, the other only its own fields"),
+    ("as_update", "create_only", "one rewrites the object, the other never touches it again"),
+    ("create_only", "server_side", "an object that is never changed needs no field ownership"),
+    ("create_only", "recreate", "an object that is never changed is never created again"),
+    ("create_only", "optimistic_lock", "an object that is never changed needs no lock"),
+    ("recreate", "optimistic_lock", "a new object has a new resourceVersion"),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyOptions:
@@ -54,12 +63,3 @@ class ApplyOptions:
 
 
 DEFAULT = ApplyOptions()
-
-_EXCLUSIVE = (
-    ("as_update", "server_side", "one replaces the whole object, the other only its own fields"),
-    ("as_update", "create_only", "one rewrites the object, the other never touches it again"),
-    ("create_only", "server_side", "an object that is never changed needs no field ownership"),
-    ("create_only", "recreate", "an object that is never changed is never created again"),
-    ("create_only", "optimistic_lock", "an object that is never changed needs no lock"),
-    ("recreate", "optimistic_lock", "a new object has a new resourceVersion"),
-)

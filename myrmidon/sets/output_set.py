@@ -99,6 +99,8 @@ class OutputSet:
         ref = self._ref_of(manifest)
         if ref.namespace:
             manifest["metadata"]["namespace"] = ref.namespace
+        else:  # the server would drop it, and we would miss it for ever
+            manifest["metadata"].pop("namespace", None)
         author = f"{self._controller}.{self._state}" if self._controller else self._state
         self._intend(ref, Apply(ref, manifest, options, author))
 

@@ -8,7 +8,16 @@ parent's uid and an annotation with its name, and the controller deletes them it
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json, annotations_of, controller_of, owners_of, uid_of
+from myrmidon.api.objects import (
+    Json,
+    annotations_of,
+    controller_of,
+    describe,
+    name_of,
+    namespace_of,
+    owners_of,
+    uid_of,
+)
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.errors import AlreadyOwnedError, OutputError, OwnerReferenceError
 from myrmidon.sets.output_set import Apply
@@ -38,18 +47,21 @@ def refuse_foreign(current: Mapping[str, Any], ref: ObjectRef, parent: Parent) -
         )
 
 
-def owner_reference(output: Apply, parent: Parent) -> Json | None:
-    """The owner reference that the child should carry, None where it is tracked by label."""
+def owners_wanted(output: Apply, parent: Parent) -> list[Json]:
+    """The owner references that the child should carry, among others; none with ``owner_refs=False``."""
     if not output.options.owner_refs:
-        return None
-    if output.options.owner is not None:
-        return _plain_reference(output)
-    if output.ref.kind.namespaced and parent.ref.namespace not in ("", output.ref.namespace):
-        raise OwnerReferenceError(str(output.ref), str(parent.ref), "it lives in another namespace")
-    if not output.ref.kind.namespaced and parent.ref.kind.namespaced:
-        raise OwnerReferenceError(
-            str(output.ref), str(parent.ref), "a namespaced object cannot own a cluster-scoped one"
-        )
+        return []
+    ours = (
+        _plain_reference(output)
+        if output.options.owner is not None
+        else _controller_reference(output, parent)
+    )
+    declared = (owner for owner in owners_of(output.manifest) if owner.get("uid") != ours["uid"])
+    return [*declared, ours]
+
+
+def _controller_reference(output: Apply, parent: Parent) -> Json:
+    _check_reach(output, str(parent.ref), parent.ref.namespace)
     return {
         "apiVersion": parent.ref.kind.api_version,
         "kind": parent.ref.kind.kind,
@@ -65,20 +77,17 @@ def is_tracked(output: Apply) -> bool:
     return not output.options.owner_refs or output.options.owner is not None
 
 
-def owners_with(mine: Json, declared: list[Json], current: Mapping[str, Any] | None) -> list[Json]:
-    """All owner references that the child should have: other people's, the declared ones, ours."""
-    by_uid = {owner.get("uid"): owner for owner in (owners_of(current) if current else [])}
-    by_uid.update({owner.get("uid"): owner for owner in declared})
-    by_uid[mine["uid"]] = mine
+def owners_with(wanted: list[Json], current: Mapping[str, Any]) -> list[Json]:
+    """All owner references that the child should have: other people's, then those wanted."""
+    by_uid = {owner.get("uid"): owner for owner in owners_of(current)}
+    by_uid.update({owner.get("uid"): owner for owner in wanted})
     return list(by_uid.values())
 
 
-def has_owner(current: Mapping[str, Any], wanted: Json) -> bool:
-    """Whether the object carries this very reference already."""
-    return any(
-        all(owner.get(field) == value for field, value in wanted.items())
-        for owner in owners_of(current)
-    )
+def has_owners(current: Mapping[str, Any], wanted: list[Json]) -> bool:
+    """Whether the object carries these very references already."""
+    present = owners_of(current)
+    return all(any(owner.items() <= there.items() for there in present) for owner in wanted)
 
 
 def tracked_parent(obj: Mapping[str, Any], kind: Kind) -> ObjectRef | None:
@@ -90,17 +99,24 @@ def tracked_parent(obj: Mapping[str, Any], kind: Kind) -> ObjectRef | None:
     return ObjectRef(kind, name, namespace)
 
 
+def _check_reach(output: Apply, owner: str, namespace: str) -> None:
+    """Raise if Kubernetes does not allow the reference: the garbage collector would act on it."""
+    if namespace and not output.ref.kind.namespaced:
+        why = "a namespaced object cannot own a cluster-scoped one"
+        raise OwnerReferenceError(str(output.ref), owner, why)
+    if namespace and namespace != output.ref.namespace:
+        raise OwnerReferenceError(str(output.ref), owner, "it lives in another namespace")
+
+
 def _plain_reference(output: Apply) -> Json:
     owner = output.options.owner
     raw: Mapping[str, Any] = owner if isinstance(owner, Mapping) else owner.raw
-    if not uid_of(raw) or not raw.get("kind"):
+    identity = {"apiVersion": raw.get("apiVersion"), "kind": raw.get("kind"), "uid": uid_of(raw)}
+    lacking = next((field for field, value in identity.items() if not value), None)
+    if lacking is not None:
         raise OutputError(
-            f"the owner of {output.ref} has no uid: only an object of the server can own another.\n"
+            f"the owner of {output.ref} has no {lacking}: only an object of the server can own another.\n"
             "  fix: pass an object that was read with ctx.get, or the parent itself"
         )
-    return {
-        "apiVersion": raw["apiVersion"],
-        "kind": raw["kind"],
-        "name": raw["metadata"]["name"],
-        "uid": uid_of(raw),
-    }
+    _check_reach(output, describe(raw), namespace_of(raw))
+    return {**identity, "name": name_of(raw)}

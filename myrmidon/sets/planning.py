@@ -15,6 +15,7 @@ Where a comparison cannot tell (see ``patch.covering``), the declaration's finge
 as an annotation beside it; a changed declaration is then a changed annotation.
 """
 
+import re
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
@@ -27,30 +28,33 @@ from myrmidon.api.objects import (
     finalizers_of,
     is_deleting,
     metadata,
-    owners_of,
     uid_of,
     version_of,
 )
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.errors import InvalidError, MissingLockError, TerminatingError
-from myrmidon.patch.covering import covers, leaves_doubt
+from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
 from myrmidon.patch.server_filled import exceeds
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import (
     PARENT,
     PARENT_UID,
     Parent,
-    has_owner,
+    has_owners,
     is_tracked,
-    owner_reference,
+    owners_wanted,
     owners_with,
     refuse_foreign,
 )
 
+_NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
 APPLIED = "applied.myrmidon.dev"  # annotation prefix: the fingerprint of what a state declared
 
 _BUILT_IN_GROUPS = frozenset(kind.group for kind in kinds.ALL)
+_REFUSED_CHANGE = re.compile(
+    r"immutable|may not change|cannot change|updates? to .* (?:is|are) forbidden|may not be changed"
+)
 
 
 def plan(
@@ -83,8 +87,8 @@ def plan(
 
 def plan_recreate(output: Apply, current: Json, refusal: InvalidError) -> Request | None:
     """Decide whether a refused change is worth a new object: the delete that comes first, or None."""
-    immutable = any("immutable" in str(cause.get("message", "")) for cause in refusal.causes)
-    if output.options.recreate and (immutable or "immutable" in refusal.message):
+    said = " ".join([refusal.message, *(str(cause.get("message")) for cause in refusal.causes)])
+    if output.options.recreate and _REFUSED_CHANGE.search(said):
         return _plan_delete(output.ref, current)
     return None
 
@@ -114,8 +118,8 @@ def _plan_absent(output: Apply, parent: Parent) -> Request:
     if output.options.optimistic_lock:
         # A locked object that is gone must not come back: the server answers this with 404 or 409.
         return _patch(output, _locked(_declared(output, parent), output.manifest))
-    owner = owner_reference(output, parent)
-    body = _without_nulls(_with_owner(_declared(output, parent), owner, None))
+    owners = owners_wanted(output, parent)
+    body = _without_nulls(_with_owners(_declared(output, parent), owners))
     if output.options.server_side:
         return _server_side(output, body)
     return Request(Verb.CREATE, output.ref, body)
@@ -123,13 +127,13 @@ def _plan_absent(output: Apply, parent: Parent) -> Request:
 
 def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
     declared = _declared(output, parent)
-    owner = owner_reference(output, parent)
-    adopting = owner is not None and not has_owner(current, owner)
-    if not adopting and covers(current, declared, built_in=_is_built_in(output.ref.kind)):
+    owners = owners_wanted(output, parent)
+    adopting = not has_owners(current, owners)
+    if not adopting and _holds(output, declared, current):
         return None
     if adopting:
         # The list is replaced as a whole, so it must not have changed since it was read.
-        declared = _locked(_with_owner(declared, owner, current), current)
+        declared = _locked(_with_owners(declared, owners_with(owners, current)), current)
     if output.options.optimistic_lock:
         declared = _locked(declared, output.manifest)
     return _patch(output, declared)
@@ -137,32 +141,28 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
 
 def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None:
     declared = _without_nulls(_declared(output, parent))
-    owner = owner_reference(output, parent)
-    owned = owner is None or has_owner(current, owner)
-    built_in = _is_built_in(output.ref.kind)
+    owners = owners_wanted(output, parent)
     if (
-        owned
-        and covers(current, declared, built_in=built_in)
+        has_owners(current, owners)
+        and _holds(output, declared, current)
         and not exceeds(current, declared, output.ref.kind)
     ):
         return None
-    body = _with_owner(declared, owner, current)
-    if finalizers_of(current) and "finalizers" not in metadata(declared):
-        body = _with_metadata(body, finalizers=finalizers_of(current))
-    if owner is None and owners_of(current) and "ownerReferences" not in metadata(declared):
-        body = _with_metadata(body, ownerReferences=owners_of(current))
+    # Other parties' claims on the object are not ours to remove.
+    claims = {"ownerReferences": owners_with(owners, current), "finalizers": finalizers_of(current)}
+    kept = {field: claim for field, claim in claims.items() if claim}
+    body = {**declared, "metadata": {**kept, **declared["metadata"]}}
     lock = output.manifest if output.options.optimistic_lock else current
     return Request(Verb.UPDATE, output.ref, _locked(body, lock))
 
 
 def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request | None:
-    owner = owner_reference(output, parent)
     declared = _without_nulls(_declared(output, parent))
-    owned = owner is None or has_owner(current, owner)
-    if owned and covers(current, declared, built_in=_is_built_in(output.ref.kind)):
+    owners = owners_wanted(output, parent)
+    if has_owners(current, owners) and _holds(output, declared, current):
         return None
     # Owner references are a list keyed by uid: the server merges ours with those of others.
-    body = _with_owner(declared, owner, None)
+    body = _with_owners(declared, owners)
     if output.options.optimistic_lock:
         # With the uid, an apply to an object that is gone is refused instead of creating it.
         body = _with_metadata(_locked(body, output.manifest), uid=uid_of(current))
@@ -173,12 +173,19 @@ def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request |
 
 
 def _declared(output: Apply, parent: Parent) -> Json:
-    """What the author declared, with the marks that lead back to it; without lock and uid."""
+    """What the author declared, with the marks that lead back to it; without lock, uid and owners.
+
+    An object that was read, changed and applied again carries old marks; they are no declaration.
+    """
     meta = {
-        key: value
-        for key, value in metadata(output.manifest).items()
-        if key not in ("resourceVersion", "uid")
+        key: value for key, value in metadata(output.manifest).items() if key not in _NOT_DECLARED
     }
+    if not output.options.owner_refs and "ownerReferences" in metadata(output.manifest):
+        meta["ownerReferences"] = metadata(output.manifest)["ownerReferences"]
+    if meta.get("annotations"):
+        meta["annotations"] = {
+            key: value for key, value in meta["annotations"].items() if not key.startswith(APPLIED)
+        }
     declared = {**output.manifest, "metadata": meta}
     if output.options.server_side or leaves_doubt(declared, built_in=_is_built_in(output.ref.kind)):
         mark = {_applied_key(output.author): fingerprint(declared)}
@@ -197,11 +204,14 @@ def _applied_key(author: str) -> str:
     return f"{APPLIED}/{name}"
 
 
-def _with_owner(declared: Json, owner: Json | None, current: Json | None) -> Json:
-    if owner is None:
-        return declared
-    owners = owners_with(owner, metadata(declared).get("ownerReferences") or [], current)
-    return _with_metadata(declared, ownerReferences=owners)
+def _holds(output: Apply, declared: Json, current: Json) -> bool:
+    if output.ref.kind == kinds.POD:
+        current = shortened(current, declared)
+    return covers_object(current, declared, built_in=_is_built_in(output.ref.kind))
+
+
+def _with_owners(declared: Json, owners: list[Json]) -> Json:
+    return _with_metadata(declared, ownerReferences=owners) if owners else declared
 
 
 def _locked(body: Json, seen: Mapping[str, Any]) -> Json:

@@ -44,12 +44,14 @@ class Client:
         """Delete."""
         return self.request("DELETE", path)
 
-    def request(self, method: str, path: str, body: Any = None) -> Response:
+    def request(
+        self, method: str, path: str, body: Any = None, content_type: str = "application/json"
+    ) -> Response:
         """Send one request; anything that is no answer raises OSError or HTTPException."""
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self.port, timeout=self.timeout, context=self._context
         )
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": content_type}
         try:
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
