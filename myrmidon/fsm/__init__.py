@@ -1,5 +1,6 @@
 """Machines: which state next, and what follows for the status."""
 
+from myrmidon.fsm.channel import Channel
 from myrmidon.fsm.context import Cause, Context
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Walk
@@ -19,6 +20,7 @@ from myrmidon.fsm.watches import (
 
 __all__ = [
     "Cause",
+    "Channel",
     "Context",
     "Controller",
     "ControllerOptions",

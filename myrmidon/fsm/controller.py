@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 from myrmidon.api.refs import Kind
 from myrmidon.api.resource import Resource
 from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
+from myrmidon.fsm.channel import Channel
 from myrmidon.fsm.graph import Graph, checked_graph
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.states import Declaration, State, declaration_of, signature_problem, state_of
@@ -34,6 +35,8 @@ class Controller(Generic[R]):
     """Kinds it only reads."""
     watches: ClassVar[tuple[Watch, ...]] = ()
     """Other objects that concern ours."""
+    channels: ClassVar[tuple[Channel, ...]] = ()
+    """Sources of events from outside of the cluster."""
     options: ClassVar[ControllerOptions] = ControllerOptions()
     """How it runs."""
     name: ClassVar[str] = ""

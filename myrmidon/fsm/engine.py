@@ -66,7 +66,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFinalizer:
-    """Take our finalizer off the object, which then may go."""
+    """Delete the children that nobody else would, then take our finalizer off: the object may go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +154,12 @@ class Walk:
     # ------------------------------------------------------------------------ decisions
 
     def _first(self, has_finalizer: bool, suspended: bool) -> Action:
-        if self._deleting and not (self._graph.finalizer and has_finalizer):
+        if self._deleting and not has_finalizer:
             return Skip("released" if self._graph.finalizer else "deleting")
         if suspended:
             return Skip("suspended")
+        if self._deleting and self._graph.finalizer is None:
+            return ReleaseFinalizer()  # it was there for the children that only we can delete
         if self._graph.finalizer and not has_finalizer:
             return EnsureFinalizer()
         return self._start()

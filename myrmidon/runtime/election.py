@@ -75,7 +75,7 @@ class Election:
         if self._seen is None:
             return Create(self._spec(stamp, acquired=True))
         if self._holder() not in ("", self.identity) and not self._is_over(now):
-            return Follow(self.terms.retry_seconds)
+            return Follow(min(self.terms.retry_seconds / 2, self._over_at() - now))
         acquired = self._holder() != self.identity
         return Update({**self._seen, "spec": self._spec(stamp, acquired=acquired)})
 
@@ -118,8 +118,11 @@ class Election:
         return str(self._seen_spec().get("holderIdentity") or "")
 
     def _is_over(self, now: float) -> bool:
-        granted = float(self._seen_spec().get("leaseDurationSeconds") or self.terms.lease_seconds)
-        return now >= self._seen_at + max(granted, 0.0)
+        return now >= self._over_at()
+
+    def _over_at(self) -> float:
+        granted = self._seen_spec().get("leaseDurationSeconds") or self.terms.lease_seconds
+        return self._seen_at + float(granted)
 
     def _seen_spec(self) -> dict[str, Any]:
         assert self._seen is not None

@@ -41,8 +41,12 @@ class Logger:
         """For what should not happen and is retried."""
         self._write(logging.WARNING, message, facts)
 
-    def error(self, message: str, *, error: BaseException | None = None, **facts: Any) -> None:
-        """For what needs a person; with the traceback of ``error``."""
+    def error(self, message: str, **facts: Any) -> None:
+        """For what needs a person."""
+        self._write(logging.ERROR, message, facts)
+
+    def crash(self, message: str, error: BaseException, **facts: Any) -> None:
+        """For what nobody expected, with its traceback."""
         self._write(logging.ERROR, message, facts, error)
 
     def _write(
