@@ -47,9 +47,9 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.observing import Observing
 from myrmidon.runtime.refusals import CONFLICT, refusal
 from myrmidon.runtime.triggers import author
+from myrmidon.sets.fingerprints import fingerprint
 from myrmidon.sets.output_set import Apply, Delete, OutputSet
 from myrmidon.sets.ownership import PARENT_UID, Parent, is_tracked
-from myrmidon.sets.planning import fingerprint
 from myrmidon.sets.pruning import PruneRefusedError, prunable
 
 

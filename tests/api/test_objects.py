@@ -48,7 +48,8 @@ def test_an_object_without_metadata_answers_with_nothing(spec: Json) -> None:
         assert objects.version_of(obj) == ""
         assert objects.generation_of(obj) == 0
         assert objects.labels_of(obj) == objects.annotations_of(obj) == {}
-        assert objects.owners_of(obj) == objects.finalizers_of(obj) == []
+        assert objects.owners_of(obj) == []
+        assert objects.finalizers_of(obj) == []
         assert objects.controller_of(obj) is None
         assert not objects.is_deleting(obj)
         assert objects.describe(obj) == "object (no name)"

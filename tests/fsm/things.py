@@ -54,10 +54,10 @@ def do_nothing(self: Any, obj: Any, out: OutputSet) -> Result:
     return Done()
 
 
-def define(name: str = "Bad", *, doc: str = "", **members: Any) -> type[Controller[Thing]]:
+def define(called: str = "Bad", /, **members: Any) -> type[Controller[Thing]]:
     """Define a controller; the tests of definitions look at how that fails."""
     made: type[Controller[Thing]] = new_class(
-        name, (Controller[Thing],), exec_body=lambda namespace: namespace.update(members)
+        called, (Controller[Thing],), exec_body=lambda namespace: namespace.update(members)
     )
     return made
 
