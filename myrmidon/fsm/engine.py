@@ -147,7 +147,7 @@ class Walk:
             case ReleaseFinalizer():
                 released = replace(self._outcome, released=True)
                 self.action = self._acted(report, then=Finish(released))
-            case Skip() | Finish():
+            case _:  # Skip or Finish
                 raise AssertionError(f"reported {report!r} after {self.action!r}")
         return self.action
 

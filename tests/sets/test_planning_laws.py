@@ -361,6 +361,21 @@ def test_o1_owner_references_are_left_alone_when_told_so(
     assert plan(output, server.get(ref), PARENT) is None
 
 
+@given(owners=OWNERS, declared=OWNERS)
+def test_o1_who_manages_owner_references_declares_them(
+    owners: list[Json], declared: list[Json]
+) -> None:
+    """With ``owner_refs=False`` a declared list is a list like any other: it replaces."""
+    server, ref = ModelServer(), ref_of()
+    server.put(ref, manifest({}, ownerReferences=owners))
+    output = apply(manifest({}, ownerReferences=declared), owner_refs=False)
+
+    server.send(plan(output, server.get(ref), PARENT))
+
+    assert owners_of(server.objects[ref]) == declared
+    assert plan(output, server.get(ref), PARENT) is None
+
+
 @given(way=WAY, spec=SPECS, deleting=st.booleans(), creating=st.booleans())
 def test_o2_what_another_controller_owns_is_left_alone(
     way: str, spec: Json, deleting: bool, creating: bool
