@@ -78,6 +78,31 @@ async def stream_watch(server: ApiServer, watch: Watch) -> AsyncIterator[bytes]:
         stop()
 
 
+class Tending:
+    """Lets the actors act when their time has come, though nobody asks for anything."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        server.settled = self._plan
+        self._plan()
+
+    def _plan(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        due = self._server.due()
+        if due is not None:
+            delay = (due - self._server.core.seams.now()).total_seconds()
+            self._timer = self._loop.call_later(max(delay, 0.0), self._server.settle)
+
+    def stop(self) -> None:
+        """Let them rest."""
+        self._server.settled = None
+        if self._timer is not None:
+            self._timer.cancel()
+
+
 def _next_bookmark(now: float, last: float, ends_at: float) -> float:
     before_end = ends_at - BOOKMARK_BEFORE_END_SECONDS
     if last >= before_end:

@@ -4,7 +4,7 @@ aiohttp's low-level server parses requests in C and knows how to survive bad cli
 middlewares are not needed, as a path means the same here as it does to the handler.
 """
 
-import asyncio
+import logging
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -14,10 +14,13 @@ from multidict import CIMultiDict
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver.bodies import BODY_BYTES_MAX
-from myrmidon.apiserver.fronts import answer, stream_watch
+from myrmidon.apiserver.failures import Failure
+from myrmidon.apiserver.fronts import Tending, answer, stream_watch
+from myrmidon.apiserver.handler import failed
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.watching import Watch
 
+_log = logging.getLogger(__name__)
 _READ_BYTES_MAX = BODY_BYTES_MAX + 1  # one more than allowed, so that the handler sees the excess
 
 
@@ -29,6 +32,16 @@ class HttpFront:
 
     async def respond(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
+        try:
+            return await self._respond(request)
+        except ConnectionError:
+            raise
+        except Exception:
+            _log.exception("a request failed: %s %s", request.method, request.rel_url.raw_path)
+            answer = failed(Failure(500, "InternalError", "Internal error occurred"))
+            return _response(answer)
+
+    async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         asked = HttpRequest(
             request.method,
             request.rel_url.raw_path,
@@ -42,9 +55,7 @@ class HttpFront:
             outcome = await answer(self._server, asked, None, outcome)
         if isinstance(outcome, Watch):
             return await self._watch(request, outcome)
-        return web.Response(
-            status=outcome.status, headers=CIMultiDict(outcome.headers), body=outcome.body
-        )
+        return _response(outcome)
 
     async def _watch(self, request: web.BaseRequest, watch: Watch) -> web.StreamResponse:
         response = web.StreamResponse(headers=CIMultiDict(watch.headers))
@@ -56,6 +67,12 @@ class HttpFront:
                 await response.write(line + b"\n")
             await response.write_eof()
         return response
+
+
+def _response(outcome: HttpResponse) -> web.Response:
+    return web.Response(
+        status=outcome.status, headers=CIMultiDict(outcome.headers), body=outcome.body
+    )
 
 
 async def _body(request: web.BaseRequest) -> bytes:
@@ -79,23 +96,14 @@ async def serve(
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[str]:
     """Serve until the block is left; yields the address of the server."""
-    front = HttpFront(server)
-    runner = web.ServerRunner(
-        web.Server(front.respond, access_log=None, keepalive_timeout=3600),
-        handle_signals=False,
-        shutdown_timeout=0.1,
-    )
+    front = web.Server(HttpFront(server).respond, access_log=None, keepalive_timeout=3600)
+    runner = web.ServerRunner(front, handle_signals=False, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, host, port, ssl_context=tls, backlog=1024)
     await site.start()
+    tending = Tending(server)
     try:
-        bound = runner.addresses[0][1]
-        yield f"{'https' if tls else 'http'}://{host}:{bound}"
+        yield f"{'https' if tls else 'http'}://{host}:{runner.addresses[0][1]}"
     finally:
+        tending.stop()
         await runner.cleanup()
-
-
-async def serve_forever(server: ApiServer, *, host: str, port: int) -> None:
-    """Serve until cancelled."""
-    async with serve(server, host=host, port=port):
-        await asyncio.Event().wait()

@@ -1,6 +1,6 @@
 """The server: a store, what is served, who may ask, and what happens beside the requests."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -49,6 +49,7 @@ class ApiServer:
         )
         self.handler = Handler(self.core, Tokens(users))
         self.actors: list[Any] = [DefinitionLifecycle(), *actors]
+        self.settled: Callable[[], None] | None = None  # called when the actors are at rest
         self._settled = self.core.store.revision
         for name in _FIRST_NAMESPACES:
             self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
@@ -106,6 +107,8 @@ class ApiServer:
             for actor in self.actors:
                 wrote = actor.act(self) or wrote
             if not wrote and self._settled == self.core.store.revision:
+                if self.settled is not None:
+                    self.settled()
                 return
         raise AssertionError("the actors of the server never come to rest")
 

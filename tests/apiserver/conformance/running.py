@@ -83,9 +83,9 @@ class Runner:
 
     async def run(self) -> list[Answer]:
         """Set up, and take every step."""
+        for item in self._scenario.setup:
+            await self._set_up({"namespace": "${ns}"} if item == "namespace" else item)
         async with asyncio.TaskGroup() as self._tasks:
-            for item in self._scenario.setup:
-                await self._set_up({"namespace": "${ns}"} if item == "namespace" else item)
             answers = [await self._take(step) for step in self._scenario.steps]
             for stream in self._streams.values():
                 stream.close()
