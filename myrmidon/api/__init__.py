@@ -14,6 +14,7 @@ from myrmidon.api.markers import (
 )
 from myrmidon.api.model import Model
 from myrmidon.api.objects import Json
+from myrmidon.api.quantities import Base64, Duration, IntOrString, Quantity
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.api.resource import Resource, status_patch
@@ -23,13 +24,16 @@ from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transpo
 
 __all__ = [
     "AtomicMap",
+    "Base64",
     "Column",
     "Condition",
     "ConditionStatus",
     "ConditionValue",
+    "Duration",
     "Embedded",
     "HttpRequest",
     "HttpResponse",
+    "IntOrString",
     "Json",
     "Kind",
     "ListMap",
@@ -39,6 +43,7 @@ __all__ = [
     "OpenApi",
     "Patch",
     "PreserveUnknown",
+    "Quantity",
     "Request",
     "Requirement",
     "Resource",

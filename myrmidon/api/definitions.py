@@ -75,6 +75,11 @@ def define(
     plural = plural or plural_of(kind)
     singular = singular or kind.lower()
     _match(owner, "group", group, _DNS_NAME, 'a domain of yours in lower case, "demo.example.com"')
+    if group.endswith((".k8s.io", ".kubernetes.io")):
+        raise mistake(
+            f"{owner} has group={group!r}, which is reserved for the Kubernetes community",
+            'use a domain of yours, "demo.example.com"',
+        )
     _match(owner, "version", version, _VERSION, '"v1", "v1beta1" or "v1alpha1"')
     _match(owner, "kind", kind, _KIND, 'letters and digits, "WebApp"')
     _match(owner, "plural", plural, _LOWER_NAME, 'lower case letters and digits, "webapps"')

@@ -10,8 +10,12 @@ Markers on a field go into ``Annotated``; rules on a whole model or resource are
         size: Annotated[int, Rule("self >= oldSelf", message="it can only grow")]
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from myrmidon.errors import DefinitionError
 
@@ -74,10 +78,28 @@ class ListMap:
             )
         object.__setattr__(self, "keys", keys)
 
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def _checked(self, elements: Any) -> Any:
+        _refuse_duplicates([tuple(_at(element, key) for key in self.keys) for element in elements])
+        return elements
+
 
 @dataclass(frozen=True, slots=True)
 class ListSet:
     """A list of scalars that holds each value once."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def _checked(self, elements: Any) -> Any:
+        _refuse_duplicates(list(elements))
+        return elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +109,22 @@ class AtomicMap:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A whole Kubernetes object inside this one: apiVersion, kind and metadata are checked."""
+    """A whole Kubernetes object inside this one: the server checks its apiVersion, kind and metadata."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def _checked(self, obj: Any) -> Any:
+        if not isinstance(obj, Mapping):
+            return obj
+        for key in ("apiVersion", "kind"):
+            if not isinstance(obj.get(key), str) or not obj[key]:
+                raise PydanticCustomError(
+                    "embedded_object", "Input should be an object with apiVersion and kind"
+                )
+        return obj
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +132,7 @@ class PreserveUnknown:
     """On a model: fields that it does not list are kept by the server instead of pruned."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # equal by identity, for a map has no hash
 class OpenApi:
     """The schema of a field, written by hand, where its Python type says too little or too much."""
 
@@ -120,3 +157,21 @@ class Scale:
     spec_replicas: str = ".spec.replicas"
     status_replicas: str = ".status.replicas"
     selector: str = ""
+
+
+def _refuse_duplicates(values: list[Any]) -> None:
+    seen: list[Any] = []
+    for value in values:
+        # True and 1 are one key of a Python set, but two values of JSON.
+        if any(type(value) is type(old) and value == old for old in seen):
+            raise PydanticCustomError("duplicate", "List should hold each of its elements once")
+        seen.append(value)
+
+
+def _at(element: Any, key: str) -> Any:
+    if isinstance(element, Mapping):
+        return element.get(key)
+    for name, field in type(element).model_fields.items():
+        if key in (name, field.alias):
+            return getattr(element, name)
+    return None

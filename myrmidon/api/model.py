@@ -9,17 +9,20 @@ neither is ``true``.  Reading goes through JSON for that reason: pydantic's stri
 timestamp as text from JSON, where it belongs, and from nowhere else.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema
 
-from myrmidon.api.frozen import FrozenDict, FrozenList, ReadOnlyError, frozen
+from myrmidon.api.frozen import FrozenDict, FrozenList, ReadOnlyError
 from myrmidon.api.markers import Rule
 from myrmidon.api.objects import Json
+from myrmidon.api.strictness import as_stored, as_the_server, resolved
 
 
 class Model(BaseModel):
@@ -54,6 +57,13 @@ class Model(BaseModel):
         super().__init_subclass__(**kwargs)
         cls.RULES = (*cls.RULES, *rules)
 
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: type[BaseModel], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        judged: CoreSchema = as_the_server(handler(source), handler.resolve_ref_schema)
+        return judged
+
     def __setattr__(self, name: str, value: Any) -> None:
         part = getattr(self, "_read_only_part", None)
         if part is not None:
@@ -65,9 +75,21 @@ class Model(BaseModel):
     @classmethod
     def from_wire(cls, value: Any) -> Self:
         """Read JSON as the server sends it.  Raises pydantic's ``ValidationError``."""
-        read: Self = cls.__pydantic_validator__.validate_json(
-            orjson.dumps(value), by_alias=True, by_name=False
-        )
+        try:
+            return cls._read(value)
+        except ValidationError as error:
+            stored = as_stored(value, [problem["loc"] for problem in error.errors()])
+            if stored is None:
+                raise
+        return cls._read(stored)
+
+    @classmethod
+    def _read(cls, value: Any) -> Self:
+        try:
+            text: bytes | str = orjson.dumps(value)
+        except TypeError:
+            text = json.dumps(value)  # a number of more than 64 bits, a broken surrogate
+        read: Self = cls.__pydantic_validator__.validate_json(text, by_alias=True, by_name=False)
         return read
 
     def to_wire(self) -> Json:
@@ -79,9 +101,13 @@ class Model(BaseModel):
         return said
 
 
-def problems_of(error: ValidationError, root: str) -> list[str]:
+def problems_of(error: ValidationError, value: Any, root: str) -> list[str]:
     """What does not fit, one line each, with the path as it is written in a manifest."""
-    return [f"{_path(root, problem['loc'])}: {problem['msg']}" for problem in error.errors()]
+    said: dict[str, list[str]] = {}
+    for problem in error.errors(include_url=False):
+        place = problem["loc"] if problem["type"] == "missing" else resolved(value, problem["loc"])
+        said.setdefault(_path(root, place), []).append(problem["msg"])
+    return [f"{path}: {' or '.join(dict.fromkeys(said[path]))}" for path in said]
 
 
 def seal(model: Model, part: str) -> None:
@@ -89,24 +115,23 @@ def seal(model: Model, part: str) -> None:
     object.__setattr__(model, "_read_only_part", part)
     values = model.__dict__
     for name, value in values.items():
-        if type(value) in _SCALARS:
-            continue
-        values[name] = _sealed(value, part)
+        if type(value) not in _SCALARS:
+            values[name] = _sealed(value, part)
 
 
 def _sealed(value: Any, part: str) -> Any:
-    match value:
-        case Model():
-            seal(value, part)
-            return value
-        case list():
-            return FrozenList([_sealed(item, part) for item in value], part)
-        case dict():
-            return FrozenDict({key: _sealed(item, part) for key, item in value.items()}, part)
-        case tuple():
-            return tuple(_sealed(item, part) for item in value)
-        case _:
-            return frozen(value, part)
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is list:
+        return FrozenList([_sealed(item, part) for item in value], part)
+    if kind is dict:
+        return FrozenDict({key: _sealed(item, part) for key, item in value.items()}, part)
+    if isinstance(value, Model):
+        seal(value, part)
+    elif kind is tuple:
+        return tuple(_sealed(item, part) for item in value)
+    return value
 
 
 def _notice_changes(value: Any) -> None:
@@ -114,6 +139,8 @@ def _notice_changes(value: Any) -> None:
     match value:
         case Model():
             known = value.__pydantic_fields_set__
+            if value.__pydantic_extra__:
+                _forget_namesakes(value)
             for name, item in value.__dict__.items():
                 if type(item) in _SCALARS:
                     continue
@@ -130,8 +157,19 @@ def _notice_changes(value: Any) -> None:
             pass
 
 
+def _forget_namesakes(model: Model) -> None:
+    """Unset a field that counts as set only because an unknown field has its name in Python."""
+    for name in model.__pydantic_extra__ or ():
+        if name in model.__dict__ and not _differs_from_default(model, name, model.__dict__[name]):
+            model.__pydantic_fields_set__.discard(name)
+
+
 def _differs_from_default(model: Model, name: str, value: Any) -> bool:
     field = type(model).__pydantic_fields__[name]
+    if field.is_required():
+        return True
+    if field.default_factory is list or field.default_factory is dict:
+        return bool(value)
     default = field.get_default(call_default_factory=True, validated_data=model.__dict__)
     return bool(value != default)
 

@@ -247,10 +247,12 @@ def status_patch(resource: Resource[Any, Any]) -> Json:
 
 def _read(model: type[Model], obj: Json, part: str, problems: list[str]) -> Model | None:
     value = obj.get(part)
+    if value is None:
+        value = {}
     try:
-        return model.from_wire({} if value is None else value)
+        return model.from_wire(value)
     except ValidationError as error:
-        problems.extend(problems_of(error, part))
+        problems.extend(problems_of(error, value, part))
         return None
 
 
@@ -279,6 +281,12 @@ def _checked_types(cls: type[Any], arguments: tuple[Any, ...]) -> tuple[type[Mod
         raise mistake(
             f"the status of {cls.__name__} is {_called(status)}, which is no Status",
             f"write class {_called(status)}(Status), or give plain Status where there is nothing to add",
+        )
+    required = [name for name, field in status.model_fields.items() if field.is_required()]
+    if required:
+        raise mistake(
+            f"{status.__name__}.{required[0]} has no default, but a new {cls.__name__} has no status yet",
+            f"write {required[0]}: ... | None = None",
         )
     return spec, status
 

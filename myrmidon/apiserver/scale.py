@@ -56,7 +56,7 @@ def replace_scale(call: Call) -> Json:
     try:
         scale, unknown = decode(body, schema_of(SCALE))
     except DecodingError as error:
-        raise bad_request(f"Scale in version \"v1\" cannot be handled as a Scale: {error}") from None
+        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {error}') from None
     problems = check_fields(call, unknown, duplicates)
     if problems:
         raise strict_failure(call, problems)

@@ -12,7 +12,11 @@ from collections.abc import Sequence
 
 from myrmidon.errors import MyrmidonError, UsageError
 
-_COMMANDS = {"server": "run a Kubernetes API server in memory"}
+_COMMANDS = {
+    "run": "run controllers against a cluster",
+    "server": "run a Kubernetes API server in memory",
+    "generate": "write definitions, roles and deployments from the declarations",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -118,20 +118,19 @@ class Cache(Store):
     ) -> Change | None:
         """Forget an object that is gone: a delete of ours removed it, or a live read missed it.
 
-        ``uid`` says which incarnation; another one of that name stays.  ``version`` is what was
-        decided on, for objects that are not held because the watch has not come that far.
+        ``uid`` says which incarnation; a later one of that name stays.  ``version`` is what was
+        decided on, for a watch that has not come that far and will still tell of its life.
         """
         key = (ref.namespace, ref.name)
         self._unknown.pop(key, None)
         held = self.entry(key)
-        if held is None:
-            if uid and parse_version(version) > self.version:
-                self._tombstones.add(key, uid, parse_version(version), final=True)
-            return None
-        if held[1] != uid:
-            return None
-        self._tombstones.add(key, uid, held[2], final=True)
-        return self._remove(key, held[2], Source.WRITE, by)
+        seen = parse_version(version)
+        if held is not None and held[1] == uid:
+            seen = max(seen, held[2])
+        elif seen <= (self.version if held is None else held[2]):
+            return None  # the watch has told of its end already, or of its successor
+        self._tombstones.add(key, uid, seen, final=True)
+        return self._remove(key, seen, Source.WRITE, by)
 
     def mark_unknown(self, ref: ObjectRef) -> None:
         """A write got no clear answer: the next decision about the object needs a live read."""
