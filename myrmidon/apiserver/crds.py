@@ -42,10 +42,12 @@ def is_true(status: Json, wanted: str) -> bool:
     return found is not None and found["status"] == "True"
 
 
-def with_condition(
-    status: Json, now: str, kind: str, value: str, reason: str, message: str
-) -> Json:
-    """The status with a condition set; its time moves only when its value does."""
+def with_condition(status: Json, now: str, wanted: tuple[str, str, str, str]) -> Json:
+    """The status with a condition (type, status, reason, message) set.
+
+    Its time moves only when its value does.
+    """
+    kind, value, reason, message = wanted
     old = condition(status, kind)
     since = old["lastTransitionTime"] if old and old["status"] == value else now
     new = {
@@ -61,6 +63,22 @@ def with_condition(
     else:
         listed[listed.index(old)] = new
     return {**status, "conditions": listed}
+
+
+_PENDING = (
+    "Terminating",
+    "True",
+    "InstanceDeletionPending",
+    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+)
+_ACCEPTED = ("NamesAccepted", "True", "NoConflicts", "no conflicts found")
+_ESTABLISHED = (
+    "Established",
+    "True",
+    "InitialNamesAccepted",
+    "the initial names have been accepted",
+)
+_NOT_ESTABLISHED = ("Established", "False", "NotAccepted", "not all names are accepted")
 
 
 # ------------------------------------------------------------------------- the definition
@@ -115,14 +133,7 @@ class DefinitionStrategy(KindStrategy):
         meta = obj["metadata"]
         if CLEANUP not in meta.get("finalizers", ()):
             meta["finalizers"] = [*meta.get("finalizers", ()), CLEANUP]
-        obj["status"] = with_condition(
-            obj.get("status") or {},
-            timestamp,
-            "Terminating",
-            "True",
-            "InstanceDeletionPending",
-            "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
-        )
+        obj["status"] = with_condition(obj.get("status") or {}, timestamp, _PENDING)
 
 
 # ------------------------------------------------------------------------- serving
@@ -261,22 +272,10 @@ def _named(core: "Core", definition: Json) -> Json:
     accepted, problem = _accept(core, definition, status.get("acceptedNames") or {})
     status = {**status, "acceptedNames": accepted}
     if problem is None:
-        status = with_condition(
-            status, now, "NamesAccepted", "True", "NoConflicts", "no conflicts found"
-        )
-        return with_condition(
-            status,
-            now,
-            "Established",
-            "True",
-            "InitialNamesAccepted",
-            "the initial names have been accepted",
-        )
-    status = with_condition(status, now, "NamesAccepted", "False", *problem)
-    if is_true(status, "Established"):
-        return status
-    return with_condition(
-        status, now, "Established", "False", "NotAccepted", "not all names are accepted"
+        return with_condition(with_condition(status, now, _ACCEPTED), now, _ESTABLISHED)
+    status = with_condition(status, now, ("NamesAccepted", "False", *problem))
+    return (
+        status if is_true(status, "Established") else with_condition(status, now, _NOT_ESTABLISHED)
     )
 
 

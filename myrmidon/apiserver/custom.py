@@ -15,7 +15,7 @@ from myrmidon.apiserver.schema.nulls import drop_nulls
 from myrmidon.apiserver.schema.pruning import prune
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.schema.validation import check_object, check_status
-from myrmidon.apiserver.strategy import DecodeError, Decoded, Strategy
+from myrmidon.apiserver.strategy import Decoded, DecodeError, Strategy
 
 _STATUS = resetting("status")
 _NOTHING = Schema()

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth import User
-from myrmidon.apiserver.handler import failed
 from myrmidon.apiserver.outcomes import Outcome, WaitFor
 from myrmidon.apiserver.server import ApiServer
+from myrmidon.apiserver.verbs import failed
 from myrmidon.apiserver.watching import Watch
 
 BOOKMARK_SECONDS = 60.0

@@ -16,8 +16,8 @@ from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver.bodies import BODY_BYTES_MAX
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fronts import Tending, answer, stream_watch
-from myrmidon.apiserver.handler import failed
 from myrmidon.apiserver.server import ApiServer
+from myrmidon.apiserver.verbs import failed
 from myrmidon.apiserver.watching import Watch
 
 _log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class HttpFront:
             return await self._respond(request)
         except ConnectionError:
             raise
-        except Exception:
+        except Exception:  # noqa: BLE001 - one bad request must not end the server
             _log.exception("a request failed: %s %s", request.method, request.rel_url.raw_path)
             answer = failed(Failure(500, "InternalError", "Internal error occurred"))
             return _response(answer)

@@ -17,9 +17,9 @@ from myrmidon.apiserver.crds import DefinitionLifecycle
 from myrmidon.apiserver.handler import Handler
 from myrmidon.apiserver.lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.outcomes import Outcome
-from myrmidon.apiserver.serving import builtin_types
 from myrmidon.apiserver.registry import Registry
 from myrmidon.apiserver.seams import CountingSeams, Seams
+from myrmidon.apiserver.serving import builtin_types
 from myrmidon.apiserver.store import HISTORY_MAX, Store
 
 _ROUNDS_MAX = 1000

@@ -207,7 +207,7 @@ def _request(step: Step) -> HttpRequest:
     headers = {"accept": ACCEPTS.get(step.accept or "", step.accept or "application/json")}
     headers |= {key.lower(): value for key, value in step.headers.items()}
     headers.setdefault("user-agent", "golden/1.0")
-    if step.token != "none":  # noqa: S105
+    if step.token != "none":
         headers.setdefault("authorization", f"Bearer {TOKENS.get(step.token, step.token)}")
     payload = _payload(step)
     if payload is not None and step.content_type != "none":
