@@ -100,7 +100,7 @@ def shape_of(schema: Schema) -> Shape:
 
 
 def _shape(schema: Schema, preserve: bool) -> Shape:
-    if not schema.type and not schema.properties:
+    if _atoms_of(schema) == "msl":
         return DEDUCED
     return Shape(schema, preserve=preserve)
 
@@ -111,6 +111,8 @@ def _atoms_of(schema: Schema) -> str:
             return "m"
         case "array":
             return "l"
+        case "" if schema.format == "int-or-string":
+            return "s"
         case "":
             return "m" if schema.properties else "msl"
         case _:
