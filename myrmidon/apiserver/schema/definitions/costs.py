@@ -53,7 +53,9 @@ def check_total(costs: list[Cost], path: str) -> list[Cause]:
         return []
     heavy = [cost for cost in costs if cost.amount >= _TOTAL_LIMIT // 100]
     heavy.sort(key=lambda cost: -cost.amount)
-    blame = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+    blame = (
+        "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+    )
     found = [causes.forbidden(cost.path, blame) for cost in heavy[:_SHOWN_MAX]]
     what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
     return [*found, causes.forbidden(path, _exceeded(what, total, _TOTAL_LIMIT))]
