@@ -201,4 +201,5 @@ def _read_token(token: str) -> tuple[int, str]:
     match read:
         case {"v": "meta.k8s.io/v1", "rv": int(revision), "start": str(start)}:
             return revision, start.removesuffix("\0")
-    raise bad_request("continue key is not valid: illegal base64 data or JSON")
+        case _:
+            raise bad_request("continue key is not valid: illegal base64 data or JSON")

@@ -1,3 +1,4 @@
+# ruff: noqa: T201 - a command prints
 """Replays scenarios, and counts: ``python -m tests.apiserver.conformance.replaying [-k REGEX]``."""
 
 import argparse
