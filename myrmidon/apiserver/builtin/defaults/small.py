@@ -45,7 +45,7 @@ def _autoscaler_v2_spec(spec: Json) -> None:
 
 def _definition(definition: Json) -> None:
     if not definition["status"].get("storedVersions"):
-        versions = definition["spec"].get("versions", ())
+        versions = definition["spec"].get("versions") or ()
         stored = [version["name"] for version in versions if version.get("storage")]
         if stored:
             definition["status"]["storedVersions"] = stored[:1]
