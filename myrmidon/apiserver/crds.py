@@ -179,6 +179,7 @@ def _served_type(
             field["jsonPath"].removeprefix("."): _path(field["jsonPath"])
             for field in version.get("selectableFields") or ()
         },
+        columns=version.get("additionalPrinterColumns") or (),
     )
     return ResourceType(
         kind,

@@ -1,10 +1,14 @@
 """Built-in kinds in the server: what field ownership has to know about them."""
 
+from functools import cached_property
+
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.strategies import BuiltinStrategy
+from myrmidon.apiserver.builtin.tables import BuiltinLayout
 from myrmidon.apiserver.fields.blanks import blank_of
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, resetting
 from myrmidon.apiserver.strategy import Decoded
+from myrmidon.apiserver.tables import Layout
 
 _STATUS = resetting("status")
 _SPEC = resetting("spec")
@@ -18,6 +22,11 @@ _STATUS_RESETS = {
 
 class KindStrategy(BuiltinStrategy):
     """A built-in kind with owners of fields."""
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The columns that the real server shows."""
+        return BuiltinLayout(self._kind)
 
     def decode(self, body: Json) -> Decoded:
         """An empty list of managedFields is an order to clear them, so it is kept."""
