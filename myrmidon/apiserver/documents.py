@@ -7,7 +7,7 @@ changes.
 from collections.abc import Callable, Sequence
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
-from myrmidon.apiserver import discovery, encoding, openapi
+from myrmidon.apiserver import discovery, encoding
 from myrmidon.apiserver.builtin.kinds import version_document
 from myrmidon.apiserver.failures import method_not_allowed, unknown_resource
 from myrmidon.apiserver.registry import Registry, ResourceType
@@ -91,6 +91,8 @@ class Documents:
         return None
 
     def _openapi(self, parts: list[str]) -> HttpResponse | None:
+        from myrmidon.apiserver import openapi  # noqa: PLC0415 - for kubectl alone
+
         match parts:
             case ["v2"]:
                 return _answer(openapi.swagger(self._custom()))

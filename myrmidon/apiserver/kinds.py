@@ -4,7 +4,6 @@ from functools import cached_property
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.strategies import BuiltinStrategy
-from myrmidon.apiserver.builtin.tables import BuiltinLayout
 from myrmidon.apiserver.fields.blanks import blank_of
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, resetting
 from myrmidon.apiserver.strategy import Decoded
@@ -26,6 +25,8 @@ class KindStrategy(BuiltinStrategy):
     @cached_property
     def layout(self) -> Layout:
         """The columns that the real server shows."""
+        from myrmidon.apiserver.builtin.tables import BuiltinLayout  # noqa: PLC0415 - for kubectl alone
+
         return BuiltinLayout(self._kind)
 
     def decode(self, body: Json) -> Decoded:

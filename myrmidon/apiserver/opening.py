@@ -42,7 +42,7 @@ def open_watch(call: Call, form: Form) -> Watch | WaitFor:
         encode=_encoder(call, form),
         bookmarks=is_true(query.get("allowWatchBookmarks")),
         seconds=float(seconds) if seconds else None,
-        headers=(("content-type", "application/json"), ("transfer-encoding", "chunked")),
+        headers=(("content-type", "application/json"),),
     )
     if is_true(send_initial) or (send_initial is None and not number):
         watch.begin(end_mark=is_true(send_initial) and watch.bookmarks)

@@ -55,8 +55,8 @@ _SSN_LENGTH = 11
 
 
 def _matching(pattern: str, flags: re.RegexFlag = re.ASCII) -> Format:
-    compiled = re.compile(pattern, flags)
-    return lambda text: compiled.fullmatch(text) is not None
+    # Compiled when first needed: most schemas need none of these, and every start would wait.
+    return lambda text: re.fullmatch(pattern, text, flags) is not None
 
 
 def is_date(text: str) -> bool:
