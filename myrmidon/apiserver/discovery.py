@@ -99,9 +99,9 @@ def resource_list(group_name: str, version: str, custom: Iterable[CustomType]) -
         if not found:
             return None
         entries = [entry for served in found for entry in _custom_resources(served)]
-    return {
-        "kind": "APIResourceList",
-        "apiVersion": "v1",
+    # The core group is older than the field apiVersion of this document.
+    head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group_name else {})
+    return head | {
         "groupVersion": f"{group_name}/{version}" if group_name else version,
         "resources": sorted(entries, key=lambda entry: str(entry["name"])),
     }
