@@ -43,4 +43,3 @@ def sent(file: str) -> Iterator[Sent]:
             schema = record["schema"]
         else:
             yield Sent(schema, record)
-

@@ -2,7 +2,7 @@
 
 import pytest
 
-from myrmidon.apiserver.schema.patterns import PatternError, compile_pattern
+from myrmidon.apiserver.go_regex import PatternError, translate
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from myrmidon.apiserver.schema.patterns import PatternError, compile_pattern
 )
 def test_match(pattern: str, text: str, matches: bool) -> None:
     """Found, or not."""
-    assert (compile_pattern(pattern).search(text) is not None) is matches
+    assert (translate(pattern).search(text) is not None) is matches
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_match(pattern: str, text: str, matches: bool) -> None:
 def test_refused(pattern: str) -> None:
     """What Go cannot compile is refused here, too."""
     with pytest.raises(PatternError, match="error parsing regexp: "):
-        compile_pattern(pattern)
+        translate(pattern)
