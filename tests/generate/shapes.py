@@ -120,7 +120,7 @@ FIELDS: dict[str, Any] = {
     "EnumPlain": Plain,
     "LiteralText": Literal["a", "b"],
     "LiteralNumber": Literal[1, 2],
-    "LiteralUnion": Literal["a"] | Literal["b", "c"] | None,
+    "LiteralUnion": Literal["a", "b", "c"] | None,
     "Moment": datetime,
     "MomentOptional": (datetime | None, None),
     "Day": date,
@@ -136,7 +136,9 @@ FIELDS: dict[str, Any] = {
     "Bytes": Base64,
     "ListText": list[str],
     "ListTextDefault": (list[str], Field(default_factory=list)),
-    "ListTextBounded": Annotated[list[Annotated[str, Field(max_length=2)]], Field(min_length=1, max_length=2)],
+    "ListTextBounded": Annotated[
+        list[Annotated[str, Field(max_length=2)]], Field(min_length=1, max_length=2)
+    ],
     "ListTextNullable": list[str | None],
     "ListTextSet": (Annotated[list[str], ListSet()], Field(default_factory=list)),
     "ListWholeSet": Annotated[list[int], ListSet()],
