@@ -129,6 +129,7 @@ def _unknown_module(place: str) -> str:
             return _unknown_module(parent)
         folders = list(spec.submodule_search_locations or ())
     known = [module.name for module in pkgutil.iter_modules(folders)]
+    known += [each.name for folder in folders for each in Path(folder).iterdir() if each.is_dir()]
     close = get_close_matches(missing, known, n=1)
     near = f"{parent}.{close[0]}" if close and parent else "".join(close)
     fix = f"did you mean {near}?" if near else "run it where the module is, or install it"

@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from datetime import UTC, datetime
+from operator import setitem
 from typing import Any
 
 import orjson
@@ -108,7 +109,7 @@ def test_a_mistake_in_the_definition_is_an_error_with_a_fix(case: str) -> None:
     base, keywords, message = MISTAKES[case]
     with pytest.raises(DefinitionError) as error:
 
-        class Bad(base, **keywords):  # type: ignore[misc]
+        class Bad(base, **keywords):  # type: ignore[misc,valid-type]
             pass
 
     assert str(error.value) == message
@@ -203,12 +204,12 @@ def test_what_was_read_is_read_only() -> None:
         ("spec", lambda: setattr(app, "spec", AppSpec(image="j"))),
         ("spec", lambda: setattr(app.spec, "replicas", 3)),
         ("spec", lambda: app.spec.hosts.append("x")),
-        ("spec", lambda: app.spec.hosts.__setitem__(0, "x")),
+        ("spec", lambda: setitem(app.spec.hosts, 0, "x")),
         ("spec", lambda: setattr(app.spec.ports[0], "number", 1)),
         ("spec", lambda: app.spec.by_name.update(a=Port(port_name="p"))),
         ("name", lambda: setattr(app, "name", "b")),
-        ("labels", lambda: app.labels.__setitem__("a", "b")),  # type: ignore[attr-defined]
-        ("metadata", lambda: app.metadata.__setitem__("a", "b")),  # type: ignore[attr-defined]
+        ("labels", lambda: setitem(app.labels, "a", "b")),  # type: ignore[call-overload]
+        ("metadata", lambda: setitem(app.metadata, "a", "b")),  # type: ignore[call-overload]
     ]
     for part, change in changes:
         with pytest.raises((AttributeError, TypeError)) as error:

@@ -39,7 +39,7 @@ CHANGES = st.lists(
             lambda s: s.counts.update(b=2),
             lambda s: setattr(s, "main_port", Port(port_name="b")),
             lambda s: setattr(s, "main_port", None),
-            lambda s: s.main_port and setattr(s.main_port, "number", 1),
+            lambda s: setattr(s.main_port or Port(port_name="x"), "number", 1),
             lambda s: setattr(s, "seen_at", s.seen_at),
         ]
     ),
