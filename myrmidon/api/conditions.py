@@ -1,7 +1,6 @@
 """Status conditions: the algebra that every status is written with."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -48,39 +47,15 @@ class Condition:
         """Read a condition; None for what is none, which then nobody touches."""
         if not isinstance(raw, dict) or not raw.get("type"):
             return None
+        observed = raw.get("observedGeneration")
         return cls(
             type=str(raw["type"]),
             status=raw.get("status") or "Unknown",
             reason=str(raw.get("reason") or ""),
             message=str(raw.get("message") or ""),
-            observed_generation=int(raw.get("observedGeneration") or 0),
+            observed_generation=observed if isinstance(observed, int) else 0,
             last_transition_time=str(raw.get("lastTransitionTime") or ""),
         )
-
-
-def upsert(conditions: Iterable[Condition], new: Condition) -> tuple[Condition, ...]:
-    """Replace the condition of the same type, or add it at the end.
-
-    ``last_transition_time`` moves only when ``status`` does.  Stamping it on every pass would
-    change the object on every pass, our own watch would deliver that change back to us, and an
-    idle controller would never come to rest.
-    """
-    kept: list[Condition] = []
-    placed = False
-    for old in conditions:
-        if old.type != new.type:
-            kept.append(old)
-            continue
-        since = (
-            old.last_transition_time
-            if old.status == new.status and old.last_transition_time
-            else new.last_transition_time
-        )
-        kept.append(replace(new, last_transition_time=since))
-        placed = True
-    if not placed:
-        kept.append(new)
-    return tuple(kept)
 
 
 def find(obj: Json, condition_type: str) -> Condition | None:
