@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator
 from typing import TypeAlias
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.apiserver.asking import ask
 from myrmidon.apiserver.auth import User
-from myrmidon.apiserver.handler import failed
-from myrmidon.apiserver.outcomes import Outcome, WaitFor
+from myrmidon.apiserver.outcomes import Outcome, Question, WaitFor
 from myrmidon.apiserver.server import ApiServer
+from myrmidon.apiserver.verbs import failed
 from myrmidon.apiserver.watching import Watch
 
 BOOKMARK_SECONDS = 60.0
@@ -26,11 +27,14 @@ async def answer(
 ) -> Answered:
     """Wait for whatever an outcome waits for, until there is an answer or a watch."""
     while not isinstance(outcome, HttpResponse | Watch):
-        if not isinstance(outcome, WaitFor):
-            raise NotImplementedError
-        if not await _reached(server, outcome):
+        if isinstance(outcome, Question):
+            draws = outcome.draws
+            draws.replies[outcome.key] = await ask(outcome.question)
+            outcome = server.answer(request, user, draws)
+        elif await _reached(server, outcome):
+            outcome = server.answer(request, user)
+        else:
             return failed(outcome.failure)
-        outcome = server.answer(request, user)
         server.settle()
     return outcome
 
@@ -76,6 +80,31 @@ async def stream_watch(server: ApiServer, watch: Watch) -> AsyncIterator[bytes]:
                 continue
     finally:
         stop()
+
+
+class Tending:
+    """Lets the actors act when their time has come, though nobody asks for anything."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        server.settled = self._plan
+        self._plan()
+
+    def _plan(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        due = self._server.due()
+        if due is not None:
+            delay = (due - self._server.core.seams.now()).total_seconds()
+            self._timer = self._loop.call_later(max(delay, 0.0), self._server.settle)
+
+    def stop(self) -> None:
+        """Let them rest."""
+        self._server.settled = None
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def _next_bookmark(now: float, last: float, ends_at: float) -> float:
