@@ -20,7 +20,13 @@ from myrmidon.api.objects import (
 )
 from myrmidon.api.refs import Kind, ObjectRef, split_api_version
 from myrmidon.api.resource import Resource, status_patch
-from myrmidon.errors import ConflictError, InvalidError, MyrmidonError, NotFoundError
+from myrmidon.errors import (
+    ConflictError,
+    InvalidError,
+    MyrmidonError,
+    NotFoundError,
+    PruneRefusedError,
+)
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import (
@@ -50,7 +56,7 @@ from myrmidon.runtime.triggers import author
 from myrmidon.sets.fingerprints import fingerprint
 from myrmidon.sets.output_set import Apply, Delete, OutputSet
 from myrmidon.sets.ownership import PARENT_UID, Parent, is_tracked
-from myrmidon.sets.pruning import PruneRefusedError, prunable
+from myrmidon.sets.pruning import prunable
 
 
 class GoneError(MyrmidonError):

@@ -278,16 +278,12 @@ def test_the_soonest_of_all_rechecks_counts() -> None:
 @given(failed=FAILURES, act=st.sampled_from(["ensure", "write", "release"]))
 def test_what_the_framework_could_not_do_ends_the_walk(failed: Failed, act: str) -> None:
     """With the failure, and without a state's condition where none was concerned."""
-    facts: dict[str, Any] = {
-        "ensure": {"finalizers": []},
-        "write": {},
-        "release": {"deleting": True},
-    }[act]
-    reports: list[Any] = {
-        "ensure": [failed],
-        "write": [Done(), failed],
-        "release": [Done(), Acted(), failed],
-    }[act]
+    cases: dict[str, tuple[dict[str, Any], list[Any]]] = {
+        "ensure": ({"finalizers": []}, [failed]),
+        "write": ({}, [Done(), failed]),
+        "release": ({"deleting": True}, [Done(), Acted(), failed]),
+    }
+    facts, reports = cases[act]
     outcome = outcome_of(driven(walk_of(LINE, **facts), reports))
 
     assert outcome is not None
