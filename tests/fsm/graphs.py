@@ -74,7 +74,7 @@ CONDITION_VALUES = st.builds(
 @st.composite
 def results(draw: st.DrawFn, state: State, *, honest: bool = False) -> Any:
     """What a state may return; dishonest ones stray from their edges or return nonsense."""
-    kinds = ["done", "done", "condition", "recheck", "pause", "wait", "failed"]
+    kinds = [*["done"] * 5, *["condition"] * 3, *["recheck"] * 2, "pause", "wait", "failed"]
     kind = draw(st.sampled_from(kinds if honest else [*kinds, "stray", "nonsense"]))
     goto = draw(st.sampled_from(state.then)) if state.then else None
     if len(state.then) == 1 and draw(st.booleans()):

@@ -150,6 +150,18 @@ def test_w6_a_suspended_object_is_left_alone(
         assert walk.action == Skip("suspended")
 
 
+@given(wait=WAITS)
+def test_w3_a_finalizer_graph_with_something_to_recheck_releases_nothing(wait: Wait) -> None:
+    """It has reached its end, but not for the last time."""
+    log = driven(walk_of(LINE, deleting=True), [Done(recheck=wait), Acted()])
+    outcome = outcome_of(log)
+
+    assert outcome is not None
+    assert outcome.ended
+    assert not outcome.released
+    assert ReleaseFinalizer() not in actions(log)
+
+
 def test_an_object_that_goes_without_us_is_skipped() -> None:
     """Others still hold it; we have nothing to do, or have done it."""
     with_finalizer = graph_of([State("a", "A", initial=True), State("b", "B", finalizer=True)])

@@ -153,6 +153,15 @@ def test_c4_ready_is_true_only_at_an_end_where_all_is_true(case: Any) -> None:
         assert ready["reason"] == "InProgress"
 
 
+@pytest.mark.parametrize("status", ["False", "Unknown"])
+def test_c4_an_end_with_a_condition_that_is_not_true_is_not_ready(status: Any) -> None:
+    """A state may be done and say so of itself; neither is a pass without states ready."""
+    visit = Visit(Things.graph.states["made"], ConditionValue(status, "Partly"))
+    for outcome, reason in ((Outcome((visit,), ended=True), "Partly"), (Outcome(), "InProgress")):
+        ready = by_type(conditions_after(outcome, Things.graph, [], 3, NOW))["Ready"]
+        assert (ready["status"], ready["reason"]) == ("False", reason)
+
+
 def obj_with(conditions: list[Any], generation: int = 3, **status: Any) -> Json:
     """An object with that status."""
     return {

@@ -264,15 +264,19 @@ def test_a6_a_lock_without_a_version_is_an_error_before_anything_is_sent(
     )
 
 
-@given(current=SPECS, spec=SPECS)
-def test_a7_an_update_overwrites(current: Json, spec: Json) -> None:
-    """What the state left out is gone afterwards, and nothing else changes."""
-    server, ref = ModelServer(), ref_of()
-    server.put(ref, manifest(without_nulls(current), labels={"theirs": "x"}))
+@given(kind=KINDS, spec=SPECS, extra=SPECS, labels=st.sampled_from([{}, {"theirs": "x"}]))
+@example(kind=WIDGET, spec={"a": 1}, extra={"b": 2}, labels={})
+@example(kind=WIDGET, spec={"a": 1}, extra={}, labels={"theirs": "x"})
+@example(kind=kinds.CONFIG_MAP, spec={"a": 1}, extra={"b": 2}, labels={})
+def test_a7_an_update_overwrites(kind: Kind, spec: Json, extra: Json, labels: Json) -> None:
+    """What the state left out is gone afterwards, though all that it declared was there before."""
+    server, ref = ModelServer(fills_in=False), ref_of(kind)
+    there = without_nulls({**extra, **spec})
+    server.put(ref, manifest(there, kind, ownerReferences=[OURS], labels=labels))
 
-    server.send(plan(apply(manifest(spec), as_update=True), server.get(ref), PARENT))
+    server.send(plan(apply(manifest(spec, kind), as_update=True), server.get(ref), PARENT))
 
-    assert same(content(server.get(ref)), without_nulls(spec))
+    assert same(server.objects[ref]["spec"], without_nulls(spec))
     assert "labels" not in server.objects[ref]["metadata"]
 
 
