@@ -45,10 +45,13 @@ class Page:
 def list_page(call: Call) -> Page | WaitFor:
     """The objects that the query asks for."""
     limit = parse_int(call.query, "limit") or 0
+    parse_int(call.query, "timeoutSeconds")
     check_version_match(call)
     selection = read_selection(call)
     token = call.query.get("continue", "")
     version = call.query.get("resourceVersion", "")
+    if version == "0":
+        limit = 0  # what a cache answers comes as a whole
     if token:
         return _continued(call, selection, token, limit, version)
     at, wait = _revision(call, version, limit)
