@@ -8,7 +8,7 @@ from myrmidon.apiserver.bodies import check_fields, duplicate_fields, read_body
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import required
 from myrmidon.apiserver.creating import check_namespace, create_object
-from myrmidon.apiserver.failures import bad_request, conflict
+from myrmidon.apiserver.failures import bad_request, conflict, internal
 from myrmidon.apiserver.fields import after_apply
 from myrmidon.apiserver.options import options_failure
 from myrmidon.apiserver.ownership import set_entries, versions_of
@@ -93,10 +93,7 @@ def _read(call: Call, document: Json) -> Json:
     try:
         obj: Json = strategy.read_applied(copy_json(document))
     except DecodeError as error:
-        kind = call.type.kind
-        raise bad_request(
-            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {error}'
-        ) from None
+        raise internal(f"failed to convert new object to proper version: {error}") from None
     strategy.default(obj)
     return obj
 
