@@ -78,7 +78,7 @@ def _quantity(value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     text = value if isinstance(value, str) else str(value) if number else "?"
     try:
-        return canonical(text) if text else "0"
+        return canonical(text)
     except QuantityError as error:
         raise DecodingError(str(error)) from None
 

@@ -10,6 +10,7 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.cluster import Cluster
 from myrmidon.apiserver.builtin.validation import (
     access,
+    autoscaling,
     config,
     events,
     extensions,
@@ -44,6 +45,9 @@ RULES: dict[tuple[str, str], CreateRule] = {
     ("", "ResourceQuota"): policies.check_quota,
     ("", "LimitRange"): policies.check_limit_range,
     ("", "Node"): policies.check_node,
+    ("", "Namespace"): policies.check_namespace,
+    ("", "Endpoints"): networking.check_endpoints,
+    ("node.k8s.io", "RuntimeClass"): policies.check_runtime_class,
     ("apps", "Deployment"): workloads.check_deployment,
     ("apps", "ReplicaSet"): workloads.check_replica_set,
     ("apps", "StatefulSet"): workloads.check_stateful_set,
@@ -59,7 +63,7 @@ RULES: dict[tuple[str, str], CreateRule] = {
     (_NETWORKING, "IngressClass"): networking.check_ingress_class,
     (_NETWORKING, "NetworkPolicy"): networking.check_network_policy,
     ("discovery.k8s.io", "EndpointSlice"): networking.check_endpoint_slice,
-    ("autoscaling", "HorizontalPodAutoscaler"): policies.check_autoscaler,
+    ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.check_autoscaler,
     ("policy", "PodDisruptionBudget"): policies.check_disruption_budget,
     ("scheduling.k8s.io", "PriorityClass"): policies.check_priority_class,
     ("storage.k8s.io", "StorageClass"): storage.check_storage_class,

@@ -122,6 +122,8 @@ def _check_placement(field: str, spec: Json) -> Iterator[Cause]:
     yield from labels(f"{field}.nodeSelector", spec.get("nodeSelector", {}))
     for index, toleration in enumerate(spec.get("tolerations", ())):
         yield from _check_toleration(f"{field}.tolerations[{index}]", toleration)
+    for index, gate in enumerate(spec.get("schedulingGates", ())):
+        yield from qualified(f"{field}.schedulingGates[{index}]", gate.get("name", ""))
     for index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
         yield from _check_spread(f"{field}.topologySpreadConstraints[{index}]", constraint)
 

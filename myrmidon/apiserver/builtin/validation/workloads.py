@@ -190,8 +190,11 @@ def check_selector_change(new: Json, old: Json) -> Iterator[Cause]:
 
 def check_revision(revision: Json) -> Iterator[Cause]:
     """Rules for a ControllerRevision."""
-    if revision.get("data") is None:
+    content = revision.get("data")
+    if content is None:
         yield required("data", "data is mandatory")
+    elif not isinstance(content, dict):
+        yield required("data", "data must be a valid JSON object")
     yield from non_negative("revision", revision.get("revision"))
 
 
