@@ -208,8 +208,8 @@ class BuiltinStrategy(Strategy):
         return ("", "Event") if self._key == ("events.k8s.io", "Event") else self._key
 
     def _as_stored(self, obj: Json) -> Json:
-        """Rules are written for the names that the store has."""
-        return conversion.event_to_core(obj) if self._key == ("events.k8s.io", "Event") else obj
+        """Rules are written for the version that the store has."""
+        return self.store(obj)
 
     def grace_seconds(self, obj: Json, wanted: int | None) -> int | None:
         """A pod that runs somewhere stays until it has stopped."""

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import choice
 from myrmidon.apiserver.causes import forbidden, invalid, not_supported, required
 from myrmidon.apiserver.failures import Cause
 
+_PERIOD_SECONDS_MAX = 1800
 _METRICS = {
     "Object": "object",
     "Pods": "pods",
@@ -69,6 +71,12 @@ def _check_scaling(field: str, rules: Json) -> Iterator[Cause]:
         for name in ("value", "periodSeconds"):
             if policy.get(name, 0) <= 0:
                 yield invalid(f"{at}.{name}", policy.get(name, 0), "must be greater than zero")
+        if policy.get("periodSeconds", 0) > _PERIOD_SECONDS_MAX:
+            yield invalid(
+                f"{at}.periodSeconds",
+                policy["periodSeconds"],
+                f"must be less than or equal to {_PERIOD_SECONDS_MAX}",
+            )
 
 
 def _check_metric(field: str, metric: Json) -> Iterator[Cause]:
@@ -110,6 +118,9 @@ def _check_resource_metric(field: str, source: Json) -> Iterator[Cause]:
             f"{field}.target.averageUtilization",
             "must set either a target raw value or a target utilization",
         )
+    for name in ("value", "averageValue"):
+        if name in target and parse_quantity(target[name]).amount <= 0:
+            yield invalid(f"{field}.target.{name}", target[name], "must be positive")
     if target.get("averageUtilization", 1) < 1:
         yield invalid(
             f"{field}.target.averageUtilization",

@@ -72,6 +72,9 @@ def _check_rule(field: str, rule: Json) -> Iterator[Cause]:
     for name in ("operations", "apiGroups", "apiVersions", "resources"):
         if not rule.get(name):
             yield required(f"{field}.{name}")
+        for index, value in enumerate(rule.get(name, ())):
+            if not value and name in ("apiVersions", "resources"):
+                yield required(f"{field}.{name}[{index}]")
     for index, operation in enumerate(rule.get("operations", ())):
         yield from one_of(f"{field}.operations[{index}]", operation, _OPERATIONS)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.validation.affinity import check_affinity
 from myrmidon.apiserver.builtin.validation.common import (
     address,
     annotations,
@@ -122,6 +123,7 @@ def _check_placement(field: str, spec: Json) -> Iterator[Cause]:
     yield from labels(f"{field}.nodeSelector", spec.get("nodeSelector", {}))
     for index, toleration in enumerate(spec.get("tolerations", ())):
         yield from _check_toleration(f"{field}.tolerations[{index}]", toleration)
+    yield from check_affinity(f"{field}.affinity", spec.get("affinity", {}))
     for index, gate in enumerate(spec.get("schedulingGates", ())):
         yield from qualified(f"{field}.schedulingGates[{index}]", gate.get("name", ""))
     for index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
