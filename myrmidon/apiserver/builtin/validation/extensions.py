@@ -7,7 +7,6 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.validation.common import (
     choice,
     label_selector,
-    one_of,
     problems,
     subdomain,
 )
@@ -76,7 +75,7 @@ def _check_rule(field: str, rule: Json) -> Iterator[Cause]:
             if not value and name in ("apiVersions", "resources"):
                 yield required(f"{field}.{name}[{index}]")
     for index, operation in enumerate(rule.get("operations", ())):
-        yield from one_of(f"{field}.operations[{index}]", operation, _OPERATIONS)
+        yield from choice(f"{field}.operations[{index}]", operation, _OPERATIONS)
 
 
 def _check_client(field: str, client: Json) -> Iterator[Cause]:
@@ -86,9 +85,9 @@ def _check_client(field: str, client: Json) -> Iterator[Cause]:
     elif url is not None:
         yield from _check_url(f"{field}.url", url)
     elif service is not None:
-        for name in ("name", "namespace"):
-            if not service.get(name):  # of whichever is missing, the name is blamed
-                yield required(f"{field}.service.name")
+        for name, blamed in (("name", "namespace"), ("namespace", "name")):
+            if not service.get(name):  # the real server mixes them up
+                yield required(f"{field}.service.{blamed}")
 
 
 def _check_url(field: str, url: str) -> Iterator[Cause]:

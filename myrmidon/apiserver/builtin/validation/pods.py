@@ -1,6 +1,6 @@
 """Pods and templates of pods."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.validation.affinity import check_affinity
@@ -48,24 +48,22 @@ def check_pod_template_object(template: Json) -> Iterator[Cause]:
     yield from check_template("template", template["template"])
 
 
-def check_template(
-    field: str, template: Json, *, more_volumes: Iterable[str] = ()
-) -> Iterator[Cause]:
-    """Rules for what pods are made from; ``more_volumes`` come from elsewhere."""
+def check_template(field: str, template: Json) -> Iterator[Cause]:
+    """Rules for what pods are made from."""
     meta = template["metadata"]
     yield from labels(f"{field}.labels", meta.get("labels", {}))
     yield from annotations(f"{field}.annotations", meta.get("annotations", {}))
-    yield from check_pod_spec(f"{field}.spec", template["spec"], more_volumes=more_volumes)
+    yield from check_pod_spec(f"{field}.spec", template["spec"])
     if template["spec"].get("ephemeralContainers"):
         yield forbidden(
             f"{field}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template"
         )
 
 
-def check_pod_spec(field: str, spec: Json, *, more_volumes: Iterable[str] = ()) -> Iterator[Cause]:
+def check_pod_spec(field: str, spec: Json) -> Iterator[Cause]:
     """Rules for what a pod is made of."""
     yield from check_volumes(f"{field}.volumes", spec.get("volumes", []))
-    volumes = [*more_volumes, *(volume.get("name", "") for volume in spec.get("volumes", ()))]
+    volumes = [volume.get("name", "") for volume in spec.get("volumes", ())]
     containers, init = spec.get("containers") or [], spec.get("initContainers", [])
     yield from check_containers(f"{field}.containers", containers, volumes)
     taken = {container.get("name", "") for container in containers}

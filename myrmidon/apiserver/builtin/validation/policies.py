@@ -99,6 +99,17 @@ def check_limit_range(limit_range: Json) -> Iterator[Cause]:
                     amount,
                     f"min value {amount} is greater than max value {limit}",
                 )
+            for part in ("defaultRequest", "default"):
+                given = item.get(part, {}).get(name)
+                if (
+                    given is not None
+                    and parse_quantity(amount).amount > parse_quantity(given).amount
+                ):
+                    yield invalid(
+                        f"{field}.{part}[{name}]",
+                        amount,
+                        f"min value {amount} is greater than {part} value {given}",
+                    )
 
 
 def check_namespace(namespace: Json) -> Iterator[Cause]:
