@@ -34,9 +34,12 @@ def create_pod(pod: Json, cluster: Cluster) -> None:
 
 
 def update_pod(pod: Json, old: Json, cluster: Cluster) -> None:
-    """Tolerations that were taken away come back."""
-    del old, cluster
+    """Tolerations and a priority that were taken away come back."""
+    del cluster
     _tolerate_short_absence(pod["spec"])
+    for field in ("priority", "preemptionPolicy"):
+        if field in old["spec"]:
+            pod["spec"].setdefault(field, old["spec"][field])
 
 
 def update_pod_status(pod: Json, old: Json, cluster: Cluster) -> None:

@@ -41,6 +41,7 @@ _CRON_NAME_MAX = 52
 def check_job(job: Json) -> Iterator[Cause]:
     """Rules for a Job."""
     spec = job["spec"]
+    yield from _check_generated_selector(job)
     yield from _check_spec("spec", spec)
     selector = spec.get("selector")
     if selector is None:
@@ -115,7 +116,7 @@ def _check_restarts(field: str, spec: Json) -> Iterator[Cause]:
         yield invalid(at, policy, 'only "Never" is supported when podFailurePolicy is specified')
 
 
-def check_generated_selector(job: Json) -> Iterator[Cause]:
+def _check_generated_selector(job: Json) -> Iterator[Cause]:
     """Who leaves the selector to the server may not choose its labels."""
     spec, meta = job["spec"], job["metadata"]
     if spec.get("manualSelector"):
@@ -128,7 +129,9 @@ def check_generated_selector(job: Json) -> Iterator[Cause]:
     }
     labels = spec["template"]["metadata"].get("labels", {})
     for key, value in expected.items():
-        if labels.get(key) != value:
+        if key not in labels:
+            yield required(f"spec.template.metadata.labels[{key}]", f"must be '{value}'")
+        elif labels[key] != value:
             yield invalid(f"spec.template.metadata.labels[{key}]", labels, f"must be '{value}'")
     if spec.get("selector") is not None and not selects(spec["selector"], expected):
         yield invalid("spec.selector", spec["selector"], "`selector` not auto-generated")

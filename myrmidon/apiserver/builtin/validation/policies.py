@@ -11,6 +11,7 @@ from myrmidon.apiserver.builtin.validation.common import (
     label,
     label_selector,
     network,
+    non_negative,
     one_of,
     qualified,
     unchanged,
@@ -122,6 +123,23 @@ def check_namespace(namespace: Json) -> Iterator[Cause]:
                 finalizer,
                 "name is neither a standard finalizer name nor is it fully qualified",
             )
+
+
+def check_namespace_status(namespace: Json) -> Iterator[Cause]:
+    """The phase follows from the deletion."""
+    deleting = bool(namespace["metadata"].get("deletionTimestamp"))
+    phase, wanted = namespace["status"].get("phase"), "Terminating" if deleting else "Active"
+    if phase != wanted:
+        how = "not empty" if deleting else "empty"
+        yield invalid(
+            "status.Phase", phase, f"may only be '{wanted}' if `deletionTimestamp` is {how}"
+        )
+
+
+def check_disruption_budget_status(budget: Json) -> Iterator[Cause]:
+    """Counts of a PodDisruptionBudget."""
+    for name in ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"):
+        yield from non_negative(f"status.{name}", budget["status"].get(name))
 
 
 def check_runtime_class(runtime: Json) -> Iterator[Cause]:

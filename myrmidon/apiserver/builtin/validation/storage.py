@@ -70,6 +70,12 @@ def check_claim_change(new: Json, old: Json) -> Iterator[Cause]:
         yield forbidden(
             "spec.resources.requests.storage", "field can not be less than status.capacity"
         )
+    yield from unchanged("volumeMode", _mode(new), _mode(old))
+
+
+def _mode(obj: Json) -> str | None:
+    mode: str | None = obj["spec"].get("volumeMode")
+    return mode
 
 
 def _with_storage(resources: Json, amount: str) -> Json:
@@ -138,9 +144,7 @@ def check_volume_change(new: Json, old: Json) -> Iterator[Cause]:
             "spec.persistentvolumesource",
             "spec.persistentvolumesource is immutable after creation\n",
         )
-    yield from unchanged(
-        "spec.volumeMode", new["spec"].get("volumeMode"), old["spec"].get("volumeMode")
-    )
+    yield from unchanged("volumeMode", _mode(new), _mode(old))
 
 
 def check_storage_class(storage_class: Json) -> Iterator[Cause]:
@@ -150,7 +154,8 @@ def check_storage_class(storage_class: Json) -> Iterator[Cause]:
         yield required("provisioner")
     else:
         yield from qualified("provisioner", provisioner.lower())
-    yield from choice("reclaimPolicy", storage_class.get("reclaimPolicy"), ("Delete", "Retain"))
+    policy = storage_class.get("reclaimPolicy") or None
+    yield from choice("reclaimPolicy", policy, ("Delete", "Retain"))
     yield from choice(
         "volumeBindingMode",
         storage_class.get("volumeBindingMode"),
