@@ -14,7 +14,6 @@ from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.kinds import KindStrategy
 from myrmidon.apiserver.registry import ResourceType, ScalePaths
-from myrmidon.apiserver.schema.definitions import check_definition
 from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.seams import timestamp
@@ -84,6 +83,13 @@ _NOT_ESTABLISHED = ("Established", "False", "NotAccepted", "not all names are ac
 # ------------------------------------------------------------------------- the definition
 
 
+def _check_definition(definition: Json, old: Json | None) -> list[Cause]:
+    # Loaded with the first definition: many servers start, and few of them see one at once.
+    from myrmidon.apiserver.schema.definitions import check_definition  # noqa: PLC0415
+
+    return check_definition(definition, old)
+
+
 class DefinitionStrategy(KindStrategy):
     """How definitions themselves are written."""
 
@@ -122,11 +128,11 @@ class DefinitionStrategy(KindStrategy):
 
     def validate_create(self, obj: Json) -> list[Cause]:
         """Whether resources can be served by it."""
-        return check_definition(obj)
+        return _check_definition(obj, None)
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[Cause]:
         """Whether resources can still be served by it."""
-        return [] if subresource else check_definition(obj, old)
+        return [] if subresource else _check_definition(obj, old)
 
     def mark_deleting(self, obj: Json, timestamp: str) -> None:
         """The objects go first: a finalizer holds the definition until they have."""
@@ -179,6 +185,7 @@ def _served_type(
             field["jsonPath"].removeprefix("."): _path(field["jsonPath"])
             for field in version.get("selectableFields") or ()
         },
+        columns=version.get("additionalPrinterColumns") or (),
     )
     return ResourceType(
         kind,

@@ -8,7 +8,7 @@ from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver.admission import Ask
 from myrmidon.apiserver.auth import Attributes, Tokens, User, forbidden
 from myrmidon.apiserver.call import Call, Core, Draws
-from myrmidon.apiserver.documents import document
+from myrmidon.apiserver.documents import Documents
 from myrmidon.apiserver.failures import Failure, method_not_allowed, unknown_resource
 from myrmidon.apiserver.outcomes import Outcome, Question
 from myrmidon.apiserver.registry import ResourceType
@@ -26,6 +26,7 @@ class Handler:
 
     def __init__(self, core: Core, tokens: Tokens) -> None:
         self.core, self._tokens = core, tokens
+        self._documents = Documents(core.registry)
 
     def answer(
         self, request: HttpRequest, user: User | None = None, draws: Draws | None = None
@@ -45,7 +46,7 @@ class Handler:
             query.setdefault(key, value)
         found = route(request, query)
         if found is None:
-            return self._document(request, query, user)
+            return self._document(request, user)
         self._authorize(user, found)
         resource_type = self.core.registry.find(found.group, found.version, found.plural)
         if resource_type is None:
@@ -75,11 +76,11 @@ class Handler:
         if not self.core.authorizer.allows(user, wanted):
             raise forbidden(user, wanted)
 
-    def _document(self, request: HttpRequest, query: dict[str, str], user: User) -> HttpResponse:
+    def _document(self, request: HttpRequest, user: User) -> HttpResponse:
         wanted = Attributes(request.method.lower(), path=request.path)
         if not self.core.authorizer.allows(user, wanted):
             raise forbidden(user, wanted)
-        return document(self.core, request, query) or _NOT_SERVED
+        return self._documents.find(request) or _NOT_SERVED
 
 
 # ------------------------------------------------------------------------- which verb where
@@ -107,8 +108,13 @@ def _builtin(call: Call) -> Outcome:
     if found.subresource:
         if found.subresource not in subresources(call.type):
             raise unknown_resource()
-    elif found.verb not in call.type.verbs or (
-        (found.verb == "create") == bool(found.name) and found.verb in {"create", "update", "patch"}
+    elif (
+        call.request.method == "HEAD"
+        or found.verb not in call.type.verbs
+        or (
+            (found.verb == "create") == bool(found.name)
+            and found.verb in {"create", "update", "patch"}
+        )
     ):
         raise method_not_allowed()
     return act(call)

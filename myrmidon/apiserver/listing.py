@@ -124,12 +124,10 @@ def _watch_causes(match: str, *, initial: bool, paged: bool) -> list[Cause]:
     if initial and match != "NotOlderThan":
         problem = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
         causes.append(forbidden(_MATCH, problem))
-    if not match:
-        return causes
-    if not initial:
+    if match and not initial:
         problem = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
         causes.append(forbidden(_MATCH, problem))
-    if match != "NotOlderThan":
+    if match and match != "NotOlderThan":
         causes.append(not_supported(_MATCH, match, ["NotOlderThan"]))
     if paged:
         causes.append(forbidden(_MATCH, _PAGED))
@@ -201,4 +199,5 @@ def _read_token(token: str) -> tuple[int, str]:
     match read:
         case {"v": "meta.k8s.io/v1", "rv": int(revision), "start": str(start)}:
             return revision, start.removesuffix("\0")
-    raise bad_request("continue key is not valid: illegal base64 data or JSON")
+        case _:
+            raise bad_request("continue key is not valid: illegal base64 data or JSON")

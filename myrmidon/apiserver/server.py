@@ -17,6 +17,7 @@ from myrmidon.apiserver.crds import DefinitionLifecycle
 from myrmidon.apiserver.handler import Handler
 from myrmidon.apiserver.lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.outcomes import Outcome
+from myrmidon.apiserver.rbac import RoleAuthorizer, first_roles
 from myrmidon.apiserver.registry import Registry
 from myrmidon.apiserver.seams import CountingSeams, Seams
 from myrmidon.apiserver.serving import builtin_types
@@ -35,6 +36,7 @@ class ApiServer:
         seams: Seams | None = None,
         users: Mapping[str, User] | None = None,
         authorizer: Authorizer | None = None,
+        rbac: bool = False,
         admission: Iterable[AdmissionStep] = (),
         actors: Iterable[Actor] = (),
         history_max: int = HISTORY_MAX,
@@ -44,7 +46,7 @@ class ApiServer:
             store,
             Registry(builtin_types(store)),
             seams or CountingSeams(),
-            authorizer or AllowAll(),
+            authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
             [NamespaceLifecycle(), *admission],
         )
         self.handler = Handler(self.core, Tokens(users))
@@ -53,6 +55,8 @@ class ApiServer:
         self._settled = self.core.store.revision
         for name in _FIRST_NAMESPACES:
             self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        for manifest in first_roles() if rbac else ():
+            self.create(manifest)
         self.settle()
         self.store.compact(self.store.revision)  # nobody can have seen what came before
 

@@ -16,6 +16,7 @@ from myrmidon.apiserver.outcomes import Outcome, WaitFor
 from myrmidon.apiserver.patching import patch
 from myrmidon.apiserver.scale import get_scale, patch_scale, replace_scale
 from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.tabling import table_of_object, table_of_page
 from myrmidon.apiserver.updating import replace
 
 Verb = Callable[[Call, Form], Outcome]
@@ -23,7 +24,9 @@ Verb = Callable[[Call, Form], Outcome]
 
 def act(call: Call) -> Outcome:
     """Do what the request asks for; what is asked for exists."""
-    form = negotiate(call.request.headers.get("accept", ""), call.route.verb)
+    form = negotiate(
+        call.request.headers.get("accept", ""), call.route.verb, custom=call.type.custom
+    )
     subresource = call.route.subresource
     verbs = _VERBS if not subresource else _SCALE_VERBS if subresource == "scale" else _OTHER_VERBS
     verb = verbs.get(call.route.verb)
@@ -63,7 +66,10 @@ def _quoted(text: str) -> str:
 def _object(call: Call, form: Form, record: Record, status: int = 200) -> HttpResponse:
     if form == PLAIN:
         return HttpResponse(status, _headers(call, form), views.encoded(call.type, record))
-    if form.shape.startswith("Partial"):
+    if form.shape == "Table":
+        body = encode(form, table_of_object(call, record))
+        return HttpResponse(status, _headers(call, form), body)
+    if form.shape:
         body = encode(form, partial(form, views.shown(call.type, record)))
         return HttpResponse(status, _headers(call, form), body)
     body = render(form, views.encoded(call.type, record))
@@ -104,9 +110,11 @@ def _answer_page(call: Call, form: Form, page: Page) -> HttpResponse:
 
 
 def _list_body(call: Call, form: Form, page: Page) -> bytes:
+    if form.shape == "Table":
+        return encoding.encode(table_of_page(call, page))
     kind, custom = call.type.kind, call.type.custom
     api_version, list_kind = kind.api_version, call.type.list_kind or f"{kind.kind}List"
-    if form.shape.startswith("Partial"):
+    if form.shape:
         list_kind, api_version = "PartialObjectMetadataList", f"meta.k8s.io/{form.version}"
         items = [
             encoding.encode(partial(form, views.shown(call.type, record)))

@@ -277,7 +277,7 @@ def broken_claims(claims: list[dict[str, Any]], document: Any) -> list[str]:
 def _holds(operator: str, value: Any, wanted: Any) -> bool:
     match operator:
         case "exists":
-            return (value is not places.ABSENT) == wanted
+            return (value is not places.ABSENT) is bool(wanted)
         case "eq":
             return bool(value == wanted)
         case "ne":
@@ -288,6 +288,11 @@ def _holds(operator: str, value: Any, wanted: Any) -> bool:
             return value is not places.ABSENT and len(value) == wanted
         case "contains":
             return value is not places.ABSENT and wanted in value
+        case _:
+            return _compares(operator, value, wanted)
+
+
+def _compares(operator: str, value: Any, wanted: Any) -> bool:
     try:
         left, right = int(value), int(wanted)
     except (TypeError, ValueError):
