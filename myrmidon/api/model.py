@@ -44,11 +44,19 @@ class Model(BaseModel):
 
     RULES: ClassVar[tuple[Rule, ...]] = ()
 
-    if not TYPE_CHECKING:  # the signature that a type checker sees is made of the fields
+    if not TYPE_CHECKING:  # a type checker sees the fields instead
 
         def __init__(self, /, **fields: Any) -> None:
             """Build the model; a name that is no field is a mistake and not an extra."""
             self.__pydantic_validator__.validate_python(fields, self_instance=self, extra="forbid")
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            part = getattr(self, "_read_only_part", None)
+            if part is not None:
+                raise ReadOnlyError(part)
+            if name not in type(self).__pydantic_fields__ and not name.startswith("_"):
+                raise AttributeError(_no_such_field(type(self), name))
+            super().__setattr__(name, value)
 
         # Tells pydantic that validation need not come through here: extras are for the wire.
         __init__.__pydantic_base_init__ = True
@@ -63,14 +71,6 @@ class Model(BaseModel):
     ) -> CoreSchema:
         judged: CoreSchema = as_the_server(handler(source), handler.resolve_ref_schema)
         return judged
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        part = getattr(self, "_read_only_part", None)
-        if part is not None:
-            raise ReadOnlyError(part)
-        if name not in type(self).__pydantic_fields__ and not name.startswith("_"):
-            raise AttributeError(_no_such_field(type(self), name))
-        super().__setattr__(name, value)
 
     @classmethod
     def from_wire(cls, value: Any) -> Self:

@@ -47,9 +47,10 @@ class ApiServer:
             Registry(builtin_types(store)),
             seams or CountingSeams(),
             authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
+            Tokens(users),
             [NamespaceLifecycle(), *admission],
         )
-        self.handler = Handler(self.core, Tokens(users))
+        self.handler = Handler(self.core, self.core.tokens)
         self.actors: list[Any] = [DefinitionLifecycle(), *actors]
         self.settled: Callable[[], None] | None = None  # called when the actors are at rest
         self._settled = self.core.store.revision

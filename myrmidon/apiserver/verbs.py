@@ -14,6 +14,7 @@ from myrmidon.apiserver.negotiation import PLAIN, Form, encode, negotiate, parti
 from myrmidon.apiserver.opening import open_watch
 from myrmidon.apiserver.outcomes import Outcome, WaitFor
 from myrmidon.apiserver.patching import patch
+from myrmidon.apiserver.reviews import is_review, review
 from myrmidon.apiserver.scale import get_scale, patch_scale, replace_scale
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.tabling import table_of_object, table_of_page
@@ -139,6 +140,8 @@ def _delete(call: Call, form: Form) -> HttpResponse:
 
 
 def _create(call: Call, form: Form) -> Outcome:
+    if is_review(call):
+        return HttpResponse(201, _headers(call, form), encode(form, review(call)))
     return _object(call, form, create(call), 201)
 
 
