@@ -21,6 +21,7 @@ MyrmidonError
       OwnerReferenceError      an owner reference that Kubernetes does not allow
     StateResultError         a state returned something that is no result
   AlreadyOwnedError        the object belongs to another controller
+  TerminatingError         the object is on its way out and cannot be made to exist
   UnfitObjectError         an object of the server does not fit its model
   ApiError                 the server said no
     BadRequestError          400
@@ -289,6 +290,14 @@ class AlreadyOwnedError(MyrmidonError):
             f"{ref} is controlled by {owner} and was left alone.\n"
             "  fix: choose another name for the output, or remove the other controller's owner reference"
         )
+
+
+class TerminatingError(MyrmidonError):
+    """The object is being deleted; it can be created again when it is gone."""
+
+    def __init__(self, ref: str) -> None:
+        self.ref = ref
+        super().__init__(f"{ref} is being deleted; it is created again when it is gone")
 
 
 class UnfitObjectError(MyrmidonError):

@@ -32,11 +32,11 @@ from myrmidon.apiserver.cel.errors import CelCompileError, CelEvaluationError
 from myrmidon.apiserver.cel.escaping import escape, unescape
 from myrmidon.apiserver.cel.functions.conversions import format_double
 from myrmidon.apiserver.cel.functions.quantity import parse_quantity
-from myrmidon.apiserver.cel.go_regex import PatternError, translate
 from myrmidon.apiserver.cel.parser import parse
 from myrmidon.apiserver.cel.printer import print_expr
 from myrmidon.apiserver.cel.program import compile_expression, compile_rule
 from myrmidon.apiserver.cel.times import parse_duration, parse_timestamp, print_timestamp
+from myrmidon.apiserver.go_regex import PatternError, translate
 from myrmidon.apiserver.schema.types import Schema
 from tests.apiserver.cel.recordings import schema_of
 
@@ -209,20 +209,15 @@ def test_doubles_survive_their_text(value: float) -> None:
 def test_quantities_have_their_value(number: int, suffix: str) -> None:
     """A number times its unit, to the nano."""
     units = {
-        "": 1,
-        "m": Decimal("1e-3"),
-        "k": 10**3,
-        "M": 10**6,
-        "n": Decimal("1e-9"),
-        "Ki": 2**10,
-        "Mi": 2**20,
-        "e2": 100,
+        **{"": "1", "m": "1e-3", "k": "1e3", "M": "1e6", "n": "1e-9"},
+        **{"Ki": "1024", "Mi": "1048576", "e2": "100"},
     }
+    exact = number * Decimal(units[suffix])
     quantity = parse_quantity(f"{number}{suffix}")
 
     value = Decimal(quantity.mantissa).scaleb(quantity.scale)
-    bounded = min(max(number * units[suffix], -(2**63) + 1), 2**63 - 1)
-    assert value == (bounded if suffix.endswith("i") else number * units[suffix])
+    bounded = min(max(exact, Decimal(-(2**63) + 1)), Decimal(2**63 - 1))
+    assert value == (bounded if suffix.endswith("i") else exact)
 
 
 @given(st.text("abz_.-/x1", min_size=1, max_size=8))

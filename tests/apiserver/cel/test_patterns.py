@@ -2,7 +2,7 @@
 
 import pytest
 
-from myrmidon.apiserver.cel.go_regex import PatternError, translate
+from myrmidon.apiserver.go_regex import PatternError, translate
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,72 @@
+"""Status conditions: the algebra that every status is written with."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from myrmidon.api.objects import Json
+
+ConditionStatus = Literal["True", "False", "Unknown"]
+
+READY = "Ready"
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionValue:
+    """What a state says about itself: a status, a reason in CamelCase, a sentence."""
+
+    status: ConditionStatus
+    reason: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One fact about an object, since when it holds, and for which generation it was observed."""
+
+    type: str
+    status: ConditionStatus
+    reason: str
+    message: str
+    observed_generation: int
+    last_transition_time: str
+
+    def to_json(self) -> Json:
+        """The condition as ``status.conditions`` holds it."""
+        return {
+            "type": self.type,
+            "status": self.status,
+            "reason": self.reason,
+            "message": self.message,
+            "observedGeneration": self.observed_generation,
+            "lastTransitionTime": self.last_transition_time,
+        }
+
+    @classmethod
+    def from_json(cls, raw: Any) -> "Condition | None":
+        """Read a condition; None for what is none, which then nobody touches."""
+        if not isinstance(raw, dict) or not raw.get("type"):
+            return None
+        observed = raw.get("observedGeneration")
+        return cls(
+            type=str(raw["type"]),
+            status=raw.get("status") or "Unknown",
+            reason=str(raw.get("reason") or ""),
+            message=str(raw.get("message") or ""),
+            observed_generation=observed if isinstance(observed, int) else 0,
+            last_transition_time=str(raw.get("lastTransitionTime") or ""),
+        )
+
+
+def find(obj: Json, condition_type: str) -> Condition | None:
+    """The condition of that type in the object's status, if it has one."""
+    for raw in (obj.get("status") or {}).get("conditions") or ():
+        condition = Condition.from_json(raw)
+        if condition is not None and condition.type == condition_type:
+            return condition
+    return None
+
+
+def timestamp(now: datetime) -> str:
+    """The time as Kubernetes writes it: UTC, whole seconds."""
+    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

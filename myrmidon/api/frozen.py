@@ -1,0 +1,85 @@
+"""Lists and maps that refuse to change, for what a state may read but not write.
+
+They are subclasses of ``list`` and ``dict``, so that they go into a manifest, through JSON and into
+a comparison like any other; a copy of one is an ordinary list or map again.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any, NoReturn
+
+READ_ONLY = "{what} is read only; what a state may change is obj.status"
+
+
+class ReadOnlyError(AttributeError, TypeError):
+    """Something that was read from the server was changed in place."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(READ_ONLY.format(what=what))
+
+
+def _refuse(self: Any, *_: object, **__: object) -> NoReturn:
+    raise ReadOnlyError(self.what)
+
+
+class FrozenList(list[Any]):
+    """A list of ``obj.spec`` or ``obj.metadata``."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, items: Any, what: str) -> None:
+        super().__init__(items)
+        self.what = what
+
+    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
+    def __copy__(self) -> list[Any]:
+        return list(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
+        return [deepcopy(item, memo) for item in self]
+
+    def __reduce_ex__(self, _: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return list, (list(self),)
+
+    def copy(self) -> list[Any]:
+        """An ordinary list of the same items."""
+        return list(self)
+
+
+class FrozenDict(dict[str, Any]):
+    """A map of ``obj.spec`` or ``obj.metadata``."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, items: Any, what: str) -> None:
+        super().__init__(items)
+        self.what = what
+
+    pop = popitem = clear = update = setdefault = _refuse
+    __setitem__ = __delitem__ = __ior__ = _refuse
+
+    def __copy__(self) -> dict[str, Any]:
+        return dict(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        return {key: deepcopy(value, memo) for key, value in self.items()}
+
+    def __reduce_ex__(self, _: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return dict, (dict(self),)
+
+    def copy(self) -> dict[str, Any]:
+        """An ordinary map of the same items."""
+        return dict(self)
+
+
+def frozen(value: Any, what: str) -> Any:
+    """The JSON value, with every list and map in it read only."""
+    match value:
+        case dict():
+            return FrozenDict({key: frozen(item, what) for key, item in value.items()}, what)
+        case list():
+            return FrozenList([frozen(item, what) for item in value], what)
+        case _:
+            return value

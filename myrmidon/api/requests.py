@@ -1,0 +1,85 @@
+"""One request to the API server as a value: what is wanted, and where its path is.
+
+A decision returns a ``Request``; a client turns it into an ``HttpRequest`` and sends it.  A plan
+can therefore be printed, compared and tested without a server.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.wire import JSON, HttpRequest
+
+
+class Verb(StrEnum):
+    """What is done, in the words of RBAC."""
+
+    GET = "get"
+    CREATE = "create"
+    UPDATE = "update"
+    PATCH = "patch"
+    DELETE = "delete"
+
+
+class Patch(StrEnum):
+    """The four ways to write a patch, as media types."""
+
+    MERGE = "application/merge-patch+json"
+    JSON = "application/json-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
+
+
+_METHODS = {
+    Verb.GET: "GET",
+    Verb.CREATE: "POST",
+    Verb.UPDATE: "PUT",
+    Verb.PATCH: "PATCH",
+    Verb.DELETE: "DELETE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request about one object."""
+
+    verb: Verb
+    ref: ObjectRef
+    body: Any = None
+    subresource: str = ""
+    patch: Patch = Patch.MERGE
+    query: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the request can change anything."""
+        return self.verb is not Verb.GET
+
+    def to_http(self) -> HttpRequest:
+        """The request as it is sent."""
+        path = collection_path(self.ref.kind, self.ref.namespace)
+        if self.verb is not Verb.CREATE or self.subresource:
+            path = f"{path}/{quote(self.ref.name, safe='')}"
+        if self.subresource:
+            path = f"{path}/{self.subresource}"
+        headers = {"accept": JSON}
+        body = b""
+        if self.body is not None:
+            body = orjson.dumps(self.body)
+            headers["content-type"] = self.patch.value if self.verb is Verb.PATCH else JSON
+        return HttpRequest(_METHODS[self.verb], path, self.query, headers, body)
+
+    def __str__(self) -> str:
+        target = f"{self.ref}/{self.subresource}" if self.subresource else str(self.ref)
+        return f"{self.verb} {target}"
+
+
+def collection_path(kind: Kind, namespace: str = "") -> str:
+    """The path of a kind's objects: in one namespace, in all of them, or of the cluster."""
+    if kind.namespaced and namespace:
+        return f"{kind.root}/namespaces/{quote(namespace, safe='')}/{kind.plural}"
+    return f"{kind.root}/{kind.plural}"

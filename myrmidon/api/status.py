@@ -1,0 +1,97 @@
+"""The status that every resource with a controller has, and what a pass changed in it.
+
+The difference is taken between two printings of the status, one as it was read and one as it is,
+so that changes inside of lists and maps are seen and a timestamp which the server spells in another
+way is not a change.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from myrmidon.api.markers import OpenApi
+from myrmidon.api.model import Model
+from myrmidon.api.objects import Json
+
+_CONDITIONS: Json = {
+    "type": "array",
+    "description": "What is known about the object, one entry per fact.",
+    "items": {
+        "type": "object",
+        "required": ["type", "status"],
+        "properties": {
+            "type": {"type": "string"},
+            "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+            "reason": {"type": "string"},
+            "message": {"type": "string"},
+            "observedGeneration": {"type": "integer", "format": "int64"},
+            "lastTransitionTime": {"type": "string", "format": "date-time"},
+        },
+    },
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["type"],
+}
+_RESOURCE_REFS: Json = {
+    "type": "array",
+    "description": "The objects that this object manages.",
+    "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    "x-kubernetes-list-type": "atomic",
+}
+
+FRAMEWORK_FIELDS = {
+    "conditions": "conditions",
+    "observedGeneration": "observed_generation",
+    "resourceRefs": "resource_refs",
+}
+"""What the framework writes, by its names on the wire and in Python."""
+
+
+class Status(Model):
+    """The status of every resource that has a controller: what the framework itself writes."""
+
+    conditions: Annotated[list[Json], OpenApi(_CONDITIONS)] = Field(default_factory=list)
+    observed_generation: Annotated[int | None, OpenApi({"type": "integer", "format": "int64"})] = (
+        None
+    )
+    resource_refs: Annotated[list[Json], OpenApi(_RESOURCE_REFS)] = Field(default_factory=list)
+
+
+def difference(status: Status, read: Any) -> Json:
+    """The merge patch from the status as it was read to the status as it is now.
+
+    ``{}`` where nothing changed.  Conditions, the observed generation and the references are left
+    out: the framework writes those.
+    """
+    mine = {key: value for key, value in (read or {}).items() if key not in FRAMEWORK_FIELDS}
+    before: Json = type(status).from_wire(mine).to_wire() if mine else {}
+    after = status.to_wire(without=FRAMEWORK_FIELDS.values())
+    return _difference(before, after)
+
+
+def _difference(before: Json, after: Json) -> Json:
+    patch: Json = {
+        key: None for key, value in before.items() if key not in after and value is not None
+    }
+    for key, value in after.items():
+        old = before.get(key)
+        if value is None:
+            if old is not None:
+                patch[key] = None
+        elif isinstance(value, dict) and isinstance(old, dict):
+            inner = _difference(old, value)
+            if inner:
+                patch[key] = inner
+        elif key not in before or not _same(old, value):
+            patch[key] = value
+    return patch
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal; unlike Python, ``True`` is not 1."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    return bool(one == other)

@@ -1,0 +1,3 @@
+"""The program: ``python -m myrmidon``."""
+
+__all__: list[str] = []

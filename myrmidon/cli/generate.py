@@ -1,0 +1,105 @@
+"""Write the manifests that follow from the declarations of controllers.
+
+  crd      CustomResourceDefinitions of the resources
+  rbac     the account and the smallest roles that suffice
+  deploy   namespace, Deployment, Service, Dockerfile
+  all      all of them, with a kustomization.yaml
+
+Without -o the manifests go to standard output.  With --check nothing is written: the command fails
+if the files in the folder are not what it would write.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from myrmidon.cli.targets import folder_of, load
+from myrmidon.generate import Packaging, files
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("what", choices=("crd", "rbac", "deploy", "all"), help="which manifests")
+    parser.add_argument(
+        "target", nargs="+", help="pkg.module[:Controller], or a folder with a controller.py"
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="write files there")
+    parser.add_argument(
+        "--check", action="store_true", help="compare with the files in DIR (default .)"
+    )
+    parser.add_argument(
+        "--name", help="what the program is called; by default its first controller"
+    )
+    parser.add_argument("--namespace", help="where it runs; by default NAME-system")
+    parser.add_argument("--image", help="its image; by default NAME:latest")
+    parser.add_argument("--replicas", type=int, default=1, help="of which one leads (default 1)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print, write or compare."""
+    controllers = load(args.target)
+    name = args.name or controllers[0].name
+    packaging = Packaging(
+        name=name,
+        namespace=args.namespace or f"{name}-system",
+        image=args.image or f"{name}:latest",
+        target=tuple(map(_in_the_image, args.target)),
+        replicas=args.replicas,
+    )
+    made = files(args.what, controllers, packaging)
+    if args.check:
+        return _check(made, args)
+    if args.output is None:
+        print("---\n".join(text for path, text in made.items() if path.endswith(_SUFFIXES)), end="")
+        return 0
+    for path, text in made.items():
+        _write(args.output / path, text)
+    return 0
+
+
+def _in_the_image(target: str) -> str:
+    """The target as it is named in the image, whose working folder is that of the program."""
+    folder = folder_of(target)
+    return target if folder is None else "."
+
+
+def _write(path: Path, text: str) -> None:
+    if path.is_file() and path.read_text() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    print(f"wrote {path}")
+
+
+def _check(made: dict[str, str], args: argparse.Namespace) -> int:
+    folder: Path = args.output or Path()
+    outdated = [_difference(folder / path, text) for path, text in made.items()]
+    outdated += [f"{path} is not generated any more" for path in _leftover(folder, made)]
+    for line in filter(None, outdated):
+        print(line, file=sys.stderr)
+    if not any(outdated):
+        return 0
+    command = f"myrmidon generate {args.what} {' '.join(args.target)} -o {folder}"
+    print(f"  fix: run `{command}` and commit what it writes", file=sys.stderr)
+    return 1
+
+
+def _difference(path: Path, text: str) -> str:
+    if not path.is_file():
+        return f"{path} is missing"
+    return "" if path.read_text() == text else f"{path} is out of date"
+
+
+def _leftover(folder: Path, made: dict[str, str]) -> list[Path]:
+    """Definitions of kinds that are gone; other files in the folder are somebody else's."""
+    if not any(path.startswith("crd/") for path in made):
+        return []
+    found = sorted((folder / "crd").glob("*.yaml"))
+    return [path for path in found if f"crd/{path.name}" not in made and _is_crd(path)]
+
+
+def _is_crd(path: Path) -> bool:
+    return re.search(r"(?m)^kind: CustomResourceDefinition$", path.read_text()) is not None

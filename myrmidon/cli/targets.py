@@ -1,0 +1,174 @@
+"""Targets: from what is typed on the command line to the controllers that are meant.
+
+``pkg.module``, ``pkg.module:WebApps``, ``pkg.module:WebApps,Tokens``, or a folder with a
+``controller.py``.  A name alone after a target means one more controller of the same module.
+"""
+
+import importlib
+import importlib.util
+import pkgutil
+import re
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from myrmidon.errors import MyrmidonError, UsageError
+from myrmidon.fsm.controller import Controller
+
+_FILE = "controller.py"
+_PREFIX = "myrmidon_target"
+
+
+def load(targets: Sequence[str]) -> list[type[Controller[Any]]]:
+    """The controllers that the targets name, each once, in that order."""
+    found: dict[type[Controller[Any]], None] = {}
+    module: ModuleType | None = None
+    for target in targets:
+        if module is not None and target.isidentifier() and target[0].isupper():
+            found[_named(module, target)] = None
+            continue
+        place, _, names = target.partition(":")
+        module = _module(place)
+        if names:
+            found |= dict.fromkeys(_named(module, name.strip()) for name in names.split(","))
+        else:
+            found |= dict.fromkeys(_all(module, target))
+    return list(found)
+
+
+def folder_of(target: str) -> Path | None:
+    """The folder that a target is; None for a file or a module, a package included."""
+    place = target.partition(":")[0]
+    path = Path(place)
+    if not path.is_dir():
+        return None
+    is_package = (path / "__init__.py").is_file() and not (path / _FILE).is_file()
+    return None if is_package and "/" not in place else path
+
+
+def _module(place: str) -> ModuleType:
+    path = Path(place)
+    if path.suffix == ".py" or "/" in place or folder_of(place) is not None:
+        return _from_file(path)
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # as `python -m` does
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (place == error.name or place.startswith(f"{error.name}.")):
+            raise UsageError(
+                f"{place} imports {error.name}, which is not installed.\n  fix: install it"
+            ) from error
+        raise UsageError(_unknown_module(place)) from error
+    except MyrmidonError:
+        raise
+    except Exception as error:
+        raise _broken(place, error) from error
+
+
+def _from_file(path: Path) -> ModuleType:
+    file = path / _FILE if path.is_dir() else path
+    if not file.is_file():
+        near = (
+            f"; it has {', '.join(sorted(f.name for f in path.glob('*.py')))}"
+            if path.is_dir()
+            else ""
+        )
+        raise UsageError(
+            f"there is no file {file}{near}.\n"
+            f"  fix: give a folder with a {_FILE}, a file, or a module such as pkg.module:WebApps"
+        )
+    name = _PREFIX + re.sub(r"\W", "_", str(file.resolve()))
+    if name in sys.modules:
+        return sys.modules[name]
+    folder = str(file.parent.resolve())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # its own imports, as when it is run
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None, "a path that ends in .py has a loader"
+    assert spec.loader is not None, "a path that ends in .py has a loader"
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except MyrmidonError:
+        del sys.modules[name]
+        raise
+    except Exception as error:
+        del sys.modules[name]
+        raise _broken(str(file), error) from error
+    return module
+
+
+def _broken(place: str, error: Exception) -> UsageError:
+    frame = error.__traceback__
+    where = place
+    while frame is not None:
+        where = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    is_file = "/" in place or place.endswith(".py")
+    command = f"python {place}" if is_file else f"python -c 'import {place}'"
+    return UsageError(
+        f"{place} cannot be imported: {type(error).__name__}: {error} ({where}).\n"
+        f"  fix: make `{command}` work"
+    )
+
+
+def _unknown_module(place: str) -> str:
+    parent, _, missing = place.rpartition(".")
+    folders = [str(Path.cwd())]
+    if parent:
+        try:
+            spec = importlib.util.find_spec(parent)
+        except ModuleNotFoundError:
+            spec = None
+        if spec is None:
+            return _unknown_module(parent)
+        folders = list(spec.submodule_search_locations or ())
+    known = [module.name for module in pkgutil.iter_modules(folders)]
+    known += [each.name for folder in folders for each in Path(folder).iterdir() if each.is_dir()]
+    close = get_close_matches(missing, known, n=1)
+    near = f"{parent}.{close[0]}" if close and parent else "".join(close)
+    fix = f"did you mean {near}?" if near else "run it where the module is, or install it"
+    return f"there is no module {place}.\n  fix: {fix}"
+
+
+def _all(module: ModuleType, target: str) -> list[type[Controller[Any]]]:
+    controllers = list(_controllers(module).values())
+    own = [each for each in controllers if each.__module__.startswith(module.__name__)]
+    if not controllers:
+        raise UsageError(
+            f"{target} defines no controller.\n"
+            "  fix: name the module with `class ...(Controller[YourResource])` in it"
+        )
+    return own or controllers
+
+
+def _named(module: ModuleType, name: str) -> type[Controller[Any]]:
+    controllers = _controllers(module)
+    if name in controllers:
+        return controllers[name]
+    if hasattr(module, name):
+        raise UsageError(
+            f"{name} in {_called(module)} is no controller.\n"
+            f"  fix: name one of {', '.join(controllers) or 'another module; this one has none'}"
+        )
+    close = get_close_matches(name, controllers, n=1)
+    fix = f"did you mean {close[0]}?" if close else f"it has {', '.join(controllers) or 'none'}"
+    raise UsageError(f"{_called(module)} has no controller {name}.\n  fix: {fix}")
+
+
+def _called(module: ModuleType) -> str:
+    made_up = module.__name__.startswith(_PREFIX)
+    return str(module.__file__) if made_up else module.__name__
+
+
+def _controllers(module: ModuleType) -> dict[str, type[Controller[Any]]]:
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Controller) and "graph" in vars(value)
+    }

@@ -1,0 +1,42 @@
+"""Machines: which state next, and what follows for the status."""
+
+from myrmidon.fsm.channel import Channel
+from myrmidon.fsm.context import Cause, Context
+from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.engine import Walk
+from myrmidon.fsm.graph import Graph
+from myrmidon.fsm.naming import hashed_name
+from myrmidon.fsm.options import ControllerOptions
+from myrmidon.fsm.results import Done, Failed, Result, Wait
+from myrmidon.fsm.states import State, state
+from myrmidon.fsm.watches import (
+    Predicate,
+    Watch,
+    annotations_changed,
+    changed,
+    generation_changed,
+    labels_changed,
+)
+
+__all__ = [
+    "Cause",
+    "Channel",
+    "Context",
+    "Controller",
+    "ControllerOptions",
+    "Done",
+    "Failed",
+    "Graph",
+    "Predicate",
+    "Result",
+    "State",
+    "Wait",
+    "Walk",
+    "Watch",
+    "annotations_changed",
+    "changed",
+    "generation_changed",
+    "hashed_name",
+    "labels_changed",
+    "state",
+]

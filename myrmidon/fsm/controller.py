@@ -1,0 +1,160 @@
+"""Controller: the declaration of a machine, checked when the class is defined.
+
+A controller is class data (states, edges, kinds) plus methods.  Everything that a tool needs to
+know is there once the module is imported: the graph, the conditions, the kinds written and read.
+Nothing has to run, and nothing here talks to a server.
+"""
+
+import re
+from collections.abc import Mapping
+from inspect import getattr_static
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+
+from myrmidon.api.refs import Kind
+from myrmidon.api.resource import Resource
+from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
+from myrmidon.fsm.channel import Channel
+from myrmidon.fsm.graph import Graph, checked_graph
+from myrmidon.fsm.options import ControllerOptions
+from myrmidon.fsm.states import Declaration, State, declaration_of, signature_problem, state_of
+from myrmidon.fsm.watches import Watch
+
+R = TypeVar("R", bound=Resource[Any, Any])
+
+
+class Controller(Generic[R]):
+    """A state machine over one kind of object.  Subclass it as ``Controller[WebApp]``.
+
+    States are methods marked with ``@state``, inherited ones and those of mixins included.  A
+    subclass may override the method of a state; without a new ``@state`` the declaration stays.
+    """
+
+    manages: ClassVar[tuple[Any, ...]] = ()
+    """Kinds it writes; their objects wake their parent."""
+    reads: ClassVar[tuple[Any, ...]] = ()
+    """Kinds it only reads."""
+    watches: ClassVar[tuple[Watch, ...]] = ()
+    """Other objects that concern ours."""
+    channels: ClassVar[tuple[Channel, ...]] = ()
+    """Sources of events from outside of the cluster."""
+    options: ClassVar[ControllerOptions] = ControllerOptions()
+    """How it runs."""
+    name: ClassVar[str] = ""
+    """What logs and metrics call it; by default the kind in kebab-case."""
+
+    resource: ClassVar[type[Resource[Any, Any]]]
+    """The class of its objects."""
+    graph: ClassVar[Graph]
+    """Its states and edges."""
+    managed_kinds: ClassVar[tuple[Kind, ...]]
+    """``manages`` as kinds."""
+    read_kinds: ClassVar[tuple[Kind, ...]]
+    """``reads`` as kinds, with those of ``watches`` on the same cluster."""
+
+    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        resource = _resource_of(cls)
+        if resource is not None:
+            cls.resource = resource
+        if abstract:
+            return
+        if not hasattr(cls, "resource"):
+            raise DefinitionError(
+                f"{cls.__name__} does not say which resource it controls.\n"
+                f"  fix: write `class {cls.__name__}(Controller[YourResource])`, "
+                "or pass abstract=True for a base class"
+            )
+        cls.graph = checked_graph(cls.__name__, _states_of(cls))
+        cls.managed_kinds = _kinds(cls, "manages")
+        cls.read_kinds = tuple(dict.fromkeys((*_kinds(cls, "reads"), *_watched(cls))))
+        if not cls.name:
+            cls.name = _kebab_case(cls.resource.KIND.kind)
+
+    @classmethod
+    def kind(cls) -> Kind:
+        """The kind of its objects."""
+        return cls.resource.KIND
+
+    @classmethod
+    def finalizer(cls) -> str:
+        """The finalizer that it puts on its objects, if its graph has a finalizer start."""
+        return f"{cls.resource.KIND.group or 'myrmidon.dev'}/{cls.name}"
+
+    def create(self, namespace: str, name: str) -> Any:
+        """Build an object that a watch named and that does not exist (``create_if_not_found``)."""
+        raise NotImplementedError(
+            f"{type(self).__name__} sets create_if_not_found but does not define create(namespace, name)"
+        )
+
+
+def kind_of(entry: Any) -> Kind | None:
+    """The kind that an entry stands for: a Kind itself or a Resource class; None for anything else."""
+    if isinstance(entry, Kind):
+        return entry
+    if isinstance(entry, type) and issubclass(entry, Resource):
+        return getattr(entry, "KIND", None)
+    return None
+
+
+def _resource_of(cls: type) -> type[Resource[Any, Any]] | None:
+    """The type argument of ``Controller[...]``, if this very class names one."""
+    for base in getattr(cls, "__orig_bases__", ()):
+        origin = get_origin(base)
+        if isinstance(origin, type) and issubclass(origin, Controller):
+            for argument in get_args(base):
+                if isinstance(argument, type) and issubclass(argument, Resource):
+                    return argument
+    return None
+
+
+def _states_of(cls: type) -> list[State]:
+    """All states in the order of declaration, base classes first."""
+    declared: dict[str, Declaration] = {}
+    for base in reversed(cls.__mro__):
+        for name, member in vars(base).items():
+            declaration = declaration_of(member)
+            if declaration is not None:
+                declared[name] = declaration
+    states: list[State] = []
+    for name, declaration in declared.items():
+        method = getattr_static(cls, name)
+        if method is None:
+            continue  # a subclass took the state out
+        problem = signature_problem(method)
+        if problem is not None:
+            raise StateSignatureError(cls.__name__, name, problem)
+        states.append(state_of(name, method, declaration))
+    return states
+
+
+def _kinds(cls: type, attribute: str) -> tuple[Kind, ...]:
+    found: dict[Kind, None] = {}
+    entries = getattr(cls, attribute)
+    if isinstance(entries, Kind) or not isinstance(entries, tuple | list):
+        entries = (entries,)  # a lone kind without its comma; a Kind is a tuple, too
+    for entry in entries:
+        kind = kind_of(entry)
+        if kind is None:
+            raise ManagedKindError(cls.__name__, attribute, entry)
+        found[kind] = None
+    return tuple(found)
+
+
+def _watched(cls: type[Controller[Any]]) -> tuple[Kind, ...]:
+    found: dict[Kind, None] = {}
+    for watch in cls.watches:
+        kind = kind_of(watch.kind)
+        if kind is None:
+            raise ManagedKindError(cls.__name__, "watches", watch.kind)
+        if watch.remote is None:
+            found[kind] = None
+    return tuple(found)
+
+
+def _kebab_case(kind: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", kind).lower()
+
+
+def state_methods(controller: Controller[Any]) -> Mapping[str, Any]:
+    """The bound methods of a controller's states."""
+    return {name: getattr(controller, name) for name in controller.graph.states}

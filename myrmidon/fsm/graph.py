@@ -1,0 +1,161 @@
+"""The graph of a controller: states and edges as data, known before anything runs."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from myrmidon.api.conditions import READY
+from myrmidon.errors import (
+    ConditionError,
+    FinalizerStateError,
+    InitialStateError,
+    StateCycleError,
+    UnknownStateError,
+    UnreachableStateError,
+)
+from myrmidon.fsm.states import State
+
+_CONDITION_TYPE = re.compile(
+    r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """All states of a controller by name, in the order of declaration, and where walks start."""
+
+    states: Mapping[str, State]
+    initial: str
+    finalizer: str | None = None
+
+    def start(self, *, deleting: bool) -> State:
+        """Where a pass starts."""
+        if deleting:
+            assert self.finalizer is not None, "nothing to do for a deleted object"
+            return self.states[self.finalizer]
+        return self.states[self.initial]
+
+    def reachable(self, start: str) -> tuple[State, ...]:
+        """Every state that a walk from ``start`` can come to, nearest first."""
+        found = {start: self.states[start]}
+        queue = [start]
+        for name in queue:  # grows while it is read
+            for target in self.states[name].then:
+                if target not in found:
+                    found[target] = self.states[target]
+                    queue.append(target)
+        return tuple(found.values())
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The condition types of all states."""
+        return tuple(state.condition for state in self.states.values())
+
+    @property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """Every edge as a pair of names."""
+        return tuple(
+            (state.name, target) for state in self.states.values() for target in state.then
+        )
+
+    def mermaid(self) -> str:
+        """The graph as a Mermaid state diagram."""
+        lines = ["stateDiagram-v2"]
+        lines += [
+            f"    {state.name} : {state.name}<br/>{state.condition}"
+            for state in self.states.values()
+        ]
+        lines.append(f"    [*] --> {self.initial}")
+        if self.finalizer is not None:
+            lines.append(f"    [*] --> {self.finalizer} : deleted")
+        for state in self.states.values():
+            lines += [f"    {state.name} --> {target}" for target in state.then or ("[*]",)]
+        return "\n".join(lines) + "\n"
+
+    def dot(self, name: str = "controller") -> str:
+        """The graph in Graphviz' DOT language."""
+        lines = [f'digraph "{name}" {{', "    rankdir=LR;", "    node [shape=box, style=rounded];"]
+        for state in self.states.values():
+            shape = ", peripheries=2" if not state.then else ""
+            lines.append(f'    "{state.name}" [label="{state.name}\\n{state.condition}"{shape}];')
+        lines.append('    "__start" [shape=point];')
+        lines.append(f'    "__start" -> "{self.initial}";')
+        if self.finalizer is not None:
+            lines.append('    "__deleted" [shape=point];')
+            lines.append(f'    "__deleted" -> "{self.finalizer}" [label="deleted"];')
+        lines += [f'    "{source}" -> "{target}";' for source, target in self.edges]
+        return "\n".join([*lines, "}"]) + "\n"
+
+
+def checked_graph(controller: str, states: Iterable[State]) -> Graph:
+    """Build the graph, or raise the first thing that is wrong with it."""
+    by_name = {state.name: state for state in states}
+    initial = [state.name for state in by_name.values() if state.initial]
+    starts = [state.name for state in by_name.values() if state.finalizer]
+    if len(initial) != 1:
+        raise InitialStateError(controller, initial)
+    if len(starts) > 1:
+        raise FinalizerStateError(controller, starts)
+    _check_edges(controller, by_name)
+    _check_cycles(controller, by_name)
+    graph = Graph(by_name, initial[0], starts[0] if starts else None)
+    _check_reach(controller, graph)
+    _check_conditions(controller, by_name)
+    return graph
+
+
+def _check_edges(controller: str, states: Mapping[str, State]) -> None:
+    for state in states.values():
+        for target in state.then:
+            if target not in states:
+                raise UnknownStateError(controller, state.name, target, tuple(states))
+
+
+def _check_cycles(controller: str, states: Mapping[str, State]) -> None:
+    finished: set[str] = set()
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            raise StateCycleError(controller, (*path[path.index(name) :], name))
+        if name not in finished:
+            for target in states[name].then:
+                visit(target, (*path, name))
+            finished.add(name)
+
+    for name in states:
+        visit(name, ())
+
+
+def _check_reach(controller: str, graph: Graph) -> None:
+    starts = [graph.initial] + ([graph.finalizer] if graph.finalizer else [])
+    reached = {state.name for start in starts for state in graph.reachable(start)}
+    lost = [name for name in graph.states if name not in reached]
+    if lost:
+        raise UnreachableStateError(controller, lost)
+
+
+def _check_conditions(controller: str, states: Mapping[str, State]) -> None:
+    owner: dict[str, str] = {}
+    for state in states.values():
+        if state.condition == READY:
+            raise ConditionError(
+                controller,
+                state.name,
+                f"owns the condition {READY!r}, which sums up all states",
+                f"choose another condition; {READY} is written by itself",
+            )
+        if not _CONDITION_TYPE.fullmatch(state.condition):
+            raise ConditionError(
+                controller,
+                state.name,
+                f"owns the condition {state.condition!r}, which is no condition type",
+                "use CamelCase letters and digits, such as 'Deployed'",
+            )
+        if state.condition in owner:
+            raise ConditionError(
+                controller,
+                state.name,
+                f"owns the condition {state.condition!r}, which {owner[state.condition]!r} owns already",
+                "give each state a condition of its own",
+            )
+        owner[state.condition] = state.name

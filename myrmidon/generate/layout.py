@@ -1,0 +1,85 @@
+"""Which manifest goes into which file: paths to texts, which the command line writes or compares.
+
+::
+
+    kustomization.yaml          kubectl apply -k .
+    crd/<plural>.<group>.yaml   one file for each kind
+    rbac/…                      the account, its roles and their bindings
+    deploy/…                    namespace, Deployment, Service
+    monitoring/…                only for clusters with the Prometheus operator
+    Dockerfile
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeAlias
+
+from myrmidon.api.objects import Json
+from myrmidon.api.resource import Resource
+from myrmidon.fsm.controller import Controller
+from myrmidon.generate import deploy
+from myrmidon.generate.definitions import crds
+from myrmidon.generate.packaging import Packaging
+from myrmidon.generate.rbac import binding, lease_role, roles
+from myrmidon.generate.yaml import to_yaml
+
+What: TypeAlias = Literal["crd", "rbac", "deploy", "all"]
+Controllers: TypeAlias = Sequence[type[Controller[Any]]]
+
+
+def files(what: What, controllers: Controllers, packaging: Packaging) -> dict[str, str]:
+    """The files of one sort or of all, by path."""
+    manifests: dict[str, list[Json]] = {}
+    if what in ("crd", "all"):
+        manifests |= _crd_files(controllers)
+    if what in ("rbac", "all"):
+        manifests |= _rbac_files(controllers, packaging)
+    if what in ("deploy", "all"):
+        manifests |= _deploy_files(packaging)
+    texts = {path: to_yaml(documents) for path, documents in manifests.items()}
+    if what in ("deploy", "all"):
+        texts["monitoring/service-monitor.yaml"] = to_yaml(deploy.service_monitor(packaging))
+        texts["Dockerfile"] = deploy.dockerfile()
+    if what == "all":
+        texts["kustomization.yaml"] = to_yaml(deploy.kustomization(list(manifests)))
+    return texts
+
+
+def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]]:
+    """The resources whose definitions are ours: what is controlled, and what is managed of its group."""
+    found: dict[type[Resource[Any, Any]], None] = {}
+    for controller in controllers:
+        found[controller.resource] = None
+        for entry in (*controller.manages, *controller.reads):
+            if not (isinstance(entry, type) and issubclass(entry, Resource)):
+                continue
+            if entry.KIND.group == controller.resource.KIND.group:
+                found[entry] = None
+    return list(found)
+
+
+def _crd_files(controllers: Controllers) -> dict[str, list[Json]]:
+    definitions = crds(defined_resources(controllers))
+    return {f"crd/{made['metadata']['name']}.yaml": [made] for made in definitions}
+
+
+def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, list[Json]]:
+    made = roles(controllers, packaging.name)
+    leases = lease_role(packaging.name, packaging.namespace, packaging.lease)
+    return {
+        "rbac/service-account.yaml": [deploy.service_account(packaging)],
+        "rbac/role.yaml": made,
+        "rbac/role-binding.yaml": _bindings(made, packaging),
+        "rbac/leader-election.yaml": [leases, *_bindings([leases], packaging)],
+    }
+
+
+def _bindings(made: Iterable[Json], packaging: Packaging) -> list[Json]:
+    return [binding(role, packaging.name, packaging.namespace) for role in made]
+
+
+def _deploy_files(packaging: Packaging) -> dict[str, list[Json]]:
+    return {
+        "deploy/namespace.yaml": [deploy.namespace(packaging)],
+        "deploy/deployment.yaml": [deploy.deployment(packaging)],
+        "deploy/metrics-service.yaml": [deploy.metrics_service(packaging)],
+    }

@@ -1,0 +1,38 @@
+"""Packaging: the names that all manifests of one program share."""
+
+import re
+from dataclasses import dataclass
+
+from myrmidon.errors import UsageError
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packaging:
+    """How a program is called and run in a cluster."""
+
+    name: str
+    namespace: str
+    image: str
+    target: tuple[str, ...]
+    """What ``myrmidon run`` gets as its arguments."""
+    replicas: int = 1
+
+    def __post_init__(self) -> None:
+        for option, value in (("--name", self.name), ("--namespace", self.namespace)):
+            if not _LABEL.fullmatch(value):
+                raise UsageError(
+                    f"{option} {value!r} is no name that Kubernetes accepts.\n"
+                    "  fix: use lower case letters, digits and dashes, at most 63 of them"
+                )
+
+    @property
+    def lease(self) -> str:
+        """The name of the Lease that replicas lead with."""
+        return self.name
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels that find the pods."""
+        return {"app.kubernetes.io/name": self.name}

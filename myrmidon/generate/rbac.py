@@ -1,0 +1,181 @@
+"""The smallest roles that let controllers do what they declare.
+
+Which act of the runtime needs which verb; nothing else is granted:
+
+====================================================  ================  ===========================
+act                                                   verbs             on
+====================================================  ================  ===========================
+keep the cache of the own kind                        list, watch       the kind
+read it live (``ctx.live``, after an unknown end)     get               the kind
+put on and release the finalizer                      patch             the kind, with a finalizer
+write conditions and status                           patch             kind/status
+create what a watch named (``create_if_not_found``)   create            the kind
+set owner references that block deletion              update            kind/finalizers
+keep the cache of managed kinds                       list, watch       managed kinds
+read them live (``ctx.live``, after an unknown end)   get               managed kinds
+``out.apply``                                         create, patch     managed kinds
+``out.apply(..., as_update=True)``                    update            managed kinds
+``out.delete``, pruning, ``recreate=True``            delete            managed kinds
+``ctx.get``, ``ctx.list``, ``Watch``                  list, watch       read and watched kinds
+``ctx.live.get``                                      get               read and watched kinds
+record events, count repeated ones                    create, patch     events
+lead                                                  create            leases
+renew and release the lease                           get, update       the one lease
+====================================================  ================  ===========================
+
+Rights are as wide as what they are for: a controller that is limited to namespaces gets a Role in
+each of them, and a ClusterRole only for kinds that live in no namespace.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from myrmidon.api import kinds
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind
+from myrmidon.fsm.controller import Controller, kind_of
+
+_VERBS = ("get", "list", "watch", "create", "update", "patch", "delete")
+_READ = ("get", "list", "watch")
+_WRITE = ("create", "update", "patch", "delete")
+_RBAC = kinds.ROLE.api_version
+CLUSTER = ""
+"""The scope of rights that hold in every namespace and outside of all."""
+
+
+class Target(NamedTuple):
+    """What a right is about: ``("apps", "deployments")``, ``("demo.example.com", "webapps/status")``."""
+
+    group: str
+    resource: str
+
+
+@dataclass(slots=True)
+class Rights:
+    """Who may do what where: scope (a namespace or ``CLUSTER``) to target to verbs."""
+
+    granted: dict[str, dict[Target, set[str]]] = field(default_factory=dict)
+
+    def grant(
+        self, kind: Kind, verbs: Iterable[str], namespaces: Sequence[str], subresource: str = ""
+    ) -> None:
+        """Allow verbs on a kind: in these namespaces, or everywhere."""
+        resource = f"{kind.plural}/{subresource}" if subresource else kind.plural
+        for scope in namespaces if kind.namespaced and namespaces else (CLUSTER,):
+            targets = self.granted.setdefault(scope, {})
+            targets.setdefault(Target(kind.group, resource), set()).update(verbs)
+
+    def rules(self, scope: str) -> list[Json]:
+        """The rules of one scope: targets of one group and of the same verbs share a rule."""
+        everywhere = self.granted.get(CLUSTER, {})
+        together: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        for target, verbs in sorted(self.granted.get(scope, {}).items()):
+            left = verbs if scope == CLUSTER else verbs - everywhere.get(target, set())
+            if left:
+                ordered = tuple(verb for verb in _VERBS if verb in left)
+                together.setdefault((target.group, ordered), []).append(target.resource)
+        return [
+            {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
+            for (group, verbs), resources in together.items()
+        ]
+
+    @property
+    def namespaces(self) -> list[str]:
+        """The namespaces in which there are rights of their own."""
+        return sorted(scope for scope in self.granted if scope != CLUSTER and self.rules(scope))
+
+
+def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
+    """All that these controllers need, the lease aside."""
+    rights = Rights()
+    for controller in controllers:
+        _grant_parent(rights, controller)
+        limits = controller.options.namespaces
+        for kind in controller.managed_kinds:
+            rights.grant(kind, (*_READ, *_WRITE), limits)
+        local = [watch for watch in controller.watches if watch.remote is None]
+        narrow = {kind_of(watch.kind) for watch in local if watch.namespaces}
+        for kind in controller.read_kinds:
+            if kind not in narrow or kind in _declared_reads(controller):
+                rights.grant(kind, _READ, limits)
+        for watch in local:
+            watched = kind_of(watch.kind)
+            assert watched is not None, "checked when the controller was defined"
+            rights.grant(watched, _READ, watch.namespaces or limits)
+        events_in = limits if controller.resource.KIND.namespaced else ()
+        rights.grant(kinds.EVENT, ("create", "patch"), events_in)
+    return rights
+
+
+def _declared_reads(controller: type[Controller[Any]]) -> set[Kind | None]:
+    entries = controller.reads
+    return set(map(kind_of, (entries,) if isinstance(entries, Kind) else entries))
+
+
+def _grant_parent(rights: Rights, controller: type[Controller[Any]]) -> None:
+    kind, limits = controller.resource.KIND, controller.options.namespaces
+    rights.grant(kind, _READ, limits)
+    if controller.graph.finalizer is not None:
+        rights.grant(kind, ("patch",), limits)
+    if controller.options.create_if_not_found:
+        rights.grant(kind, ("create",), limits)
+    if controller.resource.DEFINITION.status_subresource:
+        rights.grant(kind, ("patch",), limits, "status")
+    else:
+        rights.grant(kind, ("patch",), limits)
+    if controller.managed_kinds:
+        rights.grant(kind, ("update",), limits, "finalizers")
+
+
+def roles(controllers: Iterable[type[Controller[Any]]], name: str) -> list[Json]:
+    """The ClusterRole, if one is needed, and a Role for each namespace."""
+    rights = rights_of(controllers)
+    made: list[Json] = []
+    rules = rights.rules(CLUSTER)
+    if rules:
+        made.append(_role("ClusterRole", name, "", rules))
+    made += [_role("Role", name, scope, rights.rules(scope)) for scope in rights.namespaces]
+    return made
+
+
+def lease_role(name: str, namespace: str, lease: str) -> Json:
+    """The Role that lets replicas agree who leads.  A create cannot be limited to a name."""
+    group = kinds.LEASE.group
+    return _role(
+        "Role",
+        f"{name}-leader-election",
+        namespace,
+        [
+            {"apiGroups": [group], "resources": ["leases"], "verbs": ["create"]},
+            {
+                "apiGroups": [group],
+                "resources": ["leases"],
+                "resourceNames": [lease],
+                "verbs": ["get", "update"],
+            },
+        ],
+    )
+
+
+def binding(role: Json, account: str, namespace: str) -> Json:
+    """The binding that gives a role to a ServiceAccount."""
+    kind = role["kind"]
+    return {
+        "apiVersion": _RBAC,
+        "kind": f"{kind}Binding",
+        "metadata": dict(role["metadata"]),
+        "roleRef": {
+            "apiGroup": kinds.ROLE.group,
+            "kind": kind,
+            "name": role["metadata"]["name"],
+        },
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+    }
+
+
+def _role(kind: str, name: str, namespace: str, rules: list[Json]) -> Json:
+    metadata: Json = {"name": name}
+    if namespace:
+        metadata["namespace"] = namespace
+    return {"apiVersion": _RBAC, "kind": kind, "metadata": metadata, "rules": rules}

@@ -1,0 +1,133 @@
+"""Who we are: the Authorization header of each request, and how to get a new one.
+
+The header is asked for with every request, so that is one comparison of numbers; reading a file
+or running a program happens when a token grows old or the server refuses it.  Where that fails
+the request was not sent, which is what ``UnreachableError`` says; it is tried again like any other.
+"""
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+from myrmidon.errors import UnreachableError
+
+
+class Credentials(Protocol):
+    """A source of Authorization headers.  Client certificates need none: TLS presents them."""
+
+    async def authorization(self, now: float) -> str:
+        """The header to send at this (monotonic) time, ``""`` for none."""
+        ...
+
+    async def renew(self, refused: str) -> bool:
+        """The server refused this header with 401; whether there is another to try."""
+        ...
+
+
+class Fixed:
+    """A header that never changes: a token, a user and password, or nothing at all."""
+
+    def __init__(self, header: str = "") -> None:
+        self._header = header
+
+    async def authorization(self, now: float) -> str:
+        """The header."""
+        del now
+        return self._header
+
+    async def renew(self, refused: str) -> bool:
+        """There is no other."""
+        del refused
+        return False
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'…' if self._header else ''})"
+
+
+class TokenFile:
+    """A token that somebody else replaces in a file, as the kubelet does within the hour."""
+
+    def __init__(self, path: str | Path, *, reread_seconds: float = 60.0) -> None:
+        self._path = Path(path)
+        self._reread_seconds = reread_seconds
+        self._header = ""
+        self._read_at = float("-inf")
+
+    async def authorization(self, now: float) -> str:
+        """The token in the file, as it was at most ``reread_seconds`` ago."""
+        if now - self._read_at >= self._reread_seconds:
+            self._read()
+            self._read_at = now
+        return self._header
+
+    async def renew(self, refused: str) -> bool:
+        """Read the file again."""
+        self._read()
+        return self._header != refused
+
+    def _read(self) -> None:
+        """Keep the last token where the file is empty for a moment, or gone: it may still do."""
+        try:
+            token = self._path.read_text().strip()
+        except OSError as error:
+            if not self._header:
+                raise UnreachableError(
+                    f"the token file {self._path} cannot be read: {error.strerror}"
+                ) from error
+            return
+        if token:
+            self._header = f"Bearer {token}"
+
+    def __repr__(self) -> str:
+        return f"TokenFile({str(self._path)!r})"
+
+
+class Plugin:
+    """Whatever kubernetes-asyncio's loader can do: exec plugins, OIDC, Google.
+
+    The loader knows when a token expires and when to run a plugin again; it is asked each
+    ``check_seconds``, and forced once when the server refuses what it gave.
+    """
+
+    def __init__(self, loader: Any, header: str, *, check_seconds: float = 60.0) -> None:
+        self._loader = loader
+        self._check_seconds = check_seconds
+        self._header = header
+        self._checked_at: float | None = None
+        self._lock = asyncio.Lock()  # a hundred requests at once must run one plugin
+
+    async def authorization(self, now: float) -> str:
+        """The token of the plugin, renewed shortly before it expires."""
+        if self._checked_at is None:
+            self._checked_at = now
+        if now - self._checked_at >= self._check_seconds and self._expires:
+            async with self._lock:
+                if now - self._checked_at >= self._check_seconds:
+                    await self._load()
+                    self._checked_at = now
+        return self._header
+
+    async def renew(self, refused: str) -> bool:
+        """Run the plugin again, unless somebody has done so since."""
+        async with self._lock:
+            if self._header == refused:
+                vars(self._loader).pop("exec_plugin_expiry", None)
+                await self._load()
+        return self._header != refused
+
+    @property
+    def _expires(self) -> bool:
+        """A plugin that names no time is run again when its token is refused, as in kubectl."""
+        return bool(self._loader.provider) or hasattr(self._loader, "exec_plugin_expiry")
+
+    async def _load(self) -> None:
+        target = SimpleNamespace(api_key={})
+        try:
+            await self._loader.load_and_set(target)
+        except Exception as error:  # the loader lets through whatever a plugin does
+            raise UnreachableError(f"no credentials could be obtained: {error}") from error
+        self._header = str(target.api_key.get("BearerToken") or "").strip()
+
+    def __repr__(self) -> str:
+        return "Plugin()"

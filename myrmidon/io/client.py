@@ -1,0 +1,316 @@
+"""Requests to one API server: get, list, create, update, patch, delete, watch.
+
+A client adds three things to a transport: answers become objects or errors, a fence stands
+before every write, and "later" (429, 503) is obeyed within small bounds.
+"""
+
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import orjson
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.objects import Json, ref_of
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.api.wire import JSON, HttpRequest, HttpResponse, Transport
+from myrmidon.errors import (
+    AmbiguousError,
+    ApiError,
+    ExpiredError,
+    MyrmidonError,
+    ServerError,
+    TransportError,
+    api_error,
+)
+from myrmidon.io.clock import LoopClock
+from myrmidon.io.scope import Scope, identify
+from myrmidon.io.throttle import RetryPolicy, retry_after
+
+Query: TypeAlias = tuple[tuple[str, str], ...]
+Objects: TypeAlias = list[Json]
+
+
+class Observer(Protocol):
+    """Whoever counts requests.  ``status`` is 0 where no answer came."""
+
+    def on_request(self, method: str, path: str, status: int, seconds: float) -> None:
+        """One attempt is over; ``path`` names no object, so it can be a label."""
+        ...
+
+
+class Page(NamedTuple):
+    """One page of a list; ``continue_token`` is ``""`` on the last one."""
+
+    items: Objects
+    version: str
+    continue_token: str
+
+
+class Client:
+    """Talks to one API server through a transport.
+
+    ``fence`` is called immediately before each write is handed to the transport, and raises where
+    this process may no longer write.  It stands here, behind every retry and every wait, because
+    that is the last moment at which the answer still counts.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        clock: Clock | None = None,
+        fence: Callable[[], None] | None = None,
+        observer: Observer | None = None,
+        retries: RetryPolicy | None = None,
+        rng: random.Random | None = None,
+        deadline_seconds: float = 30.0,
+    ) -> None:
+        self._transport = transport
+        self._clock: Clock = clock or LoopClock()
+        self._fence = fence
+        self._observer = observer
+        self._retries = retries or RetryPolicy()
+        self._rng = rng or random.Random()  # noqa: S311  spreads retries; keeps no secret
+        self._deadline_seconds = deadline_seconds
+
+    # ------------------------------------------------------------------ one object
+
+    async def get(self, ref: ObjectRef, *, subresource: str = "") -> Json:
+        """Read one object from the server, past every cache."""
+        return await self.send(Request(Verb.GET, ref, subresource=subresource))
+
+    async def create(
+        self, kind: Kind, obj: Json, *, dry_run: bool = False, field_manager: str = ""
+    ) -> Json:
+        """Create an object where its metadata says."""
+        query = _options(dry_run=dry_run, field_manager=field_manager)
+        return await self.send(Request(Verb.CREATE, ref_of(kind, obj), obj, query=query))
+
+    async def update(
+        self,
+        kind: Kind,
+        obj: Json,
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        field_manager: str = "",
+    ) -> Json:
+        """Replace an object, or one of its subresources, as a whole."""
+        query = _options(dry_run=dry_run, field_manager=field_manager)
+        request = Request(Verb.UPDATE, ref_of(kind, obj), obj, subresource=subresource, query=query)
+        return await self.send(request)
+
+    async def patch(
+        self,
+        ref: ObjectRef,
+        body: Any,
+        *,
+        patch: Patch = Patch.MERGE,
+        subresource: str = "",
+        dry_run: bool = False,
+        field_manager: str = "",
+        force: bool = False,
+    ) -> Json:
+        """Change part of an object; ``force`` takes over disputed fields of an apply."""
+        query = _options(dry_run=dry_run, field_manager=field_manager, force=force)
+        return await self.send(Request(Verb.PATCH, ref, body, subresource, patch, query))
+
+    async def delete(
+        self,
+        ref: ObjectRef,
+        *,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "",
+        dry_run: bool = False,
+    ) -> Json:
+        """Delete an object; with ``uid`` never one that took its name since.
+
+        The answer is a Status when it is gone, and the object while finalizers hold it.
+        """
+        body = delete_options(uid=uid, resource_version=resource_version, propagation=propagation)
+        return await self.send(Request(Verb.DELETE, ref, body, query=_options(dry_run=dry_run)))
+
+    async def send(self, request: Request) -> Json:
+        """Send one request and give its answer as an object; raise what the server refused."""
+        is_write = request.is_write and ("dryRun", "All") not in request.query
+        response = await self.fetch(request.to_http(), is_write=is_write)
+        return _decode(response)
+
+    # ---------------------------------------------------------------- many objects
+
+    async def pages(self, scope: Scope, *, page_size: int = 500) -> AsyncIterator[Page]:
+        """The pages of a list, all of the moment at which the first was read."""
+        token = ""
+        while True:
+            request = scope.list_request(limit=page_size, continue_token=token)
+            page = page_of(_decode(await self.fetch(request)))
+            yield page
+            token = page.continue_token
+            if not token:
+                return
+
+    async def list(
+        self,
+        kind: Kind,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        page_size: int = 500,
+    ) -> Objects:
+        """Every object that matches, read page by page.
+
+        Where the server has forgotten the moment of the first page, all is read in one request:
+        half of then and half of now would be a list that was never true.
+        """
+        scope = Scope(kind, namespace, labels, fields)
+        try:
+            pages = [page async for page in self.pages(scope, page_size=page_size)]
+        except ExpiredError:
+            pages = [page async for page in self.pages(scope, page_size=0)]
+        return [identify(kind, item) for page in pages for item in page.items]
+
+    @asynccontextmanager
+    async def watch(
+        self, scope: Scope, resource_version: str, *, timeout_seconds: int = 300
+    ) -> AsyncIterator[AsyncIterator[Json]]:
+        """The raw events of one watch, until the server ends it.  Caches use a reflector."""
+        request = scope.watch_request(resource_version, timeout_seconds=timeout_seconds)
+        async with self.stream(request) as lines:
+            yield (orjson.loads(line) async for line in lines)
+
+    # -------------------------------------------------------------------- the wire
+
+    async def fetch(self, request: HttpRequest, *, is_write: bool = False) -> HttpResponse:
+        """Send until there is an answer that is no "later"; raise it where it is an error."""
+        attempt = 0
+        while True:
+            attempt += 1
+            if is_write and self._fence is not None:
+                self._fence()
+            response = await self._attempt(request)
+            if response.status < 400:
+                return response
+            seconds = self._retries.delay(
+                request, response, attempt=attempt, jitter=self._rng.random()
+            )
+            if seconds is None:
+                raise _error(response)
+            await self._clock.sleep(seconds)
+
+    async def fetch_json(self, path: str, *, accept: str = JSON) -> Json:
+        """Read a path that is no object: discovery, versions, OpenAPI."""
+        return _decode(await self.fetch(HttpRequest("GET", path, headers={"accept": accept})))
+
+    @asynccontextmanager
+    async def stream(self, request: HttpRequest) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a stream of lines; raise where the server refuses to begin it."""
+        started_at = self._clock.monotonic()
+        try:
+            async with self._transport.stream(request) as response:
+                self._observe(request, response.status, started_at)
+                if response.status >= 400:
+                    body = await response.read()
+                    raise _error(HttpResponse(response.status, response.headers, body))
+                started_at = -1.0
+                yield response.lines()
+        except TransportError:
+            if started_at >= 0:
+                self._observe(request, 0, started_at)
+            raise
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        await self._transport.close()
+
+    async def _attempt(self, request: HttpRequest) -> HttpResponse:
+        started_at = self._clock.monotonic()
+        status = 0
+        try:
+            response = await self._transport.send(request, deadline=self._deadline_seconds)
+            status = response.status
+        finally:
+            self._observe(request, status, started_at)
+        return response
+
+    def _observe(self, request: HttpRequest, status: int, started_at: float) -> None:
+        if self._observer is not None:
+            seconds = self._clock.monotonic() - started_at
+            self._observer.on_request(request.method, template(request.path), status, seconds)
+
+
+def template(path: str) -> str:
+    """A path without the names in it: ``/api/v1/namespaces/{}/configmaps/{}``."""
+    parts = path.split("/")
+    start = 3 if path.startswith("/api/") else 4 if path.startswith("/apis/") else len(parts)
+    if parts[start : start + 1] == ["namespaces"] and len(parts) > start + 2:
+        parts[start + 1] = "{}"
+        start += 2
+    if len(parts) > start + 1:
+        parts[start + 1] = "{}"
+    return "/".join(parts)
+
+
+def page_of(body: Json) -> Page:
+    """The parts of a list that matter to whoever reads it page by page."""
+    metadata = body.get("metadata") or {}
+    return Page(
+        body.get("items") or [],
+        str(metadata.get("resourceVersion") or ""),
+        str(metadata.get("continue") or ""),
+    )
+
+
+def delete_options(
+    *, uid: str = "", resource_version: str = "", propagation: str = ""
+) -> Json | None:
+    """The body of a delete; None where the defaults will do."""
+    named = {"uid": uid, "resourceVersion": resource_version}
+    preconditions = {name: value for name, value in named.items() if value}
+    options: Json = {"preconditions": preconditions} if preconditions else {}
+    if propagation:
+        options["propagationPolicy"] = propagation
+    return {"apiVersion": "v1", "kind": "DeleteOptions", **options} if options else None
+
+
+def is_ambiguous(error: MyrmidonError) -> bool:
+    """Whether a write that failed like this may have happened all the same.
+
+    Then neither outcome may be assumed: the next decision about the object needs a live read.
+    """
+    return isinstance(error, AmbiguousError | ServerError)
+
+
+def _options(*, dry_run: bool = False, field_manager: str = "", force: bool = False) -> Query:
+    pairs = (
+        ("dryRun", "All" if dry_run else ""),
+        ("fieldManager", field_manager),
+        ("force", "true" if force else ""),
+    )
+    return tuple((name, value) for name, value in pairs if value)
+
+
+def _decode(response: HttpResponse) -> Json:
+    """The object in an answer.  An answer that is cut short is no answer."""
+    try:
+        body = orjson.loads(response.body)
+    except orjson.JSONDecodeError as error:
+        raise AmbiguousError(f"the answer of the server is no JSON: {error}") from error
+    if not isinstance(body, dict):
+        raise AmbiguousError(f"the answer of the server is no object: {response.body[:80]!r}")
+    return body
+
+
+def _error(response: HttpResponse) -> ApiError:
+    body: Any = None
+    if response.body.startswith(b"{"):
+        try:
+            body = orjson.loads(response.body)
+        except orjson.JSONDecodeError:
+            body = None
+    text = response.body[:500].decode(errors="replace")
+    return api_error(response.status, body, text=text, retry_after=retry_after(response))

@@ -1,0 +1,240 @@
+"""Where the API server is and how to get in: kubeconfig files and in-cluster files to an Endpoint.
+
+Reading kubeconfig files, running exec plugins and refreshing OIDC tokens is kubernetes-asyncio's
+work.  It is imported when an endpoint is loaded and not before: with it come the models of every
+built-in kind, which cost a third of a second and 40 MB that tests, `plan` and the embedded server can
+do without.
+
+The order of places is that of controller-runtime: the file that was named, ``$KUBECONFIG``, the
+files of a pod, ``~/.kube/config``.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import yaml
+
+from myrmidon.errors import UsageError
+from myrmidon.io.auth import Credentials, Fixed, Plugin, TokenFile
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Certificates, as files: who signs the server's, and which is ours."""
+
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    verify: bool = True
+    server_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One API server and our way in."""
+
+    server: str  # without a slash at the end
+    credentials: Credentials = field(default_factory=Fixed)
+    tls: Tls = field(default_factory=Tls)
+    namespace: str = "default"  # where the context, or the pod, lives
+    proxy: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)  # impersonation
+    context: str = ""
+
+    @property
+    def host(self) -> str:
+        """``host:port``, for logs and metrics."""
+        return urlsplit(self.server).netloc
+
+
+async def load_endpoint(
+    kubeconfig: str | Path | None = None,
+    context: str | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    service_account: Path = SERVICE_ACCOUNT,
+) -> Endpoint:
+    """Find the API server as kubectl and controller-runtime would."""
+    environ = os.environ if environ is None else environ
+    named = str(kubeconfig or environ.get("KUBECONFIG") or "")
+    if named:
+        return await _from_kubeconfig(named, context, environ)
+    if context is None and "KUBERNETES_SERVICE_HOST" in environ:
+        return _from_pod(environ, service_account)
+    home = Path(environ.get("HOME") or Path.home()) / ".kube" / "config"
+    if home.exists():
+        return await _from_kubeconfig(str(home), context, environ)
+    raise UsageError(
+        f"no cluster to talk to: $KUBECONFIG is not set, {home} does not exist, and this is no pod.\n"
+        "  fix: pass --kubeconfig FILE, or try `myrmidon dev`, which needs no cluster"
+    )
+
+
+def _from_pod(environ: Mapping[str, str], service_account: Path) -> Endpoint:
+    """The three files that the kubelet mounts into every pod; the token among them rotates."""
+    token, authority = service_account / "token", service_account / "ca.crt"
+    for path in (token, authority):
+        if not path.is_file():
+            raise UsageError(
+                f"this looks like a pod, but {path} does not exist.\n"
+                "  fix: give the pod a service account and leave automountServiceAccountToken on"
+            )
+    host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "443")
+    server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    namespace = service_account / "namespace"
+    return Endpoint(
+        server,
+        TokenFile(token),
+        Tls(ca_file=str(authority)),
+        namespace=namespace.read_text().strip() if namespace.is_file() else "default",
+        context="in-cluster",
+    )
+
+
+async def _from_kubeconfig(paths: str, context: str | None, environ: Mapping[str, str]) -> Endpoint:
+    # Imported here for its price; see the top of this file.
+    from kubernetes_asyncio.config.kube_config import (  # noqa: PLC0415
+        KubeConfigLoader,
+        KubeConfigMerger,
+    )
+
+    _check_readable(paths)
+    target = SimpleNamespace(api_key={})
+    try:
+        files = KubeConfigMerger(paths)
+        context = context or _current_context(files)
+        _check_context(files.config, context, paths)
+        loader = KubeConfigLoader(
+            files.config,
+            active_context=context,
+            config_base_path=None,  # relative paths are relative to the file that names them
+            config_persister=lambda _: files.save_changes(),
+        )
+        await loader.load_and_set(target)
+        return _endpoint(files, loader, target, context, environ)
+    except UsageError:
+        raise
+    except Exception as error:  # the loader raises whatever a wrong file leads it to
+        raise UsageError(
+            f"the kubeconfig {paths} cannot be used: {error}.\n"
+            "  fix: run `kubectl get --raw /version` with the same kubeconfig and context"
+        ) from error
+
+
+def _endpoint(
+    files: Any,
+    loader: Any,
+    target: SimpleNamespace,
+    context: str,
+    environ: Mapping[str, str],
+) -> Endpoint:
+    """What the loader found, in our words."""
+    found = vars(target)
+    server = str(found.get("host") or "").rstrip("/")
+    if not server:
+        raise UsageError(
+            f"the cluster of the context {context!r} has no server.\n"
+            "  fix: set clusters[].cluster.server in the kubeconfig"
+        )
+    chosen = loader.current_context["context"]
+    node = files.config["users"].get_with_name(chosen.get("user"), safe=True)
+    user: dict[str, Any] = (node.value.get("user") or {}) if node is not None else {}
+    return Endpoint(
+        server,
+        _credentials(loader, user, node.path if node is not None else "", target.api_key),
+        Tls(
+            ca_file=found.get("ssl_ca_cert") or "",
+            cert_file=found.get("cert_file") or "",
+            key_file=found.get("key_file") or "",
+            verify=found.get("verify_ssl", True),
+            server_name=found.get("tls_server_name") or "",
+        ),
+        namespace=chosen.get("namespace") or "default",
+        proxy=found.get("proxy") or _proxy(server, environ),
+        headers=_impersonation(user),
+        context=context,
+    )
+
+
+def _credentials(
+    loader: Any, user: Mapping[str, Any], path: str, api_key: Mapping[str, str]
+) -> Credentials:
+    header = str(api_key.get("BearerToken") or "").strip()
+    if "exec" in user or "auth-provider" in user:
+        return Plugin(loader, header)
+    if user.get("tokenFile"):
+        return TokenFile(Path(path).parent / str(user["tokenFile"]))
+    return Fixed(header)
+
+
+def _impersonation(user: Mapping[str, Any]) -> dict[str, str]:
+    """``kubectl --as`` in the file: one user; groups beyond the first are not supported."""
+    headers = {}
+    if user.get("as"):
+        headers["impersonate-user"] = str(user["as"])
+    if user.get("as-groups"):
+        headers["impersonate-group"] = str(user["as-groups"][0])
+    return headers
+
+
+def _proxy(server: str, environ: Mapping[str, str]) -> str | None:
+    """The proxy that the environment names, looked up once instead of with every request."""
+    if environ is not os.environ:
+        return None
+    parts = urlsplit(server)
+    if proxy_bypass(parts.netloc):
+        return None
+    return getproxies().get(parts.scheme)
+
+
+def _current_context(files: Any) -> str:
+    """The first file that names one wins, as in kubectl."""
+    for path in files.paths:
+        name = (files.config_files[path] or {}).get("current-context")
+        if name:
+            return str(name)
+    raise UsageError(
+        f"the kubeconfig {':'.join(files.paths)} has no current context.\n"
+        "  fix: pass --context NAME, or run `kubectl config use-context NAME`"
+    )
+
+
+def _check_readable(paths: str) -> None:
+    """Of a list of files any may be missing, as in kubectl, but not all."""
+    present = []
+    for path in filter(None, paths.split(os.pathsep)):
+        try:
+            content = yaml.safe_load(Path(path).expanduser().read_text())
+        except FileNotFoundError:
+            continue
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            text = " ".join(str(error).split())
+            raise UsageError(
+                f"the kubeconfig {path} cannot be read: {text}.\n"
+                "  fix: name another file with --kubeconfig or $KUBECONFIG"
+            ) from error
+        if not isinstance(content, dict):
+            raise UsageError(f"the kubeconfig {path} is no kubeconfig: it holds no mapping")
+        present.append(path)
+    if not present:
+        raise UsageError(
+            f"there is no kubeconfig at {paths}.\n"
+            "  fix: name another file with --kubeconfig or $KUBECONFIG"
+        )
+
+
+def _check_context(config: Any, context: str, paths: str) -> None:
+    known = sorted(str(node.value.get("name")) for node in config.value["contexts"])
+    if context not in known:
+        raise UsageError(
+            f"the kubeconfig {paths} has no context {context!r}; it has: "
+            f"{', '.join(known) or 'none'}.\n  fix: pass one of these as --context"
+        )

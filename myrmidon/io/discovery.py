@@ -1,0 +1,167 @@
+"""Which kinds a server has: by api version and kind, or by any name that people use.
+
+What was found stays found until ``invalidate``; what was not found is asked again the next time,
+because a CRD that is missing now may be there in a second.
+"""
+
+from dataclasses import dataclass
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind, split_api_version
+from myrmidon.api.wire import JSON
+from myrmidon.errors import ApiError, NotFoundError, ServerError, TransportError
+from myrmidon.io.client import Client
+from myrmidon.io.clock import LoopClock
+
+_AGGREGATED = f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,{JSON}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedKind:
+    """A kind with what people call it and what can be done with it."""
+
+    kind: Kind
+    singular: str
+    short_names: tuple[str, ...]
+    verbs: tuple[str, ...]
+    subresources: tuple[str, ...]
+
+    def answers_to(self, name: str) -> bool:
+        """Whether a person may mean this kind: plural, singular, short name, kind, ``x.group``."""
+        wanted, _, group = name.lower().partition(".")
+        if group and group != self.kind.group:
+            return False
+        names = (self.kind.plural, self.singular, self.kind.kind.lower(), *self.short_names)
+        return wanted in names
+
+
+class Discovery:
+    """Asks a server what it serves, and remembers."""
+
+    def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
+        self._client = client
+        self._clock: Clock = clock or LoopClock()
+        self._versions: dict[str, tuple[ServedKind, ...]] = {}
+        self._all: tuple[ServedKind, ...] = ()
+
+    async def kind_of(self, api_version: str, kind: str) -> Kind:
+        """The kind that manifests call so; ``NotFoundError`` where the server has none."""
+        found = _named(self._versions.get(api_version, ()), kind)
+        if found is None:
+            self._versions[api_version] = await self._version(api_version)
+            found = _named(self._versions[api_version], kind)
+        if found is None:
+            raise NotFoundError(404, "NotFound", f"the server has no {kind} in {api_version}")
+        return found.kind
+
+    async def wait_kind(
+        self, api_version: str, kind: str, *, retry_seconds_max: float = 30.0
+    ) -> Kind:
+        """The same, waiting for the CRD to appear and for the server to come back."""
+        seconds = 0.5
+        while True:
+            try:
+                return await self.kind_of(api_version, kind)
+            except (NotFoundError, ServerError, TransportError):
+                await self._clock.sleep(seconds)
+                seconds = min(retry_seconds_max, 2 * seconds)
+
+    async def find(self, name: str) -> ServedKind:
+        """What a person means by ``deploy``, ``deployments``, ``Deployment`` or ``x.group``.
+
+        The core group comes first, then groups and versions in the server's order of preference.
+        """
+        found = next((kind for kind in self._all if kind.answers_to(name)), None)
+        if found is None:
+            self._all = await self.kinds()
+            found = next((kind for kind in self._all if kind.answers_to(name)), None)
+        if found is None:
+            raise NotFoundError(404, "NotFound", f"the server has no kind called {name!r}")
+        return found
+
+    async def kinds(self) -> tuple[ServedKind, ...]:
+        """Everything the server has, in two requests."""
+        found: list[ServedKind] = []
+        for root in ("/api", "/apis"):
+            body = await self._client.fetch_json(root, accept=_AGGREGATED)
+            if body.get("kind") == "APIGroupDiscoveryList":
+                found += _aggregated(body)
+            else:
+                found += await self._one_by_one(body)
+        return tuple(found)
+
+    def invalidate(self) -> None:
+        """Forget everything: the next question goes to the server."""
+        self._versions.clear()
+        self._all = ()
+
+    async def _one_by_one(self, body: Json) -> list[ServedKind]:
+        """Servers before 1.26 must be asked version by version; one that is down is left out."""
+        versions = (
+            list(body.get("versions") or ())
+            if body.get("kind") == "APIVersions"
+            else [
+                version["groupVersion"]
+                for group in body.get("groups") or ()
+                for version in group.get("versions") or ()
+            ]
+        )
+        found: list[ServedKind] = []
+        for api_version in versions:
+            try:
+                found += await self._version(api_version)
+            except ApiError:
+                continue
+        return found
+
+    async def _version(self, api_version: str) -> tuple[ServedKind, ...]:
+        group, version = split_api_version(api_version)
+        root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        body = await self._client.fetch_json(root)
+        resources = body.get("resources") or []
+        return tuple(
+            _served(group, version, resource, resources)
+            for resource in resources
+            if "/" not in resource["name"]
+        )
+
+
+def _served(group: str, version: str, resource: Json, others: list[Json]) -> ServedKind:
+    plural = resource["name"]
+    return ServedKind(
+        Kind(group, version, resource["kind"], plural, resource["namespaced"]),
+        resource.get("singularName") or resource["kind"].lower(),
+        tuple(resource.get("shortNames") or ()),
+        tuple(resource.get("verbs") or ()),
+        tuple(
+            other["name"].partition("/")[2]
+            for other in others
+            if other["name"].startswith(f"{plural}/")
+        ),
+    )
+
+
+def _aggregated(body: Json) -> list[ServedKind]:
+    return [
+        ServedKind(
+            Kind(
+                group.get("metadata", {}).get("name") or "",
+                version["version"],
+                resource.get("responseKind", {}).get("kind") or "",
+                resource["resource"],
+                resource.get("scope") == "Namespaced",
+            ),
+            resource.get("singularResource") or "",
+            tuple(resource.get("shortNames") or ()),
+            tuple(resource.get("verbs") or ()),
+            tuple(part["subresource"] for part in resource.get("subresources") or ()),
+        )
+        for group in body.get("items") or ()
+        for version in group.get("versions") or ()
+        for resource in version.get("resources") or ()
+    ]
+
+
+def _named(served: tuple[ServedKind, ...], kind: str) -> ServedKind | None:
+    return next((entry for entry in served if entry.kind.kind == kind), None)

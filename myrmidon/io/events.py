@@ -1,0 +1,237 @@
+"""Kubernetes Events: what happened to an object, for whoever runs `kubectl describe`.
+
+Events are gossip.  Recording one never waits and never fails; they are written one at a time in
+the background, counted up instead of repeated, and dropped when there are too many or when the
+server refuses them.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple, NoReturn
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.kinds import EVENT
+from myrmidon.api.objects import Json, name_of, namespace_of, uid_of, version_of
+from myrmidon.api.refs import ObjectRef
+from myrmidon.errors import AlreadyExistsError, MyrmidonError, NotFoundError
+from myrmidon.io.client import Client
+from myrmidon.io.throttle import TokenBucket
+
+_MESSAGE_CHARACTERS_MAX = 1024
+_log = logging.getLogger(__name__)
+
+
+class Topic(NamedTuple):
+    """What makes two events the same: repeated, they are one event with a count."""
+
+    namespace: str
+    name: str
+    uid: str
+    kind: str
+    api_version: str
+    type: str
+    reason: str
+    message: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often a topic came up, and how much of that the server knows."""
+
+    topic: Topic
+    first_at: datetime
+    last_at: datetime
+    count: int = 0
+    written: int = 0
+    subject_version: str = ""
+
+
+class Correlator:
+    """Decides what becomes of an event: written, counted into another, or dropped.
+
+    - the same topic again is a higher count;
+    - the eleventh message of one reason about one object, without ten quiet minutes before it,
+      is counted under a common message: a text with an id or a time in it would otherwise make
+      an event of its own each time;
+    - each object may cause 25 writes at once and then one every five minutes.
+    """
+
+    def __init__(
+        self,
+        *,
+        similar_max: int = 10,
+        burst: int = 25,
+        qps: float = 1 / 300,
+        topics_max: int = 4096,
+        quiet_seconds: float = 600.0,
+    ) -> None:
+        self._similar_max, self._burst, self._qps = similar_max, burst, qps
+        self._topics_max, self._quiet_seconds = topics_max, quiet_seconds
+        self._tallies: dict[Topic, Tally] = {}
+        self._similar: dict[Topic, dict[str, None]] = {}
+        self._last_at: dict[Topic, float] = {}
+        self._buckets: dict[str, TokenBucket] = {}
+
+    def take(self, topic: Topic, version: str, at: datetime, now: float) -> Tally | None:
+        """The tally to write, None where nothing is to be written."""
+        self._forget_oldest()
+        topic = self._common(topic, now)
+        tally = self._tallies.setdefault(topic, Tally(topic, at, at))
+        tally.count += 1
+        tally.last_at, tally.subject_version = at, version
+        bucket = self._buckets.setdefault(
+            f"{topic.uid}/{topic.namespace}/{topic.name}", TokenBucket(self._qps, self._burst)
+        )
+        return tally if bucket.try_take(now) else None
+
+    def _common(self, topic: Topic, now: float) -> Topic:
+        group = topic._replace(message="")
+        if now - self._last_at.get(group, now) > self._quiet_seconds:
+            self._similar.pop(group, None)
+        self._last_at[group] = now
+        messages = self._similar.setdefault(group, {})
+        if topic.message in messages:
+            return topic
+        if len(messages) >= self._similar_max:
+            return topic._replace(message="(combined from similar events)")
+        messages[topic.message] = None
+        return topic
+
+    def _forget_oldest(self) -> None:
+        tables: tuple[dict[Any, Any], ...] = (
+            self._tallies,
+            self._similar,
+            self._last_at,
+            self._buckets,
+        )
+        for known in tables:
+            if len(known) >= self._topics_max:
+                del known[next(iter(known))]
+
+
+class EventRecorder:
+    """Records events about objects; ``run`` writes them."""
+
+    def __init__(
+        self,
+        client: Client,
+        component: str,
+        *,
+        clock: Clock,
+        instance: str = "",
+        waiting_max: int = 1000,
+        correlator: Correlator | None = None,
+    ) -> None:
+        self._client, self._component, self._clock = client, component, clock
+        self._instance = instance or component
+        self._waiting_max = waiting_max
+        self._correlator = correlator or Correlator()
+        self._waiting: dict[Topic, Tally] = {}
+        self._arrived = asyncio.Event()
+        self.dropped = 0
+
+    def record(self, obj: Mapping[str, Any], type_: str, reason: str, message: str) -> None:
+        """Say that something happened to an object.  Returns at once, whatever happens."""
+        topic = Topic(
+            namespace_of(obj),
+            name_of(obj),
+            uid_of(obj),
+            str(obj.get("kind") or ""),
+            str(obj.get("apiVersion") or ""),
+            type_,
+            reason[:128],
+            message[:_MESSAGE_CHARACTERS_MAX],
+        )
+        now = self._clock.monotonic()
+        tally = self._correlator.take(topic, version_of(obj), self._clock.now(), now)
+        if tally is None or len(self._waiting) >= self._waiting_max:
+            self.dropped += 1
+            return
+        self._waiting[tally.topic] = tally
+        self._arrived.set()
+
+    async def run(self) -> NoReturn:
+        """Write what is recorded until cancelled."""
+        while True:
+            await self.flush()
+            self._arrived.clear()
+            await self._arrived.wait()
+
+    async def flush(self) -> None:
+        """Write all that waits."""
+        while self._waiting:
+            topic = next(iter(self._waiting))
+            tally = self._waiting.pop(topic)
+            try:
+                await self._write(tally)
+            except MyrmidonError as error:
+                self.dropped += 1
+                _log.debug("event not written: %s", error, extra={"reason": topic.reason})
+
+    async def _write(self, tally: Tally) -> None:
+        count = tally.count
+        event = self._manifest(tally)
+        if tally.written:
+            try:
+                await self._count_up(event)
+            except NotFoundError:  # events live for an hour
+                await self._client.create(EVENT, event)
+        else:
+            try:
+                await self._client.create(EVENT, event)
+            except AlreadyExistsError:  # an earlier process of ours said the same
+                await self._adopt(event, tally)
+        tally.written = count
+
+    async def _adopt(self, event: Json, tally: Tally) -> None:
+        known = await self._client.get(_ref(event))
+        tally.count += int(known.get("count") or 0)
+        event["count"] = tally.count
+        await self._count_up(event)
+
+    async def _count_up(self, event: Json) -> None:
+        fields = ("count", "lastTimestamp")
+        await self._client.patch(_ref(event), {name: event[name] for name in fields})
+
+    def _manifest(self, tally: Tally) -> Json:
+        topic = tally.topic
+        # The name follows from the content, so a restarted process finds its own event again.
+        digest = hashlib.blake2b("\0".join((*topic, self._component)).encode(), digest_size=8)
+        subject: Json = {
+            "apiVersion": topic.api_version,
+            "kind": topic.kind,
+            "name": topic.name,
+            "namespace": topic.namespace,
+            "uid": topic.uid,
+            "resourceVersion": tally.subject_version,
+        }
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {
+                "name": f"{topic.name[:230]}.{digest.hexdigest()}",
+                "namespace": topic.namespace or "default",
+            },
+            "involvedObject": {name: value for name, value in subject.items() if value},
+            "type": topic.type,
+            "reason": topic.reason,
+            "message": topic.message,
+            "count": tally.count,
+            "firstTimestamp": _timestamp(tally.first_at),
+            "lastTimestamp": _timestamp(tally.last_at),
+            "source": {"component": self._component},
+            "reportingComponent": self._component,
+            "reportingInstance": self._instance,
+        }
+
+
+def _ref(event: Json) -> ObjectRef:
+    return ObjectRef(EVENT, name_of(event), namespace_of(event))
+
+
+def _timestamp(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

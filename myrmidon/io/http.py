@@ -1,0 +1,229 @@
+"""The transport over sockets: an aiohttp session of our own, as lean as it can be made.
+
+Half of a request's cost in Python is comfort: cookies, redirects, proxies looked up in the
+environment, timers per socket operation.  An API server needs none of it.  What is left is a pool
+of TLS connections, one deadline per request, and a clear word about every failure: was the
+request sent (``AmbiguousError``) or not (``UnreachableError``)?
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from urllib.parse import quote, urlencode
+
+import aiohttp
+from yarl import URL
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.errors import AmbiguousError, TransportError, UnreachableError, UsageError
+from myrmidon.io.auth import Credentials
+from myrmidon.io.clock import LoopClock
+from myrmidon.io.config import Endpoint, Tls
+
+_AUTO_HEADERS = ("accept", "accept-encoding", "content-type", "user-agent")
+_NOT_SENT = (
+    aiohttp.ClientConnectorError,  # refused, no route, name unknown, handshake failed
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.InvalidURL,
+)
+
+
+class HttpTransport:
+    """Carries requests to one endpoint.
+
+    Requests and streams have pools of their own, because a watch keeps its connection for
+    minutes: enough of them would leave no connection for a write.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        clock: Clock | None = None,
+        connections_max: int = 100,
+        connect_seconds: float = 10.0,
+        deadline_seconds: float = 60.0,
+        keepalive_seconds: float = 30.0,
+        user_agent: str = "myrmidon",
+    ) -> None:
+        self._endpoint = endpoint
+        self._credentials: Credentials = endpoint.credentials
+        self._clock: Clock = clock or LoopClock()
+        self._connections_max = connections_max
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_seconds)
+        self._deadline_seconds = deadline_seconds
+        self._keepalive_seconds = keepalive_seconds
+        self._headers = {"user-agent": user_agent, **endpoint.headers}
+        self._ssl: ssl.SSLContext | None = None
+        self._sessions: dict[int, aiohttp.ClientSession] = {}
+        self._retired: list[aiohttp.ClientSession] = []
+
+    async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
+        """Send, wait for the whole answer, renew the credentials once if they are refused."""
+        seconds = self._deadline_seconds if deadline is None else deadline
+        try:
+            async with asyncio.timeout(seconds):
+                authorization = await self._credentials.authorization(self._clock.monotonic())
+                response = await self._send(request, authorization)
+                if response.status == 401 and await self._renew(authorization):
+                    authorization = await self._credentials.authorization(self._clock.monotonic())
+                    response = await self._send(request, authorization)
+                return response
+        except TimeoutError as error:
+            raise AmbiguousError(f"no answer in {seconds} s: {_named(request)}") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise _failure(error, request) from error
+
+    async def _send(self, request: HttpRequest, authorization: str) -> HttpResponse:
+        async with self._open(request, authorization, self._connections_max) as answer:
+            body = await answer.read()
+            return HttpResponse(answer.status, _headers(answer), body)
+
+    def stream(self, request: HttpRequest) -> AbstractAsyncContextManager["HttpStream"]:
+        """Send, and hand out the answer as soon as it has begun."""
+        return self._stream(request)
+
+    @asynccontextmanager
+    async def _stream(self, request: HttpRequest) -> AsyncIterator["HttpStream"]:
+        authorization = await self._credentials.authorization(self._clock.monotonic())
+        answer = await self._begin(request, authorization)
+        try:
+            if answer.status == 401 and await self._renew(authorization):
+                answer.close()
+                authorization = await self._credentials.authorization(self._clock.monotonic())
+                answer = await self._begin(request, authorization)
+            yield HttpStream(answer, request)
+        finally:
+            answer.close()  # not release: nobody knows where in a watch the connection stands
+
+    async def _begin(self, request: HttpRequest, authorization: str) -> aiohttp.ClientResponse:
+        seconds = self._deadline_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._open(request, authorization, 0).__aenter__()
+        except TimeoutError as error:
+            raise AmbiguousError(f"no answer in {seconds} s: {_named(request)}") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise _failure(error, request) from error
+
+    def _open(
+        self, request: HttpRequest, authorization: str, limit: int
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        headers = {**self._headers, **request.headers}
+        if authorization:
+            headers["authorization"] = authorization
+        return self._session(limit).request(
+            request.method,
+            self._url(request),
+            data=request.body or None,
+            headers=headers,
+            allow_redirects=False,
+            proxy=self._endpoint.proxy,
+            server_hostname=self._endpoint.tls.server_name or None,
+        )
+
+    def _url(self, request: HttpRequest) -> URL:
+        text = self._endpoint.server + request.path
+        if request.query:
+            text = f"{text}?{urlencode(request.query, quote_via=quote)}"
+        return URL(text, encoded=True)
+
+    def _session(self, limit: int) -> aiohttp.ClientSession:
+        session = self._sessions.get(limit)
+        if session is None:
+            if self._ssl is None and self._endpoint.server.startswith("https:"):
+                self._ssl = ssl_context(self._endpoint.tls)
+            connector = aiohttp.TCPConnector(
+                ssl=self._ssl or True, limit=limit, keepalive_timeout=self._keepalive_seconds
+            )
+            session = self._sessions[limit] = aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=self._timeout,
+                skip_auto_headers=_AUTO_HEADERS,
+                read_bufsize=2**18,
+            )
+        return session
+
+    async def _renew(self, refused: str) -> bool:
+        """Get new credentials; a client certificate is read again for new connections."""
+        if self._endpoint.tls.cert_file:
+            self._retired += self._sessions.values()
+            self._sessions, self._ssl = {}, None
+            await self._credentials.renew(refused)
+            return True
+        return await self._credentials.renew(refused)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for session in (*self._sessions.values(), *self._retired):
+            await session.close()
+        self._sessions, self._retired = {}, []
+
+
+class HttpStream:
+    """An answer that has begun."""
+
+    def __init__(self, answer: aiohttp.ClientResponse, request: HttpRequest) -> None:
+        self._answer, self._request = answer, request
+        self.status = answer.status
+        self.headers = _headers(answer)
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Whole lines.  What stands after the last line end was cut off, and is no line."""
+        parts: list[bytes] = []
+        try:
+            async for chunk in self._answer.content.iter_any():
+                first, *rest = chunk.split(b"\n")
+                parts.append(first)
+                if not rest:
+                    continue
+                yield b"".join(parts)
+                for line in rest[:-1]:
+                    yield line
+                parts = [rest[-1]]
+        except (aiohttp.ClientError, OSError) as error:
+            raise _failure(error, self._request) from error
+
+    async def read(self) -> bytes:
+        """All that is left."""
+        try:
+            return await self._answer.read()
+        except (aiohttp.ClientError, OSError) as error:
+            raise _failure(error, self._request) from error
+
+
+def ssl_context(tls: Tls) -> ssl.SSLContext:
+    """The TLS material of an endpoint as Python wants it."""
+    try:
+        context = ssl.create_default_context(cafile=tls.ca_file or None)
+        if not tls.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if tls.cert_file:
+            context.load_cert_chain(tls.cert_file, tls.key_file or None)
+    except OSError as error:  # ssl.SSLError is one
+        named = tls.cert_file or tls.ca_file
+        raise UsageError(
+            f"the certificates of the cluster cannot be read ({named}): {error}.\n"
+            "  fix: check certificate-authority, client-certificate and client-key in the kubeconfig"
+        ) from error
+    return context
+
+
+def _headers(answer: aiohttp.ClientResponse) -> tuple[tuple[str, str], ...]:
+    return tuple((name.lower(), value) for name, value in answer.headers.items())
+
+
+def _failure(error: Exception, request: HttpRequest) -> TransportError:
+    text = f"{_named(request)}: {str(error) or type(error).__name__}"
+    if isinstance(error, _NOT_SENT):
+        return UnreachableError(text)
+    return AmbiguousError(text)
+
+
+def _named(request: HttpRequest) -> str:
+    return f"{request.method} {request.path}"

@@ -1,0 +1,90 @@
+"""What one list and one watch are about: a kind, where, and which of its objects.
+
+A scope is the name of a cache.  Two controllers that need the same scope share one, and the two
+requests that fill it are made here, as values.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from myrmidon.api.objects import Json, labels_of, name_of, namespace_of
+from myrmidon.api.refs import Kind
+from myrmidon.api.requests import collection_path
+from myrmidon.api.selectors import Selector, parse_selector
+from myrmidon.api.wire import JSON, HttpRequest
+
+_METADATA_LIST = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
+_METADATA = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
+
+
+class Scope(NamedTuple):
+    """A kind in one namespace (or all, ``""``), the objects that match both selectors."""
+
+    kind: Kind
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+    metadata_only: bool = False
+
+    def list_request(self, *, limit: int, continue_token: str = "") -> HttpRequest:
+        """Ask for one page.  No resourceVersion: that is what makes the read consistent."""
+        query = self._selectors()
+        if limit:
+            query.append(("limit", str(limit)))
+        if continue_token:
+            query.append(("continue", continue_token))
+        return self._request(query, _METADATA_LIST)
+
+    def watch_request(
+        self, resource_version: str, *, timeout_seconds: int, initial: bool = False
+    ) -> HttpRequest:
+        """Ask for changes from a version on, or (``initial``) for all objects and then changes."""
+        query = self._selectors()
+        query += [("watch", "true"), ("allowWatchBookmarks", "true")]
+        if initial:
+            query += [("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")]
+        if resource_version:
+            query.append(("resourceVersion", resource_version))
+        query.append(("timeoutSeconds", str(timeout_seconds)))
+        return self._request(query, _METADATA)
+
+    def admits(self, obj: Mapping[str, Any]) -> bool | None:
+        """Whether an object belongs here; None where only the server can tell.
+
+        The server alone knows which fields of a kind can be selected; two of them all kinds have.
+        """
+        if self.namespace and namespace_of(obj) != self.namespace:
+            return False
+        if self.labels and not _parsed(self.labels).matches(labels_of(obj)):
+            return False
+        if not self.fields:
+            return True
+        known = {"metadata.name": name_of(obj), "metadata.namespace": namespace_of(obj)}
+        wanted = _parsed(self.fields)
+        if any(requirement.key not in known for requirement in wanted):
+            return None
+        return wanted.matches(known)
+
+    def _selectors(self) -> list[tuple[str, str]]:
+        pairs = (("labelSelector", self.labels), ("fieldSelector", self.fields))
+        return [(name, text) for name, text in pairs if text]
+
+    def _request(self, query: list[tuple[str, str]], metadata_accept: str) -> HttpRequest:
+        headers = {"accept": metadata_accept if self.metadata_only else JSON}
+        return HttpRequest("GET", collection_path(self.kind, self.namespace), tuple(query), headers)
+
+    def __str__(self) -> str:
+        where = f" in {self.namespace}" if self.namespace else ""
+        which = ",".join(text for text in (self.labels, self.fields) if text)
+        return f"{self.kind}{where}{f' ({which})' if which else ''}"
+
+
+def identify(kind: Kind, item: Json) -> Json:
+    """The item of a list with its kind and version, which built-in lists leave out."""
+    return {**item, "apiVersion": kind.api_version, "kind": kind.kind}
+
+
+@cache
+def _parsed(text: str) -> Selector:
+    return parse_selector(text)

@@ -1,0 +1,127 @@
+"""How fast we may ask, and when to ask again after the server said "later".
+
+Both are decisions on plain numbers.  The acts are two lines each: a transport that waits before
+it passes a request on, and the retry loop of the client.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.requests import Patch
+from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
+
+_IDEMPOTENT = frozenset({"GET", "PUT", "DELETE"})
+_IDEMPOTENT_PATCHES = frozenset({Patch.MERGE.value, Patch.APPLY.value})
+
+
+class TokenBucket:
+    """``burst`` requests at once, then ``qps`` per second.
+
+    A take always succeeds and says how long to wait, so waiting callers are served in the order
+    in which they came and nobody has to poll.
+    """
+
+    def __init__(self, qps: float, burst: int) -> None:
+        assert qps > 0, "a rate of 0 would wait for ever; leave the bucket out instead"
+        assert burst >= 1, "a bucket without room never lets anything pass"
+        self._qps, self._burst = qps, burst
+        self._tokens = float(burst)
+        self._at = float("-inf")
+
+    def take(self, now: float) -> float:
+        """Take one token; the seconds to wait before using it, 0.0 if there was one."""
+        self._refill(now)
+        self._tokens -= 1
+        return max(0.0, -self._tokens / self._qps)
+
+    def try_take(self, now: float) -> bool:
+        """Take one token if there is one, for callers who would rather drop than wait."""
+        self._refill(now)
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+    def _refill(self, now: float) -> None:
+        if now > self._at:
+            gained = (now - self._at) * self._qps
+            self._tokens = min(float(self._burst), self._tokens + gained)
+            self._at = now
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """When a request is repeated in place instead of being reported.
+
+    The bounds are small on purpose: a worker that waits here holds its key.  What takes longer
+    is an error with ``retry_after``, and the queue does the waiting.
+    """
+
+    attempts_max: int = 3
+    seconds_max: float = 5.0
+
+    def delay(
+        self, request: HttpRequest, response: HttpResponse, *, attempt: int, jitter: float
+    ) -> float | None:
+        """Seconds to wait before the next attempt, None to report this answer.
+
+        ``attempt`` counts from 1; ``jitter`` is between 0 and 1.  Only 429 and 503 say "later",
+        and only a request that may safely be done twice is repeated: between our asking and the
+        refusal there can be a proxy that let it through.
+        """
+        if response.status not in {429, 503} or attempt >= self.attempts_max:
+            return None
+        if not is_idempotent(request):
+            return None
+        asked = retry_after(response)
+        seconds = (1.0 if asked is None else asked) * (1.0 + 0.25 * jitter)
+        return seconds if seconds <= self.seconds_max else None
+
+
+def is_idempotent(request: HttpRequest) -> bool:
+    """Whether doing it twice is doing it once."""
+    if request.method == "PATCH":
+        return request.headers.get("content-type") in _IDEMPOTENT_PATCHES
+    return request.method in _IDEMPOTENT
+
+
+def retry_after(response: HttpResponse) -> float | None:
+    """The seconds of the Retry-After header; API servers never send the form with a date."""
+    value = response.header("retry-after")
+    try:
+        return max(0.0, float(value)) if value else None
+    except ValueError:
+        return None
+
+
+class ThrottledTransport:
+    """Lets requests through as fast as a bucket allows."""
+
+    def __init__(self, inner: Transport, bucket: TokenBucket, clock: Clock) -> None:
+        self._inner, self._bucket, self._clock = inner, bucket, clock
+
+    async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
+        """Wait for a token, then send.  The deadline is for the answer, not for the wait."""
+        await self._wait()
+        return await self._inner.send(request, deadline=deadline)
+
+    def stream(self, request: HttpRequest) -> AbstractAsyncContextManager[ResponseStream]:
+        """Wait for a token, then open the stream."""
+        return self._stream(request)
+
+    @asynccontextmanager
+    async def _stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
+        await self._wait()
+        async with self._inner.stream(request) as response:
+            yield response
+
+    async def _wait(self) -> None:
+        seconds = self._bucket.take(self._clock.monotonic())
+        if seconds > 0:
+            await self._clock.sleep(seconds)
+
+    async def close(self) -> None:
+        """Close the transport behind."""
+        await self._inner.close()

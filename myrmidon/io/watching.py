@@ -1,0 +1,325 @@
+"""The watch protocol as a state machine: values in, the next request out.  No I/O, no clock.
+
+Rules
+ 1  The first list is a consistent read: no resourceVersion, and never "0", which any replica may
+    answer from a past that we have already left.  So is every later list.
+ 2  A list is read in pages of one moment.  Where the server has forgotten that moment (410 on a
+    continue token), the whole list is read at once; pages of two moments are never mixed.
+ 3  After a list at version R we watch from R.  Every event and every bookmark moves R forward,
+    nothing moves it back, and an event that is not newer than R is a replay and is dropped.
+ 4  A watch that ends is opened again from R: no list, no wait, no change for anybody to see.
+ 5  410 (as an answer or as an event) means that R is compacted away: list again.  The cache
+    compares that list with what it holds and makes up the deletions that we slept through.
+ 6  A watch that is silent for longer than bookmarks take is opened again from R: the connection
+    may be dead without anybody having said so.
+ 7  A watch that ends at once with nothing said, cannot be read, or calls R too new, is suspect;
+    three of these in a row and we list (kubernetes/kubernetes#137089: 200 and closed, for ever).
+ 8  Any other refusal (401, 403, 404, 429, 5xx) or broken connection means waiting, longer each
+    time, with jitter, at least for Retry-After; then the same again.  What is cached stays: being
+    forbidden to look does not mean that there is nothing.  After 404 we list, because what comes
+    back under the name of a removed kind is not what was there.
+ 9  A list that is older than R is not believed.  If the third in a row still is, the server was
+    restored from a backup: its past is the truth now, and versions begin anew.
+10  Where the server offers streaming lists, the list arrives as the beginning of a watch and ends
+    with a bookmark that says so.  A server that refuses, or never ends it, is asked in pages.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from myrmidon.api.objects import Json, annotations_of, version_of
+from myrmidon.errors import (
+    AmbiguousError,
+    ApiError,
+    ExpiredError,
+    NotFoundError,
+    TransportError,
+    api_error,
+)
+from myrmidon.io.changes import OPAQUE, Listing, WatchEvent, parse_version
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+_TYPES = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
+_STREAMING_REFUSED = frozenset({400, 405, 415, 422, 501})
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Every duration of the protocol, in seconds."""
+
+    backoff_seconds_min: float = 0.25
+    backoff_seconds_max: float = 30.0
+    retry_after_seconds_max: float = 60.0
+    watch_seconds: float = 300.0  # the server ends a watch after once to twice this
+    idle_seconds: float = 90.0  # bookmarks come each minute, if anything moved
+    short_seconds: float = 1.0  # a watch that ended sooner, and silent, is suspect
+    initial_seconds_max: float = 120.0  # for the whole of a streaming list
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """Ask for a page; ``whole`` asks for all of them in one."""
+
+    continue_token: str = ""
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Open a stream from a version on; ``initial`` asks for a streaming list first."""
+
+    resource_version: str
+    timeout_seconds: int
+    initial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Do nothing for a while, then go on with ``then``."""
+
+    seconds: float
+    then: List | Watch
+
+
+Action: TypeAlias = List | Watch | Wait
+
+
+class Watching:
+    """One reflector's place in the protocol.
+
+    ``action`` is what to do now.  Whoever does it reports with one of the ``on_`` methods (for a
+    stream ``on_open``, then ``on_event`` for each line, then one of the others) and does the
+    next.  A stream is of use as long as ``action`` is the same.  What a method returns belongs
+    into the cache.
+    """
+
+    def __init__(
+        self,
+        *,
+        jitter: Callable[[], float],
+        streaming: bool = True,
+        timing: Timing | None = None,
+    ) -> None:
+        self._jitter = jitter  # between 0 and 1
+        self._timing = timing or Timing()
+        self._streaming = streaming
+        self._position = ""
+        self._failures = self._suspicions = self._older_lists = 0
+        self._opened_at = 0.0
+        self._heard = False
+        self._initial = False  # the stream is still a list
+        self.synced = False
+        self.fresh_at: float | None = None
+        self.fault: ApiError | TransportError | None = None
+        self.action: Action
+        self._go(self._list())
+
+    # ------------------------------------------------------------------------ reports
+
+    def on_page(
+        self, items: list[Json], version: str, continue_token: str, now: float
+    ) -> Listing | None:
+        """A page of a list came."""
+        assert isinstance(self.action, List), f"a page came in answer to {self.action}"
+        begins = not self.action.continue_token
+        if begins and not self._believes(version):
+            return None
+        listing = Listing(items, version, begins, not continue_token, self._forgets(begins))
+        self._fresh(now)
+        self._failures = 0
+        if continue_token:
+            self._go(List(continue_token))
+        else:
+            self._complete(version)
+            self._go(self._watch())
+        return listing
+
+    def on_open(self, now: float) -> None:
+        """The server has begun to answer a watch."""
+        self._opened_at = now
+        self._heard = False
+        self._fresh(now)
+
+    def on_event(self, event: WatchEvent, now: float) -> WatchEvent | Listing | None:
+        """A line of a watch came."""
+        assert isinstance(self.action, Watch), f"an event came in answer to {self.action}"
+        if event.type == "ERROR":
+            self.on_error(_refusal(event.object))
+            return None
+        if event.type not in _TYPES:
+            return None
+        self.fresh_at = now
+        if self._initial:
+            return self._on_initial(event, now)
+        if not self._move(version_of(event.object)):
+            return None
+        self._failures = self._suspicions = 0
+        self._heard = True
+        return event
+
+    def on_end(self, now: float) -> None:
+        """The server ended the watch, in good order."""
+        assert isinstance(self.action, Watch), f"a watch ended during {self.action}"
+        if self._initial:
+            self._suspect(AmbiguousError("a streaming list ended before its end"))
+        elif self._heard or now - self._opened_at >= self._timing.short_seconds:
+            self._failures = self._suspicions = 0
+            self._go(self._watch())
+        else:
+            self._suspect(AmbiguousError("a watch ended at once, with nothing said"))
+
+    def on_idle(self, now: float) -> None:
+        """Nothing came for ``idle_seconds``."""
+        assert isinstance(self.action, Watch), f"a watch was idle during {self.action}"
+        if self._initial:
+            self._list_in_pages()
+        else:
+            self.on_end(now)
+
+    def on_garbage(self) -> None:
+        """A line came that cannot be read."""
+        self._suspect(AmbiguousError("a line of a watch cannot be read"))
+
+    def on_error(self, error: ApiError | TransportError) -> None:
+        """The server refused, or the connection broke."""
+        assert not isinstance(self.action, Wait), f"an error came while waiting: {error}"
+        if isinstance(self.action, List):
+            if isinstance(error, ExpiredError) and self.action.continue_token:
+                self._go(List(whole=True))
+            else:
+                self._again(self.action, error)
+        elif self._initial:
+            if isinstance(error, ApiError) and error.status in _STREAMING_REFUSED:
+                self._list_in_pages()
+            else:
+                self._suspect(error)
+        else:
+            self._watch_failed(error)
+
+    def on_waited(self) -> None:
+        """The wait is over."""
+        assert isinstance(self.action, Wait), f"waited during {self.action}"
+        self._go(self.action.then)
+
+    # ---------------------------------------------------------------------- decisions
+
+    def _on_initial(self, event: WatchEvent, now: float) -> WatchEvent | Listing | None:
+        if now - self._opened_at > self._timing.initial_seconds_max:
+            self._list_in_pages()
+            return None
+        if event.type == "DELETED":
+            return event
+        begins, self._heard = not self._heard, True
+        if event.type != "BOOKMARK":
+            return Listing([event.object], "", begins)
+        version = version_of(event.object)
+        is_end = annotations_of(event.object).get(INITIAL_EVENTS_END) == "true"
+        if not is_end or not self._believes(version):
+            return None
+        listing = Listing([], version, begins, completes=True, forgets=self._forgets(begins=True))
+        self._complete(version)
+        self._initial = False  # the same stream goes on as a watch
+        return listing
+
+    def _watch_failed(self, error: ApiError | TransportError) -> None:
+        if isinstance(error, ExpiredError):
+            self._suspicions += 1
+            first = self._suspicions == 1
+            self._again(self._list(), error, at_once=first)
+        elif _is_too_new(error):
+            self._suspect(error)
+        elif isinstance(error, NotFoundError):
+            self._again(self._list(), error)
+        else:
+            self._again(self._watch(), error)
+
+    def _suspect(self, error: ApiError | TransportError) -> None:
+        self._suspicions += 1
+        convinced = self._suspicions % 3 == 0
+        if convinced and self._initial:
+            self._streaming = False
+        relist = convinced or self._initial
+        self._again(self._list() if relist else self._watch(), error)
+
+    def _again(
+        self, then: List | Watch, error: ApiError | TransportError, *, at_once: bool = False
+    ) -> None:
+        self.fault = error
+        if at_once:
+            self._go(then)
+            return
+        timing = self._timing
+        self._failures += 1
+        tries = min(self._failures + self._suspicions, 16)
+        seconds = min(timing.backoff_seconds_max, timing.backoff_seconds_min * 2.0**tries)
+        seconds *= 0.5 + 0.5 * self._jitter()
+        asked = error.retry_after if isinstance(error, ApiError) else None
+        if asked is not None:
+            seconds = max(seconds, min(asked, timing.retry_after_seconds_max))
+        self._go(Wait(seconds, then))
+
+    def _list_in_pages(self) -> None:
+        self._streaming = False
+        self._go(List())
+
+    def _complete(self, version: str) -> None:
+        self._position = version
+        self._older_lists = 0
+        self.synced = True
+
+    def _believes(self, version: str) -> bool:
+        """Whether a list of this version may be taken; rule 9."""
+        if not _is_behind(version, self._position):
+            self._older_lists = 0
+            return True
+        self._older_lists += 1
+        if self._older_lists >= 3:
+            return True
+        self._again(self._list(), AmbiguousError("a list is older than what was seen before"))
+        return False
+
+    def _forgets(self, begins: bool) -> bool:
+        return begins and self._older_lists > 0
+
+    def _move(self, version: str) -> bool:
+        """Move the position forward; False for what is not ahead of it."""
+        if version == self._position or _is_behind(version, self._position):
+            return False
+        self._position = version
+        return True
+
+    def _fresh(self, now: float) -> None:
+        self.fresh_at = now
+        self.fault = None
+
+    def _go(self, action: Action) -> None:
+        self.action = action
+        self._initial = isinstance(action, Watch) and action.initial
+
+    def _list(self) -> List | Watch:
+        return Watch("", self._seconds(), initial=True) if self._streaming else List()
+
+    def _watch(self) -> Watch:
+        return Watch(self._position, self._seconds())
+
+    def _seconds(self) -> int:
+        return round(self._timing.watch_seconds * (1.0 + self._jitter()))
+
+
+def _is_behind(version: str, other: str) -> bool:
+    ours, theirs = parse_version(version), parse_version(other)
+    return OPAQUE not in {ours, theirs} and ours < theirs
+
+
+def _refusal(status: Json) -> ApiError:
+    """The Status object of an ERROR event as the error it is."""
+    code = status.get("code")
+    return api_error(code if isinstance(code, int) else 500, status)
+
+
+def _is_too_new(error: ApiError | TransportError) -> bool:
+    """Whether the server has not come as far as we have: a replica behind, or a backup."""
+    return isinstance(error, ApiError) and any(
+        cause.get("reason") == "ResourceVersionTooLarge" for cause in error.causes
+    )

@@ -1,0 +1,66 @@
+"""JSON merge patch (RFC 7386) and its inverse.
+
+``merge`` applies a patch, ``missing`` finds the smallest one, ``same`` compares.  They obey
+
+    same(merge(current, missing(current, desired)), merge(current, desired))
+
+so that sending less has the effect of sending everything.
+"""
+
+from typing import Any
+
+from myrmidon.api.objects import Json
+
+
+def merge(target: Any, patch: Any) -> Any:
+    """Apply ``patch`` to ``target``: null deletes, objects merge, everything else replaces.
+
+    Neither argument is changed; what is not touched is shared with ``target``.
+    """
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge(merged.get(key), value)
+    return merged
+
+
+def missing(current: Json, desired: Json) -> Json:
+    """The part of ``desired`` that ``current`` lacks: ``{}`` when it holds already.
+
+    A null in ``desired`` asks for absence, so it is missing only while the key is there.
+    """
+    patch: Json = {}
+    for key, wanted in desired.items():
+        if key not in current:
+            if wanted is not None:
+                patch[key] = wanted
+        elif isinstance(wanted, dict) and isinstance(current[key], dict):
+            inner = missing(current[key], wanted)
+            if inner:
+                patch[key] = inner
+        elif wanted is None or not same(current[key], merge(current[key], wanted)):
+            patch[key] = wanted
+    return patch
+
+
+def same(left: Any, right: Any) -> bool:
+    """JSON equality: ``1`` is ``1.0``, ``true`` is not ``1``, key order is nothing."""
+    # Python compares in C, and gets one thing wrong: it says True == 1.
+    return bool(left == right) and _same_booleans(left, right)
+
+
+def _same_booleans(left: Any, right: Any) -> bool:
+    """Whether two values that are equal in Python are true and false in the same places."""
+    if isinstance(left, dict):
+        return all(
+            _same_booleans(value, right[key])
+            for key, value in left.items()
+            if type(value) is not str
+        )
+    if isinstance(left, list):
+        return all(map(_same_booleans, left, right))
+    return isinstance(left, bool) == isinstance(right, bool)

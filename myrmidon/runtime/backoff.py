@@ -1,0 +1,41 @@
+"""Backoff: how long to wait after a failure, per key."""
+
+from collections.abc import Callable, Hashable
+from datetime import timedelta
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Backoff(Generic[K]):
+    """Delays that double with consecutive failures of one key, up to a cap.
+
+    Success resets a key, and so does a new generation of its object: what somebody just corrected
+    should not wait for the failures of what it was.  Other events do neither.  ``chance`` gives
+    numbers from 0 to 1 and spreads the delays, so that what failed together is not retried
+    together.
+    """
+
+    def __init__(
+        self, shortest: timedelta, longest: timedelta, chance: Callable[[], float]
+    ) -> None:
+        self._shortest, self._longest = shortest.total_seconds(), longest.total_seconds()
+        self._chance = chance
+        self._failures: dict[K, tuple[int, int]] = {}  # key: (consecutive failures, generation)
+
+    def failed(self, key: K, generation: int = 0) -> float:
+        """Count a failure; return the seconds to wait."""
+        count, seen = self._failures.get(key, (0, generation))
+        count = count + 1 if seen == generation else 1
+        self._failures[key] = (count, generation)
+        # The exponent is bounded so that a key that fails for months does not overflow.
+        delay = min(self._shortest * float(1 << min(count - 1, 30)), self._longest)
+        return delay * (0.75 + 0.25 * self._chance())
+
+    def succeeded(self, key: K) -> None:
+        """Forget the failures of a key."""
+        self._failures.pop(key, None)
+
+    def failures(self, key: K) -> int:
+        """Consecutive failures of a key."""
+        return self._failures.get(key, (0, 0))[0]

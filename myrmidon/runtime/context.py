@@ -1,0 +1,139 @@
+"""PassContext: what a state may ask for, answered from the shared caches."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.resource import Resource
+from myrmidon.api.selectors import selector
+from myrmidon.errors import NotFoundError, UndeclaredReadError
+from myrmidon.fsm.context import Cause, Reader
+from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.fsm.readiness import is_ready
+from myrmidon.io.client import Client
+from myrmidon.runtime.logs import Logger
+
+Index = tuple[str, str]
+Labels = Mapping[str, str] | str | None
+
+
+class Objects(Protocol):
+    """The shared caches, as far as reading goes."""
+
+    def get(self, ref: ObjectRef) -> Json | None: ...  # noqa: D102
+    def list(  # noqa: D102
+        self, kind: Kind, namespace: str = "", *, labels: Labels = None, index: Index | None = None
+    ) -> list[Json]: ...
+
+
+class Declared:
+    """Which kinds a controller may read, and the error for the others."""
+
+    def __init__(self, controller: type[Controller[Any]], namespace: str) -> None:
+        self._controller, self.namespace = controller, namespace
+        self._kinds = {controller.kind(), *controller.managed_kinds, *controller.read_kinds}
+        self.state = ""
+
+    def kind(self, wanted: Any) -> Kind:
+        """The kind that was asked for, if the controller declares it."""
+        kind = kind_of(wanted)
+        if kind is None or kind not in self._kinds:
+            name = f"{kind.kind} ({kind.api_version})" if kind else repr(wanted)
+            raise UndeclaredReadError(self._controller.__name__, self.state, name)
+        return kind
+
+    def ref(self, wanted: Any, name: str, namespace: str | None) -> ObjectRef:
+        """The reference of an object, in the parent's namespace unless another is named."""
+        kind = self.kind(wanted)
+        where = self.namespace if namespace is None else namespace
+        return ObjectRef(kind, name, where if kind.namespaced else "")
+
+
+class LiveReader:
+    """Reads from the server."""
+
+    def __init__(self, client: Client, declared: Declared) -> None:
+        self._client, self._declared = client, declared
+
+    async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
+        """The object, None where there is none."""
+        try:
+            obj = await self._client.get(self._declared.ref(kind, name, namespace))
+        except NotFoundError:
+            return None
+        return _typed(kind, obj)
+
+    async def list(
+        self,
+        kind: Any,
+        namespace: str | None = None,
+        labels: Labels = None,
+        index: Index | None = None,
+    ) -> list[Any]:
+        """All objects that match; the server has no indexes."""
+        if index is not None:
+            raise ValueError("ctx.live.list has no indexes; use ctx.list, or labels")
+        where = self._declared.namespace if namespace is None else namespace
+        found = await self._client.list(
+            self._declared.kind(kind), where, labels=str(selector(labels))
+        )
+        return [_typed(kind, obj) for obj in found]
+
+
+class PassContext:
+    """The context of one pass."""
+
+    def __init__(
+        self,
+        declared: Declared,
+        objects: Objects,
+        client: Client,
+        *,
+        now: datetime,
+        log: Logger,
+        cause: tuple[Cause, ...],
+        record: Callable[[str, str, str], None],
+    ) -> None:
+        self._declared, self._objects, self._client = declared, objects, client
+        self._record = record
+        self.now, self.log, self.cause = now, log, cause
+
+    @property
+    def live(self) -> Reader:
+        """The same questions, asked of the server."""
+        return LiveReader(self._client, self._declared)
+
+    async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
+        """The object as the cache has it, None where there is none."""
+        obj = self._objects.get(self._declared.ref(kind, name, namespace))
+        return None if obj is None else _typed(kind, obj)
+
+    async def list(
+        self,
+        kind: Any,
+        namespace: str | None = None,
+        labels: Labels = None,
+        index: Index | None = None,
+    ) -> list[Any]:
+        """All objects of the cache that match."""
+        where = self._declared.namespace if namespace is None else namespace
+        declared = self._declared.kind(kind)
+        found = self._objects.list(
+            declared, where if declared.namespaced else "", labels=labels, index=index
+        )
+        return [_typed(kind, obj) for obj in found]
+
+    def event(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+        """Record a Kubernetes Event about the object."""
+        self._record(kind, reason, message)
+
+    def is_ready(self, obj: Any) -> bool:
+        """Whether the object has what its kind calls ready."""
+        return is_ready(getattr(obj, "raw", obj))
+
+
+def _typed(kind: Any, obj: Json) -> Any:
+    """The object as its class, where a class was asked for."""
+    return kind.from_json(obj) if isinstance(kind, type) and issubclass(kind, Resource) else obj

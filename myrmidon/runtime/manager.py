@@ -1,0 +1,276 @@
+"""Manager: many controllers in one process: start, lead, stop, fail together."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from random import Random
+from socket import gethostname
+from typing import Any
+
+from aiohttp import web
+
+from myrmidon.api import kinds
+from myrmidon.api.clock import Clock
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import ObjectRef
+from myrmidon.api.wire import Transport
+from myrmidon.errors import DefinitionError, MyrmidonError
+from myrmidon.fsm.controller import Controller
+from myrmidon.io.caches import Caches
+from myrmidon.io.client import Client
+from myrmidon.io.clock import LoopClock
+from myrmidon.io.config import load_endpoint
+from myrmidon.io.events import EventRecorder
+from myrmidon.io.http import HttpTransport
+from myrmidon.io.throttle import ThrottledTransport, TokenBucket
+from myrmidon.runtime.counting import RequestCounter
+from myrmidon.runtime.election import Election
+from myrmidon.runtime.elector import Elector
+from myrmidon.runtime.health import health_routes, metrics_routes, serving
+from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.loop import ControllerLoop
+from myrmidon.runtime.metrics import Metrics
+from myrmidon.runtime.options import ManagerOptions
+from myrmidon.runtime.preflight import preflight
+
+STALE_SECONDS_MAX = 120.0  # two bookmarks late: a cache that heard nothing for so long may be wrong
+
+
+class Manager:
+    """Runs controllers against one cluster.
+
+    ``transport`` and ``clock`` are seams: by default the cluster of the options and the real time.
+    """
+
+    def __init__(
+        self,
+        options: ManagerOptions | None = None,
+        *,
+        transport: Transport | None = None,
+        clock: Clock | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.options = options or ManagerOptions()
+        self.metrics = metrics or Metrics(per_object=self.options.per_object_metrics)
+        self.loops: list[ControllerLoop] = []
+        self._controllers: list[Controller[Any]] = []
+        self._transport, self._clock = transport, clock or LoopClock()
+        self._rng = Random(self.options.seed)  # noqa: S311 - spreads load; keeps no secret
+        self._log = Logger("myrmidon.manager")
+        self._stopping = asyncio.Event()
+        self._caches: Caches | None = None
+        self._elector: Elector | None = None
+        self._working = asyncio.Event()
+        self._workers: list[asyncio.Task[None]] = []
+        self.addresses: dict[str, str] = {}
+        """Where probes and metrics are served, by the address that was asked for."""
+
+    def add(self, controller: Controller[Any]) -> None:
+        """Let this manager run a controller."""
+        for other in self._controllers:
+            if other.kind() == controller.kind():
+                raise DefinitionError(
+                    f"{type(controller).__name__} and {type(other).__name__} both control "
+                    f"{controller.kind()}; they would overwrite each other's status.\n"
+                    "  fix: merge their states into one controller, or give one a kind of its own"
+                )
+        self._controllers.append(controller)
+
+    async def run(self) -> None:
+        """Run until ``stop`` is called or something breaks; a crash of one part stops the whole."""
+        try:
+            async with AsyncExitStack() as stack:
+                await self._run(stack)
+        except BaseExceptionGroup as group:
+            expected, surprises = group.split(MyrmidonError)
+            if surprises is not None or expected is None:
+                raise
+            raise _first(expected) from None
+
+    def stop(self) -> None:
+        """Ask for the end: no new passes, running ones finish, the lease is given back."""
+        self._stopping.set()
+
+    async def wait_working(self) -> None:
+        """Wait until the caches are in sync, this process leads, and workers run."""
+        await self._working.wait()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether workers run and none has anything to do."""
+        return self._working.is_set() and all(loop.is_idle for loop in self.loops)
+
+    # ------------------------------------------------------------------------- life cycle
+
+    async def _run(self, stack: AsyncExitStack) -> None:
+        client = await self._connect(stack)
+        await preflight(client, self._controllers, self.options.namespaces)
+        self._caches = Caches(client, clock=self._clock, rng=self._rng)
+        recorders = [
+            EventRecorder(client, controller.name, clock=self._clock)
+            for controller in self._controllers
+        ]
+        self.loops = [
+            self._loop(controller, client, events)
+            for controller, events in zip(self._controllers, recorders, strict=True)
+        ]
+        await self._serve(stack)
+        async with asyncio.TaskGroup() as group:
+            background = [
+                group.create_task(self._caches.run(), name="caches"),
+                group.create_task(self._lead(group), name="lead"),
+                *(group.create_task(events.run(), name="events") for events in recorders),
+            ]
+            background += [
+                group.create_task(loop.feed(), name=f"feed of {loop.controller.name}")
+                for loop in self.loops
+            ]
+            if self._elector is not None:
+                background.append(group.create_task(self._elector.run(), name="elector"))
+            await self._stopping.wait()
+            await self._wind_down()
+            for task in (*background, *self._workers):
+                task.cancel()
+
+    async def _lead(self, group: asyncio.TaskGroup) -> None:
+        """Start the workers as soon as they may work; a standby has everything but them."""
+        for loop in self.loops:
+            await loop.world.wait_synced()
+        self._log.info("caches in sync")
+        if self._elector is not None:
+            await self._elector.elected.wait()
+        self._workers = [
+            group.create_task(loop.work(), name=f"workers of {loop.controller.name}")
+            for loop in self.loops
+        ]
+        self._working.set()
+
+    async def _wind_down(self) -> None:
+        """Let passes under way finish, as long as the options allow; then give the lease back."""
+        self._log.info("stopping")
+        for loop in self.loops:
+            loop.shift.stop()
+        if self._workers:
+            await asyncio.wait(self._workers, timeout=self.options.shutdown_timeout.total_seconds())
+        for task in self._workers:
+            task.cancel()
+        if self._elector is not None:
+            await self._elector.resign()
+
+    # ------------------------------------------------------------------------------ parts
+
+    async def _connect(self, stack: AsyncExitStack) -> Client:
+        """The client of all controllers, and the elector that guards its writes."""
+        options = self.options
+        namespace = options.leader_election_namespace
+        transport, host = self._transport, "local"
+        if transport is None:
+            endpoint = await load_endpoint(options.kubeconfig, options.context)
+            transport, host = HttpTransport(endpoint), endpoint.host
+            stack.push_async_callback(transport.close)
+            namespace = namespace or endpoint.namespace
+        if options.client_qps:
+            bucket = TokenBucket(
+                options.client_qps, options.client_burst or int(options.client_qps * 2) or 1
+            )
+            transport = ThrottledTransport(transport, bucket, self._clock)
+        counter = RequestCounter(self.metrics, host)
+        seconds = options.request_timeout.total_seconds()
+        if options.leader_election:
+            self._elector = self._candidate(transport, namespace or "default", counter)
+        return Client(
+            transport,
+            clock=self._clock,
+            fence=self._elector.fence if self._elector else None,
+            observer=counter,
+            rng=self._rng,
+            deadline_seconds=seconds,
+        )
+
+    def _candidate(self, transport: Transport, namespace: str, counter: RequestCounter) -> Elector:
+        options = self.options
+        identity = options.identity or f"{gethostname()}_{self._rng.getrandbits(40):010x}"
+        # A request that hangs must not use up the time in which the lease can be renewed.
+        patience = options.terms.renew_seconds / 2
+        client = Client(
+            transport,
+            clock=self._clock,
+            observer=counter,
+            rng=self._rng,
+            deadline_seconds=patience,
+        )
+        lease = ObjectRef(kinds.LEASE, options.leader_election_id, namespace)
+        election = Election(identity, options.terms)
+        return Elector(
+            client, lease, election, clock=self._clock, log=self._log, metrics=self.metrics
+        )
+
+    def _loop(
+        self, controller: Controller[Any], client: Client, events: EventRecorder
+    ) -> ControllerLoop:
+        assert self._caches is not None
+
+        def record_event(obj: Json, kind: str, reason: str, message: str) -> None:
+            loop.shift.observing.recorded_event(obj, kind, reason)
+            events.record(obj, kind, reason, message)
+
+        loop = ControllerLoop(
+            controller,
+            client,
+            self._caches,
+            clock=self._clock,
+            metrics=self.metrics,
+            rng=self._rng,
+            log=Logger("myrmidon.controller"),
+            record_event=record_event,
+            namespaces=self.options.namespaces,
+        )
+        return loop
+
+    async def _serve(self, stack: AsyncExitStack) -> None:
+        """Probes and metrics: on two addresses, or on one if they are the same."""
+        probes, metrics = self.options.health_addr, self.options.metrics_addr
+        tables: dict[str, list[web.RouteTableDef]] = {}
+        if probes:
+            tables.setdefault(probes, []).append(health_routes(self.checks))
+        if metrics:
+            routes = metrics_routes(self.metrics.registry, self._refresh)
+            tables.setdefault(metrics, []).append(routes)
+        for address, routes_of in tables.items():
+            bound = await stack.enter_async_context(serving(address, *routes_of))
+            self.addresses[address] = bound
+            self._log.info("serving", address=bound)
+
+    def checks(self) -> dict[str, str | None]:
+        """Everything that readyz asks, each with what is wrong with it, None if nothing is."""
+        found: dict[str, str | None] = {}
+        for health in self._caches.health() if self._caches else ():
+            problem = None
+            if not health.is_synced:
+                problem = "not in sync"
+            elif health.staleness_seconds > STALE_SECONDS_MAX:
+                problem = f"heard nothing for {health.staleness_seconds:.0f} s"
+            if problem is not None and health.fault is not None:
+                problem = f"{problem}: {health.fault}"
+            found[f"cache {health.scope}"] = problem
+        if self._elector is not None:
+            found["leading" if self._elector.leads else "standby"] = None
+        return found
+
+    def _refresh(self) -> None:
+        """Set the gauges that are only known at the moment of asking."""
+        now = self._clock.monotonic()
+        for loop in self.loops:
+            loop.shift.observing.queue_looked_at(loop.shift.queue, now)
+        for health in self._caches.health() if self._caches else ():
+            kind = health.scope.kind
+            self.metrics.cache_objects.labels(*kind[:3]).set(health.objects)
+            self.metrics.cache_staleness.labels(*kind[:3]).set(health.staleness_seconds)
+
+
+def _first(group: BaseExceptionGroup[MyrmidonError]) -> MyrmidonError:
+    """The first error of a group, however deep."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, MyrmidonError)
+    return error

@@ -1,0 +1,41 @@
+"""ManagerOptions: how one process runs, every limit with its unit."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from myrmidon.runtime.election import Terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagerOptions:
+    """Choices of one process.  Addresses are ``host:port`` or ``:port``; "" switches a server off."""
+
+    leader_election: bool = False
+    """Only one replica of several runs passes, the others stand by with warm caches."""
+    leader_election_id: str = "myrmidon"
+    """The name of the Lease."""
+    leader_election_namespace: str = ""
+    """Where the Lease is; by default the namespace of the pod or of the kubeconfig's context."""
+    terms: Terms = field(default_factory=Terms)
+    """The times of the election."""
+    identity: str = ""
+    """Who this replica is; by default the host name with a random end."""
+
+    metrics_addr: str = ""
+    health_addr: str = ""
+    per_object_metrics: bool = True
+    """Series that name an object; switch them off for many thousand objects."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    namespaces: tuple[str, ...] = ()
+    """Only these namespaces; empty for all of them."""
+    client_qps: float = 0.0
+    """Requests per second that this process allows itself; 0 for no limit of its own."""
+    client_burst: int = 0
+    request_timeout: timedelta = timedelta(seconds=30)
+
+    shutdown_timeout: timedelta = timedelta(seconds=15)
+    """How long passes under way may finish when the process stops."""
+    seed: int | None = None
+    """Makes jitter repeatable."""

@@ -1,0 +1,384 @@
+"""Pass: one walk over one object, acted out.
+
+The walk decides and this file acts: each action of ``fsm.engine`` has one method here, and none of
+them is clever.  A pass that is interrupted anywhere is repeated from the start.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.objects import (
+    Json,
+    controller_of,
+    finalizers_of,
+    is_deleting,
+    labels_of,
+    uid_of,
+    version_of,
+)
+from myrmidon.api.refs import Kind, ObjectRef, split_api_version
+from myrmidon.api.resource import Resource, status_patch
+from myrmidon.errors import ConflictError, InvalidError, MyrmidonError, NotFoundError
+from myrmidon.fsm.context import Cause
+from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.engine import (
+    Acted,
+    EnsureFinalizer,
+    Enter,
+    Finish,
+    Outcome,
+    ReleaseFinalizer,
+    Report,
+    Skip,
+    Walk,
+    Write,
+)
+from myrmidon.fsm.finalizers import add_finalizer, remove_finalizer
+from myrmidon.fsm.results import Failed, Wait, failure_of
+from myrmidon.fsm.states import State
+from myrmidon.fsm.status import managed_after, reference, status_after, status_request
+from myrmidon.fsm.suspension import SUSPEND, is_suspended
+from myrmidon.io.applicator import Applicator, Written
+from myrmidon.io.client import Client
+from myrmidon.runtime.context import Declared, Objects, PassContext
+from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.observing import Observing
+from myrmidon.runtime.refusals import CONFLICT, refusal
+from myrmidon.runtime.triggers import author
+from myrmidon.sets.output_set import Apply, Delete, OutputSet
+from myrmidon.sets.ownership import PARENT_UID, Parent, is_tracked
+from myrmidon.sets.planning import fingerprint
+from myrmidon.sets.pruning import PruneRefusedError, prunable
+
+
+class GoneError(MyrmidonError):
+    """The object disappeared during its own pass; there is nothing left to do or to say."""
+
+
+@dataclass(slots=True)
+class Crew:
+    """Whom a pass works with.  One per controller, shared by all its passes."""
+
+    controller: Controller[Any]
+    client: Client
+    applicator: Applicator
+    objects: Objects
+    clock: Clock
+    observing: Observing
+    record_event: Callable[[Json, str, str, str], None]
+    settled: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By uid: a status that the server took and stored otherwise, and the version it left."""
+
+
+class Pass:
+    """The walk of one object through the machine, from its first action to the last."""
+
+    def __init__(
+        self, crew: Crew, ref: ObjectRef, obj: Json, causes: Sequence[Cause], log: Logger
+    ) -> None:
+        self._crew, self._ref, self._causes, self._log = crew, ref, tuple(causes), log
+        self._controller = crew.controller
+        self._by = author(crew.controller.name, ref)
+        self._now = crew.clock.now()
+        self.obj = obj
+        """The object as the server has it, our own writes of this pass included."""
+        self._typed: Resource[Any, Any] = crew.controller.resource.from_json(obj)
+        self._parent = Parent(ref, uid_of(obj))
+        self._declared = Declared(type(crew.controller), ref.namespace)
+        self._out = OutputSet()
+        self._applied: dict[ObjectRef, None] = {}
+        self._gone: dict[ObjectRef, None] = {}
+
+    async def run(self) -> Outcome | None:
+        """Walk to the end; None where nothing was to be done."""
+        walk = Walk(
+            type(self._controller).__name__,
+            self._controller.graph,
+            finalizer=self._controller.finalizer(),
+            finalizers=finalizers_of(self.obj),
+            deleting=is_deleting(self.obj),
+            suspended=is_suspended(self.obj),
+        )
+        while True:
+            report: Report
+            match walk.action:
+                case Skip(reason):
+                    self._skip(reason)
+                    return None
+                case EnsureFinalizer():
+                    report = await self._ensure_finalizer()
+                case Enter(state):
+                    report = await self._enter(state)
+                case Write(state):
+                    report = await self._write(state)
+                case ReleaseFinalizer():
+                    report = await self._release_finalizer()
+                case Finish(outcome):
+                    return await self._finish(outcome)
+            walk.report(report)
+
+    # -------------------------------------------------------------------------- actions
+
+    def _skip(self, reason: str) -> None:
+        self._log.debug("nothing to do", reason=reason)
+        if reason == "suspended" and is_deleting(self.obj):
+            self._event(
+                "Normal", "Suspended", f"the deletion waits until the label {SUSPEND} is removed"
+            )
+
+    async def _ensure_finalizer(self) -> Report:
+        request = add_finalizer(self._ref, self.obj, self._controller.finalizer())
+        try:
+            self.obj = await self._crew.applicator.send(request, by=self._by)
+        except (InvalidError, ConflictError):
+            return await self._read_again()
+        except NotFoundError as error:
+            raise GoneError(str(self._ref)) from error
+        except MyrmidonError as error:
+            return refusal(self._ref, error)
+        self._typed = self._controller.resource.from_json(self.obj)
+        return Acted()
+
+    async def _enter(self, state: State) -> Report:
+        self._declared.state = state.name
+        self._out = OutputSet(
+            self._controller.managed_kinds,
+            namespace=self._ref.namespace,
+            controller=self._controller.name,
+            state=state.name,
+        )
+        method = getattr(self._controller, state.name)
+        arguments = (self._typed, self._out, *((self._context(),) if state.takes_context else ()))
+        started_at = self._crew.clock.monotonic()
+        try:
+            result: Report = await method(*arguments) if state.is_async else method(*arguments)
+        except Exception as error:  # noqa: BLE001 - whatever a state raises is that state's failure
+            self._log.debug("state raised", state=state.name, error=repr(error))
+            return failure_of(error)
+        finally:
+            self._crew.observing.state_ran(state.name, self._crew.clock.monotonic() - started_at)
+        return result
+
+    async def _write(self, state: State) -> Report:
+        if not len(self._out):
+            return Acted()
+        obstacle = await self._record_tracked()
+        if obstacle is not None:
+            return obstacle
+        return await self._flush(self._out, state.name)
+
+    async def _release_finalizer(self) -> Report:
+        children = await self._tracked_children()
+        if children:
+            report = await self._flush([Delete(ref) for ref in children], "finalizer")
+            if not isinstance(report, Acted):
+                return report
+            return Wait(
+                "DeletingChildren", f"waiting for {', '.join(map(str, children))} to be gone"
+            )
+        request = remove_finalizer(self._ref, self.obj, self._controller.finalizer())
+        try:
+            await self._crew.applicator.send(request, by=self._by)
+        except (InvalidError, ConflictError):
+            return await self._read_again()
+        except NotFoundError:
+            return Acted()
+        except MyrmidonError as error:
+            return refusal(self._ref, error)
+        return Acted()
+
+    async def _finish(self, outcome: Outcome) -> Outcome:
+        if outcome.released:
+            return outcome
+        if outcome.ended and self._controller.options.prune and not is_deleting(self.obj):
+            outcome = await self._prune(outcome)
+        status = status_after(
+            outcome,
+            self._controller.graph,
+            self.obj,
+            now=self._now,
+            managed=managed_after(self._recorded(), self._applied, self._gone),
+            own_fields=status_patch(self._typed),
+            ready=self._controller.options.ready_condition,
+        )
+        return await self._write_status(status, outcome)
+
+    # -------------------------------------------------------------------------- outputs
+
+    async def _flush(self, outputs: Iterable[Apply | Delete], state: str) -> Report:
+        """Write outputs; the first one that failed is the reason for all."""
+        creating = not is_deleting(self.obj)
+        written = await self._crew.applicator.write(
+            outputs, self._parent, creating=creating, by=self._by
+        )
+        self._note(outputs, written, state)
+        failed = next((one for one in written if one.error is not None), None)
+        if failed is None:
+            return Acted()
+        assert failed.error is not None
+        return refusal(failed.ref, failed.error)
+
+    def _note(
+        self, outputs: Iterable[Apply | Delete], written: Sequence[Written], state: str
+    ) -> None:
+        became = {one.ref: one for one in written}
+        for output in outputs:
+            one = became.get(output.ref)
+            if one is None:
+                continue  # a wave before it failed
+            verb = one.verb or ("delete" if isinstance(output, Delete) else "apply")
+            self._crew.observing.wrote(output.ref.kind.kind, str(verb), one.outcome)
+            if one.outcome in ("changed", "noop"):
+                self._log.info(f"{verb} {output.ref}", state=state, outcome=one.outcome)
+            if one.error is None and isinstance(output, Apply):
+                self._applied[output.ref] = None
+            elif one.error is None and self._crew.objects.get(output.ref) is None:
+                self._gone[output.ref] = None
+
+    async def _prune(self, outcome: Outcome) -> Outcome:
+        """Delete what this object managed and no longer emits, if it is still its own."""
+        limit = self._controller.options.prune_max
+        ours = [ref for ref in self._recorded() if self._is_ours(self._crew.objects.get(ref))]
+        try:
+            surplus = prunable(ours, (*self._applied, *self._gone), limit=limit)
+        except PruneRefusedError as error:
+            self._event("Warning", "PruneRefused", str(error))
+            return _unfinished(outcome, Failed("PruneRefused", error))
+        report = await self._flush(surplus, "prune")
+        return _unfinished(outcome, report) if isinstance(report, Wait | Failed) else outcome
+
+    def _is_ours(self, child: Json | None) -> bool:
+        if child is None:
+            return False
+        owner = controller_of(child)
+        marked = labels_of(child).get(PARENT_UID) if owner is None else owner.get("uid")
+        return marked == self._parent.uid
+
+    # --------------------------------------------------------------- tracked by labels
+
+    async def _record_tracked(self) -> Report | None:
+        """Write down what the garbage collector will not find, before it exists.
+
+        Were it written down afterwards, a crash in between would leave an object that nobody
+        knows.  For the same reason its parent must not go without us: it gets the finalizer.
+        """
+        tracked = [one.ref for one in self._out.applied() if is_tracked(one)]
+        new = [ref for ref in tracked if ref not in self._recorded()]
+        if not new or is_deleting(self.obj):
+            return None
+        if self._controller.finalizer() not in finalizers_of(self.obj):
+            report = await self._finalizer_for_tracked()
+            if not isinstance(report, Acted):
+                return report
+        refs = [reference(ref) for ref in (*self._recorded(), *new)]
+        request = status_request(self._ref, self.obj, {"resourceRefs": refs})
+        assert request is not None, "new references are a change"
+        try:
+            self.obj = await self._crew.applicator.send(request, by=self._by)
+        except MyrmidonError as error:
+            return refusal(self._ref, error)
+        return None
+
+    async def _finalizer_for_tracked(self) -> Report:
+        typed = self._typed  # a state may already have changed its status
+        report = await self._ensure_finalizer()
+        self._typed = typed
+        return report
+
+    async def _tracked_children(self) -> list[ObjectRef]:
+        """Children that we must delete ourselves, asked of the server where the cache has none."""
+        found: list[ObjectRef] = []
+        for ref in self._recorded():
+            if not ref.kind.plural:
+                continue
+            child = self._crew.objects.get(ref) or await self._crew.applicator.read(ref)
+            if child is not None and controller_of(child) is None and self._is_ours(child):
+                found.append(ref)
+        return found
+
+    def _recorded(self) -> list[ObjectRef]:
+        """What ``status.resourceRefs`` lists."""
+        known = {(kind.api_version, kind.kind): kind for kind in self._controller.managed_kinds}
+        found: list[ObjectRef] = []
+        for entry in (self.obj.get("status") or {}).get("resourceRefs") or ():
+            kind = known.get((entry.get("apiVersion"), entry.get("kind"))) or _undeclared(entry)
+            found.append(ObjectRef(kind, str(entry.get("name")), str(entry.get("namespace") or "")))
+        return found
+
+    # --------------------------------------------------------------------------- status
+
+    async def _write_status(self, status: Json, outcome: Outcome) -> Outcome:
+        request = status_request(self._ref, self.obj, status)
+        if request is None:
+            return outcome
+        attempt = (fingerprint(request.body["status"]), version_of(self.obj))
+        if self._crew.settled.get(self._parent.uid) == attempt:
+            return outcome
+        try:
+            self.obj = await self._crew.applicator.send(request, by=self._by)
+        except NotFoundError as error:
+            raise GoneError(str(self._ref)) from error
+        except ConflictError:
+            # Our copy was old: the newer one comes by watch, and the pass is repeated on it.
+            return _unfinished(outcome, await self._read_again())
+        except MyrmidonError as error:
+            self._log.warning("status refused", error=str(error))
+            self._event("Warning", "StatusRefused", str(error))
+            return _unfinished(outcome, refusal(self._ref, error))
+        self._settle(status)
+        return outcome
+
+    def _settle(self, status: Json) -> None:
+        """Remember a status that the server stored otherwise: a schema may drop what we say."""
+        again = status_request(self._ref, self.obj, status)
+        if again is None:
+            self._crew.settled.pop(self._parent.uid, None)
+        else:
+            left = (fingerprint(again.body["status"]), version_of(self.obj))
+            self._crew.settled[self._parent.uid] = left
+
+    # --------------------------------------------------------------------------- others
+
+    async def _read_again(self) -> Wait | Failed:
+        """Somebody changed the object under us: let the next pass see it as it is."""
+        try:
+            await self._crew.applicator.read(self._ref)
+        except MyrmidonError as error:
+            return refusal(self._ref, error)
+        return Wait(
+            CONFLICT, f"{self._ref} was changed by somebody else; it is read again and retried"
+        )
+
+    def _context(self) -> PassContext:
+        return PassContext(
+            self._declared,
+            self._crew.objects,
+            self._crew.client,
+            now=self._now,
+            log=self._log.having(state=self._declared.state),
+            cause=self._causes,
+            record=self._event,
+        )
+
+    def _event(self, kind: str, reason: str, message: str) -> None:
+        self._crew.record_event(self.obj, kind, reason, message)
+
+
+def _unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
+    """The outcome of a walk whose own work failed after its last state."""
+    after = report.after if isinstance(report, Wait) else None
+    return Outcome(
+        visits=outcome.visits,
+        ended=False,
+        failure=report if isinstance(report, Failed) else outcome.failure,
+        after=after if outcome.after is None else outcome.after,
+        backoff=outcome.backoff or after is None,
+    )
+
+
+def _undeclared(entry: Json) -> Kind:
+    """A kind that this controller no longer declares: kept on record, never touched."""
+    group, version = split_api_version(str(entry.get("apiVersion") or "v1"))
+    return Kind(group, version, str(entry.get("kind")), "", namespaced=bool(entry.get("namespace")))

@@ -1,0 +1,56 @@
+"""Preflight: what would fail on the first pass, said before it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from myrmidon.api.refs import Kind
+from myrmidon.errors import (
+    ForbiddenError,
+    NotFoundError,
+    TransportError,
+    UnauthorizedError,
+    UsageError,
+)
+from myrmidon.fsm.controller import Controller
+from myrmidon.io.client import Client
+from myrmidon.io.scope import Scope
+
+
+async def preflight(
+    client: Client, controllers: Iterable[Controller[Any]], namespaces: Iterable[str] = ()
+) -> None:
+    """Look once at every kind that is declared; say in a sentence what stands in the way."""
+    seen: dict[Kind, None] = {}
+    for controller in controllers:
+        spaces = controller.options.namespaces or tuple(namespaces) or ("",)
+        for kind in (controller.kind(), *controller.managed_kinds, *controller.read_kinds):
+            if kind not in seen:
+                seen[kind] = None
+                await _look(client, controller, Scope(kind, spaces[0] if kind.namespaced else ""))
+
+
+async def _look(client: Client, controller: Controller[Any], scope: Scope) -> None:
+    kind = scope.kind
+    try:
+        await client.fetch(scope.list_request(limit=1))
+    except NotFoundError:
+        raise UsageError(
+            f"the cluster does not know the kind {kind.kind} ({kind.api_version}), which "
+            f"{type(controller).__name__} needs.\n"
+            f"  fix: install its definition, `myrmidon generate crd MODULE | kubectl apply -f -`"
+        ) from None
+    except UnauthorizedError as error:
+        raise UsageError(
+            f"the cluster does not accept our credentials: {error.message}.\n"
+            "  fix: log in again, or choose another --context"
+        ) from None
+    except ForbiddenError as error:
+        raise UsageError(
+            f"{type(controller).__name__} may not list {kind.plural}: {error.message}.\n"
+            "  fix: apply the role from `myrmidon generate rbac MODULE`"
+        ) from None
+    except TransportError as error:
+        raise UsageError(
+            f"no cluster reachable: {error}.\n"
+            "  fix: check the server in your kubeconfig, or try `myrmidon dev`, which needs no cluster"
+        ) from None

@@ -1,0 +1,170 @@
+"""WorkQueue: which key next.  Plain data; the time is an argument.
+
+- A key is handed to one worker at a time; adds during its work make exactly one more turn.
+- Adds of the same key collapse: the earliest due time and the higher urgency win, and the causes
+  are kept, up to a bound, with a count of those beyond it.
+- Live changes go before work found at start-up or by resync; every so many turns the oldest of the
+  latter goes first, so that a busy cluster does not starve it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+from myrmidon.fsm.context import Cause
+
+K = TypeVar("K", bound=Hashable)
+
+CAUSES_MAX = 8
+LIVE_TURNS_MAX = 10  # then one turn for the background, if it has any
+
+
+class Urgency(IntEnum):
+    """How soon a key should have its turn among those that are due."""
+
+    LIVE = 0
+    BACKGROUND = 1
+
+
+@dataclass(slots=True)
+class Turn(Generic[K]):
+    """A key's turn: why it is due, since when, and how many causes were not kept."""
+
+    key: K
+    due_at: float
+    added_at: float
+    urgency: Urgency
+    causes: list[Cause] = field(default_factory=list)
+    collapsed: int = 0
+    delayed_until: float | None = None  # where the heap of delays has it
+
+    def join(self, due_at: float, urgency: Urgency, cause: Cause | None) -> None:
+        """Take another add of the same key into this turn."""
+        self.due_at = min(self.due_at, due_at)
+        self.urgency = min(self.urgency, urgency)
+        if cause is None or cause in self.causes:
+            return
+        if len(self.causes) < CAUSES_MAX:
+            self.causes.append(cause)
+        else:
+            self.collapsed += 1
+
+
+class WorkQueue(Generic[K]):
+    """Keys that are due, delayed or in work."""
+
+    def __init__(self) -> None:
+        self._turns: dict[K, Turn[K]] = {}  # owed, whether delayed, ready or held back by work
+        self._ready: tuple[OrderedDict[K, None], OrderedDict[K, None]] = (
+            OrderedDict(),
+            OrderedDict(),
+        )
+        self._delayed: list[tuple[float, int, K]] = []
+        self._working: dict[K, float] = {}
+        self._sequence = 0
+        self._live_turns = 0
+
+    def add(
+        self,
+        key: K,
+        *,
+        now: float,
+        due_at: float | None = None,
+        urgency: Urgency = Urgency.LIVE,
+        cause: Cause | None = None,
+    ) -> None:
+        """Owe the key a turn, at ``due_at`` or now."""
+        due = now if due_at is None else due_at
+        turn = self._turns.get(key)
+        if turn is None:
+            turn = self._turns[key] = Turn(key, due, now, urgency)
+        else:
+            self._ready[turn.urgency].pop(key, None)
+        turn.join(due, urgency, cause)
+        self._place(turn, now)
+
+    def take(self, now: float) -> Turn[K] | None:
+        """The key whose turn it is, which is then in work; None if none is due."""
+        self._ripen(now)
+        live, background = self._ready
+        if background and (not live or self._live_turns >= LIVE_TURNS_MAX):
+            key, _ = background.popitem(last=False)
+            self._live_turns = 0
+        elif live:
+            key, _ = live.popitem(last=False)
+            self._live_turns += 1
+        else:
+            return None
+        self._working[key] = now
+        return self._turns.pop(key)
+
+    def finish(self, key: K, *, now: float) -> None:
+        """The work on a key is over; what was added meanwhile becomes takeable."""
+        del self._working[key]
+        turn = self._turns.get(key)
+        if turn is not None:
+            turn.delayed_until = None
+            self._place(turn, now)
+
+    def wake_at(self) -> float | None:
+        """When the next key is due that nobody works on; None if there is none."""
+        if self._ready[0] or self._ready[1]:
+            return float("-inf")
+        while self._delayed and not self._is_current(*self._delayed[0]):
+            heappop(self._delayed)
+        return self._delayed[0][0] if self._delayed else None
+
+    def forget(self, key: K) -> None:
+        """Owe the key nothing any more."""
+        turn = self._turns.pop(key, None)
+        if turn is not None:
+            self._ready[turn.urgency].pop(key, None)
+
+    def owed(self) -> list[Turn[K]]:
+        """Every turn that is still to come, in no particular order of time."""
+        return list(self._turns.values())
+
+    def depth(self, urgency: Urgency) -> int:
+        """How many keys of that urgency are due now."""
+        return len(self._ready[urgency])
+
+    @property
+    def working(self) -> dict[K, float]:
+        """The keys in work and since when."""
+        return self._working
+
+    def __len__(self) -> int:
+        return len(self._turns) + len(self._working)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._turns or key in self._working
+
+    def _place(self, turn: Turn[K], now: float) -> None:
+        """Put a turn where it can be found; one in work is found when that is over."""
+        if turn.key in self._working:
+            return
+        if turn.due_at <= now:
+            self._ready[turn.urgency][turn.key] = None
+        elif turn.delayed_until != turn.due_at:
+            turn.delayed_until = turn.due_at
+            self._sequence += 1
+            heappush(self._delayed, (turn.due_at, self._sequence, turn.key))
+
+    def _ripen(self, now: float) -> None:
+        while self._delayed and self._delayed[0][0] <= now:
+            due_at, sequence, key = heappop(self._delayed)
+            if self._is_current(due_at, sequence, key):
+                self._ready[self._turns[key].urgency][key] = None
+
+    def _is_current(self, due_at: float, _sequence: int, key: K) -> bool:
+        """Whether a delay still counts: the key may have been taken, forgotten or made due sooner."""
+        turn = self._turns.get(key)
+        return (
+            turn is not None
+            and turn.due_at == due_at
+            and key not in self._working
+            and key not in self._ready[turn.urgency]
+        )

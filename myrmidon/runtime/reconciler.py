@@ -1,0 +1,108 @@
+"""Reconciler: from a key to a pass, and from its outcome to what is shown."""
+
+from myrmidon.api.conditions import READY, find
+from myrmidon.api.objects import Json, generation_of, is_deleting
+from myrmidon.api.refs import ObjectRef
+from myrmidon.api.requests import Request, Verb
+from myrmidon.errors import ConflictError, MyrmidonError, UnfitObjectError
+from myrmidon.fsm.engine import Outcome
+from myrmidon.fsm.results import Failed
+from myrmidon.fsm.status import status_after, status_request
+from myrmidon.fsm.suspension import is_suspended
+from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.passes import Crew, GoneError, Pass
+from myrmidon.runtime.queue import Turn
+from myrmidon.sets.manifests import manifest_of
+
+
+class Reconciler:
+    """Runs passes of one controller.  Which key and when is the queue's business."""
+
+    def __init__(self, crew: Crew, log: Logger) -> None:
+        self._crew = crew
+        self._log = log.having(controller=crew.controller.name)
+        self._passes = 0
+
+    async def reconcile(self, turn: Turn[ObjectRef]) -> Outcome | None:
+        """One pass over one object; None where nothing is left to do for it."""
+        self._passes += 1
+        log = self._log.having(object=turn.key.key, reconcile_id=self._passes)
+        obj = await self._read(turn.key)
+        if obj is None:
+            return await self._absent(turn, log)
+        log.debug("pass begins", cause=", ".join(map(str, turn.causes)), collapsed=turn.collapsed)
+        generation = generation_of(obj)
+        try:
+            single = Pass(self._crew, turn.key, obj, turn.causes, log)
+            outcome = await single.run()
+            obj = single.obj
+        except UnfitObjectError as error:
+            outcome = await self._quarantine(turn.key, obj, error)
+        except GoneError:
+            return None
+        self._show(turn, obj, outcome)
+        self._judge(turn, generation, outcome, log)
+        return outcome
+
+    async def _read(self, ref: ObjectRef) -> Json | None:
+        """The object as the cache has it; as the server has it, where a write got no clear answer."""
+        if self._crew.applicator.is_unknown(ref):
+            return await self._crew.applicator.read(ref)
+        return self._crew.objects.get(ref)
+
+    async def _absent(self, turn: Turn[ObjectRef], log: Logger) -> Outcome | None:
+        self._crew.observing.forget(turn.key)
+        related = any(cause.relation == "relative" for cause in turn.causes)
+        if not (self._crew.controller.options.create_if_not_found and related):
+            return None
+        wanted = self._crew.controller.create(turn.key.namespace, turn.key.name)
+        try:
+            await self._crew.applicator.send(Request(Verb.CREATE, turn.key, manifest_of(wanted)))
+        except ConflictError:
+            return None  # it exists by now, and the watch will say so
+        log.info("created", why=", ".join(map(str, turn.causes)))
+        return None
+
+    async def _quarantine(self, ref: ObjectRef, obj: Json, error: UnfitObjectError) -> Outcome:
+        """Say on the object which field does not fit; nobody else is harmed by it."""
+        outcome = Outcome(failure=Failed("InvalidObject", "; ".join(error.problems), retry=False))
+        controller = self._crew.controller
+        status = status_after(outcome, controller.graph, obj, now=self._crew.clock.now())
+        status.pop("resourceRefs", None)
+        request = status_request(ref, obj, status)
+        if request is not None and not is_deleting(obj):
+            try:
+                await self._crew.applicator.send(request)
+            except MyrmidonError as refused:
+                self._log.warning("status refused", object=ref.key, error=str(refused))
+        return outcome
+
+    def _show(self, turn: Turn[ObjectRef], obj: Json, outcome: Outcome | None) -> None:
+        """What the object looks like after the pass."""
+        if outcome is not None and outcome.released:
+            self._crew.observing.forget(turn.key)
+            return
+        ready = find(obj, READY)
+        status = "Deleted" if is_deleting(obj) else ready.status if ready else "Unknown"
+        self._crew.observing.shows(turn.key, status, suspended=is_suspended(obj))
+
+    def _judge(
+        self, turn: Turn[ObjectRef], generation: int, outcome: Outcome | None, log: Logger
+    ) -> None:
+        """How the pass went."""
+        if outcome is None:
+            return
+        failed = outcome.failure is not None
+        if failed or outcome.ended:
+            now = self._crew.clock.monotonic()
+            self._crew.observing.processed(
+                turn.key, generation, turn.added_at, now, success=not failed
+            )
+        if outcome.failure is not None:
+            log.warning(
+                "pass failed",
+                state=outcome.visits[-1].state.name if outcome.visits else "",
+                reason=outcome.failure.reason,
+                error=outcome.failure.message,
+                retry=outcome.failure.retry,
+            )

@@ -1,0 +1,125 @@
+"""Which of our objects a change concerns, and why.
+
+- ``self``: the change is of the object itself.
+- ``child``: the changed object names a parent, by its controller reference or by tracking marks.
+- ``relative``: a ``Watch`` maps the changed object to ours.
+
+A change that a pass made itself does not wake that same pass again: it knows.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from myrmidon.api.objects import Json, controller_of, namespace_of
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.fsm.context import Cause
+from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.fsm.watches import Key, Watch
+from myrmidon.io.changes import Change
+from myrmidon.sets.ownership import tracked_parent
+
+_log = logging.getLogger("myrmidon.triggers")
+
+Event = Literal["create", "update", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """One of our objects should have a pass, because of this."""
+
+    key: ObjectRef
+    cause: Cause
+
+
+class Triggers:
+    """From a change to the keys of one controller."""
+
+    def __init__(self, controller: type[Controller[Any]]) -> None:
+        self._kind = controller.kind()
+        self._managed = frozenset(controller.managed_kinds)
+        self._watches = [(kind_of(watch.kind), watch) for watch in controller.watches]
+        self._name = controller.name
+
+    def of(self, change: Change, remote: str | None = None) -> list[Trigger]:
+        """Everything that the change concerns; ``remote`` names the cluster that it comes from."""
+        if remote is not None:
+            return list(self._related(change, remote))
+        found = (*self._own(change), *self._related(change, None))
+        return [trigger for trigger in found if change.by != author(self._name, trigger.key)]
+
+    def _own(self, change: Change) -> Iterator[Trigger]:
+        event = _event(change)
+        if change.ref.kind == self._kind:
+            yield Trigger(change.ref, Cause("self", event, change.ref))
+        if change.ref.kind in self._managed:
+            for parent in self._parents(change):
+                yield Trigger(parent, Cause("child", event, change.ref))
+
+    def _related(self, change: Change, remote: str | None) -> Iterator[Trigger]:
+        for kind, watch in self._watches:
+            if kind == change.ref.kind and watch.remote == remote:
+                for key in self._relatives(watch, change):
+                    yield Trigger(key, Cause("relative", _event(change), change.ref))
+
+    def _parents(self, change: Change) -> list[ObjectRef]:
+        """Whoever was or is the parent: a child that was taken away concerns its old one."""
+        found: dict[ObjectRef, None] = {}
+        for obj in (change.before, change.after):
+            parent = parent_of(obj, self._kind) if obj is not None else None
+            if parent is not None:
+                found[parent] = None
+        return list(found)
+
+    def _relatives(self, watch: Watch, change: Change) -> list[ObjectRef]:
+        """What the user's function says; where it fails, nobody else is harmed."""
+        before, after = change.before, change.after
+        found: dict[ObjectRef, None] = {}
+        try:
+            if watch.when(before, after):
+                for obj in (before, after):
+                    if obj is not None:
+                        found.update(dict.fromkeys(self._keys(watch.to(obj), obj)))
+        except Exception:  # noqa: BLE001 - the user's function, one bad object of many
+            _log.exception(
+                "watch function failed",
+                extra={"facts": {"of": change.ref, "controller": self._name}},
+            )
+        return list(found)
+
+    def _keys(self, keys: Iterable[Key], source: Json) -> Iterator[ObjectRef]:
+        for key in keys:
+            yield key_of(self._kind, key, namespace_of(source))
+
+
+def author(controller: str, key: ObjectRef) -> str:
+    """How a pass signs its writes, so that their echo is told from other people's changes."""
+    return f"{controller}:{key.key}"
+
+
+def parent_of(obj: Json, kind: Kind) -> ObjectRef | None:
+    """The parent of that kind which an object names, whether or not it exists."""
+    owner = controller_of(obj)
+    if owner is None:
+        return tracked_parent(obj, kind)
+    group = str(owner.get("apiVersion") or "").rpartition("/")[0]
+    if owner.get("kind") != kind.kind or group != kind.group:
+        return None
+    return ObjectRef(kind, str(owner.get("name")), namespace_of(obj) if kind.namespaced else "")
+
+
+def _event(change: Change) -> Event:
+    if change.new is None:
+        return "delete"
+    return "create" if change.old is None else "update"
+
+
+def key_of(kind: Kind, key: Key, namespace: str = "") -> ObjectRef:
+    """A reference from whatever a user's function returned for it."""
+    if isinstance(key, ObjectRef):
+        return key
+    if isinstance(key, str):
+        space, slash, name = key.rpartition("/")
+        key = (space if slash else namespace, name)
+    return ObjectRef(kind, key[1], key[0] if kind.namespaced else "")

@@ -1,0 +1,124 @@
+"""Worker: takes keys that are due, has them reconciled, puts them back when they ask for it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.refs import ObjectRef
+from myrmidon.errors import LeadershipLostError
+from myrmidon.fsm.context import Cause
+from myrmidon.fsm.engine import Outcome
+from myrmidon.runtime.backoff import Backoff
+from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.observing import Observing
+from myrmidon.runtime.queue import Turn, Urgency, WorkQueue
+
+Reconcile = Callable[[Turn[ObjectRef]], Awaitable[Outcome | None]]
+
+
+@dataclass(slots=True)
+class Shift:
+    """What the workers of one controller share."""
+
+    queue: WorkQueue[ObjectRef]
+    backoff: Backoff[ObjectRef]
+    reconcile: Reconcile
+    observing: Observing
+    clock: Clock
+    log: Logger
+    pass_timeout: timedelta
+    resync: Callable[[], float | None]  # seconds until a healthy object is looked at again
+    generation: Callable[[ObjectRef], int]
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    stopping: bool = False
+
+    def add(
+        self,
+        key: ObjectRef,
+        *,
+        cause: Cause | None = None,
+        delay: float = 0.0,
+        urgency: Urgency = Urgency.LIVE,
+    ) -> None:
+        """Owe a key a turn, and wake whoever is idle."""
+        now = self.clock.monotonic()
+        self.queue.add(key, now=now, due_at=now + delay, urgency=urgency, cause=cause)
+        self.observing.added(delayed=delay > 0)
+        self.changed.set()
+
+    def stop(self) -> None:
+        """No new passes; those under way go on."""
+        self.stopping = True
+        self.changed.set()
+
+
+async def work(shift: Shift) -> None:
+    """Reconcile keys as they come due, one at a time, until the shift is over."""
+    while not shift.stopping:
+        turn = shift.queue.take(shift.clock.monotonic())
+        if turn is None:
+            # No await between take() and clear(), so no add can slip in unseen.
+            shift.changed.clear()
+            await _idle(shift.changed, shift.queue.wake_at(), shift.clock)
+            continue
+        try:
+            await _take_turn(shift, turn)
+        finally:
+            shift.queue.finish(turn.key, now=shift.clock.monotonic())
+            # What came during the work is due now, and another worker may be asleep.
+            shift.changed.set()
+
+
+async def _take_turn(shift: Shift, turn: Turn[ObjectRef]) -> None:
+    started_at = shift.clock.monotonic()
+    shift.observing.pass_began(turn, started_at)
+    outcome: Outcome | None = None
+    broken = True
+    try:
+        async with asyncio.timeout(shift.pass_timeout.total_seconds()):
+            outcome = await shift.reconcile(turn)
+        broken = False
+    except TimeoutError:
+        shift.observing.pass_broke(timed_out=True)
+        shift.log.warning(
+            "pass timed out", object=turn.key.key, seconds=shift.pass_timeout.total_seconds()
+        )
+    except LeadershipLostError:
+        raise
+    except Exception as error:  # noqa: BLE001 - one object must not stop the others
+        shift.observing.pass_broke(timed_out=False)
+        shift.log.crash("pass broke", error, object=turn.key.key)
+    finally:
+        shift.observing.pass_ended(outcome, shift.clock.monotonic() - started_at)
+    _again(shift, turn.key, outcome, broken=broken)
+
+
+def _again(shift: Shift, key: ObjectRef, outcome: Outcome | None, *, broken: bool) -> None:
+    """Put a key back for as soon as it asks for."""
+    if broken or (outcome is not None and outcome.backoff):
+        delay = shift.backoff.failed(key, shift.generation(key))
+        if outcome is not None and outcome.after is not None:
+            delay = min(delay, outcome.after.total_seconds())
+        shift.add(key, cause=Cause("timer"), delay=delay)
+        return
+    shift.backoff.succeeded(key)
+    if outcome is None:
+        return
+    if outcome.after is not None:
+        shift.add(key, cause=Cause("timer"), delay=outcome.after.total_seconds())
+        return
+    seconds = shift.resync()
+    if seconds is not None:
+        shift.add(key, cause=Cause("resync"), delay=seconds, urgency=Urgency.BACKGROUND)
+
+
+async def _idle(changed: asyncio.Event, until: float | None, clock: Clock) -> None:
+    """Sleep until something is added or a delay is over."""
+    seconds = None if until is None else max(until - clock.monotonic(), 0.0)
+    try:
+        async with asyncio.timeout(seconds):
+            await changed.wait()
+    except TimeoutError:
+        return

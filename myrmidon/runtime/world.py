@@ -1,0 +1,93 @@
+"""World: what one controller sees of its cluster, through shared caches."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.fsm.controller import Controller
+from myrmidon.io.caches import Caches
+from myrmidon.io.shared import Subscription
+from myrmidon.io.views import View
+
+
+class World:
+    """Reads of declared kinds, and the record of own writes.
+
+    Undeclared kinds have no view here: they are never listed, and reading one is refused before it
+    comes to this.
+    """
+
+    def __init__(
+        self, controller: type[Controller[Any]], caches: Caches, namespaces: Iterable[str] = ()
+    ) -> None:
+        self._caches = caches
+        options = controller.options
+        spaces = options.namespaces or tuple(namespaces)
+        self._views: dict[Kind, View] = {
+            controller.kind(): caches.view(
+                controller.kind(), namespaces=spaces, labels=options.selector
+            )
+        }
+        for kind in (*controller.managed_kinds, *controller.read_kinds):
+            if kind not in self._views:
+                self._views[kind] = caches.view(kind, namespaces=spaces)
+
+    def subscribe(self, subscription: Subscription) -> None:
+        """Hear of every change of every declared kind."""
+        for view in self._views.values():
+            view.subscribe(subscription)
+
+    async def wait_synced(self) -> None:
+        """Wait until every declared kind was listed once."""
+        for view in self._views.values():
+            await view.wait_synced()
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether every declared kind was listed once."""
+        return all(view.is_synced for view in self._views.values())
+
+    def close(self) -> None:
+        """Need the caches no more."""
+        for view in self._views.values():
+            view.close()
+
+    # -------------------------------------------------------------------------- reading
+
+    def get(self, ref: ObjectRef) -> Json | None:
+        """One object, as a copy of the caller's own."""
+        return self._views[ref.kind].get(ref.name, ref.namespace)
+
+    def list(
+        self,
+        kind: Kind,
+        namespace: str = "",
+        *,
+        labels: Mapping[str, str] | str | None = None,
+        index: tuple[str, str] | None = None,
+    ) -> list[Json]:
+        """All objects that match."""
+        return self._views[kind].list(namespace, labels=labels, index=index)
+
+    # ----------------------------------------------------------------------- own writes
+
+    def is_unknown(self, ref: ObjectRef) -> bool:
+        """Whether a write to the object got no clear answer, and no read since."""
+        return self._caches.is_unknown(ref)
+
+    def mark_unknown(self, ref: ObjectRef) -> None:
+        """A write to the object got no clear answer."""
+        self._caches.mark_unknown(ref)
+
+    def clear_unknown(self, ref: ObjectRef) -> None:
+        """A read has settled it."""
+        self._caches.clear_unknown(ref)
+
+    def record_write(self, kind: Kind, obj: Json, *, by: str) -> None:
+        """Show the answer to a write at once."""
+        self._caches.record_write(kind, obj, by=by)
+
+    def record_delete(self, ref: ObjectRef, *, uid: str, by: str) -> None:
+        """Show that an object is gone at once."""
+        self._caches.record_delete(ref, uid=uid, by=by)

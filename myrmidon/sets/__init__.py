@@ -1,0 +1,19 @@
+"""Outputs: which objects should exist, and the request that makes it so."""
+
+from myrmidon.sets.object_set import ObjectSet
+from myrmidon.sets.options import ApplyOptions
+from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
+from myrmidon.sets.ownership import Parent
+from myrmidon.sets.planning import plan, plan_recreate
+
+__all__ = [
+    "Apply",
+    "ApplyOptions",
+    "Delete",
+    "ObjectSet",
+    "Output",
+    "OutputSet",
+    "Parent",
+    "plan",
+    "plan_recreate",
+]

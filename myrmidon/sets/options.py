@@ -1,0 +1,65 @@
+"""How one output is written, as a value."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from myrmidon.errors import OutputError
+
+_EXCLUSIVE = (
+    ("as_update", "server_side", "one replaces the whole object, the other only its own fields"),
+    ("as_update", "create_only", "one rewrites the object, the other never touches it again"),
+    ("create_only", "server_side", "an object that is never changed needs no field ownership"),
+    ("create_only", "recreate", "an object that is never changed is never created again"),
+    ("create_only", "optimistic_lock", "an object that is never changed needs no lock"),
+    ("recreate", "optimistic_lock", "a new object has a new resourceVersion"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyOptions:
+    """Choices for writing one object.
+
+    The defaults suit a child that only this controller writes: create it, or merge-patch exactly
+    the fields that were set, with a controller owner reference to the parent.
+    """
+
+    optimistic_lock: bool = False
+    """The request carries ``metadata.resourceVersion``: a stale one is a conflict."""
+    as_update: bool = False
+    """Full replace, so that what was left out is removed."""
+    server_side: bool = False
+    """Server-side apply: the server tracks which fields are ours."""
+    field_manager: str | None = None
+    """Who the server says owns the fields; the controller's name by default."""
+    force: bool = False
+    """Server-side apply takes fields from other managers instead of a conflict."""
+    owner_refs: bool = True
+    """False: no owner references are added or touched; the object is tracked by label."""
+    owner: Any = None
+    """A plain owner reference to this object instead of the controller reference."""
+    create_only: bool = False
+    """Created when absent, never changed afterwards."""
+    recreate: bool = False
+    """Where the server refuses to change an immutable field, delete and create again."""
+
+    def __post_init__(self) -> None:
+        for first, second, why in _EXCLUSIVE:
+            if getattr(self, first) and getattr(self, second):
+                raise OutputError(
+                    f"an output cannot have both {first} and {second}: {why}.\n"
+                    f"  fix: drop {first} or {second}"
+                )
+        for dependent in ("force", "field_manager"):
+            if getattr(self, dependent) and not self.server_side:
+                raise OutputError(
+                    f"{dependent} has a meaning only with server_side=True.\n"
+                    f"  fix: add server_side=True, or drop {dependent}"
+                )
+        if self.owner is not None and not self.owner_refs:
+            raise OutputError(
+                "an output cannot have both owner and owner_refs=False.\n"
+                "  fix: drop owner_refs=False to set the owner reference, or drop owner"
+            )
+
+
+DEFAULT = ApplyOptions()

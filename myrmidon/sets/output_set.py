@@ -1,0 +1,159 @@
+"""OutputSet: what one state wants to exist or to be gone, one intention per object."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+from myrmidon.api import kinds as well_known
+from myrmidon.api.objects import Json, describe, metadata
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.errors import GeneratedNameError, UndeclaredOutputError, UnidentifiedObjectError
+from myrmidon.sets.manifests import manifest_of
+from myrmidon.sets.options import DEFAULT, ApplyOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """The object should exist and say at least this."""
+
+    ref: ObjectRef
+    manifest: Json
+    options: ApplyOptions = DEFAULT
+    author: str = ""  # ``controller.state``: whose declaration this is
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """The object should be gone."""
+
+    ref: ObjectRef
+
+
+Output: TypeAlias = Apply | Delete
+
+
+class OutputSet:
+    """The objects that a state applies and deletes.
+
+    One intention per object: the last of ``apply`` and ``delete`` wins, with its own options.
+    Namespaced objects without a namespace go to the one of the parent.
+    """
+
+    __slots__ = ("_controller", "_intentions", "_kinds", "_namespace", "_state")
+
+    def __init__(
+        self,
+        kinds: Iterable[Kind] | None = None,
+        *,
+        namespace: str = "",
+        controller: str = "",
+        state: str = "",
+    ) -> None:
+        self._kinds = _by_name(well_known.ALL if kinds is None else tuple(kinds))
+        self._namespace, self._controller, self._state = namespace, controller, state
+        self._intentions: dict[ObjectRef, Output] = {}
+
+    def apply(self, obj: Any, **options: Any) -> None:
+        """Say that the object should exist with these fields; see ``ApplyOptions`` for the options."""
+        self._put(obj, ApplyOptions(**options) if options else DEFAULT)
+
+    def apply_all(self, objs: Iterable[Any], **options: Any) -> None:
+        """Apply several objects with the same options."""
+        chosen = ApplyOptions(**options) if options else DEFAULT
+        for obj in objs:
+            self._put(obj, chosen)
+
+    def delete(self, what: Any, name: str | None = None, namespace: str | None = None) -> None:
+        """Say that an object should be gone: an object, a reference, or a kind with a name."""
+        ref = self._ref_to_delete(what, name, namespace)
+        self._intend(ref, Delete(ref))
+
+    def __iter__(self) -> Iterator[Output]:
+        return iter(self._intentions.values())
+
+    def __len__(self) -> int:
+        return len(self._intentions)
+
+    def __contains__(self, ref: object) -> bool:
+        return ref in self._intentions
+
+    def applied(self) -> list[Apply]:
+        """What should exist, in order."""
+        return [output for output in self if isinstance(output, Apply)]
+
+    def deleted(self) -> list[Delete]:
+        """What should be gone, in order."""
+        return [output for output in self if isinstance(output, Delete)]
+
+    def __repr__(self) -> str:
+        words = (f"{type(output).__name__.lower()} {output.ref}" for output in self)
+        return f"OutputSet({', '.join(words)})"
+
+    # ------------------------------------------------------------------------ inside
+
+    def _put(self, obj: Any, options: ApplyOptions) -> None:
+        manifest = manifest_of(obj)
+        ref = self._ref_of(manifest)
+        if ref.namespace:
+            manifest["metadata"]["namespace"] = ref.namespace
+        else:  # the server would drop it, and we would miss it for ever
+            manifest["metadata"].pop("namespace", None)
+        author = f"{self._controller}.{self._state}" if self._controller else self._state
+        self._intend(ref, Apply(ref, manifest, options, author))
+
+    def _intend(self, ref: ObjectRef, output: Output) -> None:
+        # Out and in again: the last word also takes the last place.
+        self._intentions.pop(ref, None)
+        self._intentions[ref] = output
+
+    def _ref_of(self, manifest: Mapping[str, Any]) -> ObjectRef:
+        for field in ("apiVersion", "kind"):
+            if not manifest.get(field):
+                raise UnidentifiedObjectError(field, describe(manifest))
+        kind = self._kinds.get((manifest["apiVersion"], manifest["kind"]))
+        if kind is None:
+            raise UndeclaredOutputError(
+                self._controller or "the controller",
+                self._state or "state",
+                f"{manifest['kind']} ({manifest['apiVersion']})",
+            )
+        meta = metadata(manifest)
+        if meta.get("generateName") and not meta.get("name"):
+            raise GeneratedNameError(f"{manifest['kind']} {meta['generateName']}*")
+        return self._located(kind, str(meta.get("name") or ""), meta.get("namespace"))
+
+    def _ref_to_delete(self, what: Any, name: str | None, namespace: str | None) -> ObjectRef:
+        # The order matters: references and kinds are tuples, resource classes are types.
+        if isinstance(what, ObjectRef):
+            return self._located(self._declared(what.kind), what.name, what.namespace)
+        if isinstance(what, type):
+            what = what.KIND  # type: ignore[attr-defined]  # a Resource class
+        if isinstance(what, Kind):
+            return self._located(self._declared(what), name or "", namespace)
+        return self._ref_of(manifest_of(what))
+
+    def _declared(self, kind: Kind) -> Kind:
+        if kind not in self._kinds.values():
+            raise UndeclaredOutputError(
+                self._controller or "the controller",
+                self._state or "state",
+                f"{kind.kind} ({kind.api_version})",
+            )
+        return kind
+
+    def _located(self, kind: Kind, name: str, namespace: str | None) -> ObjectRef:
+        if not name:
+            raise UnidentifiedObjectError("metadata.name", f"a {kind.kind}")
+        if not kind.namespaced:
+            return ObjectRef(kind, name)
+        where = namespace or self._namespace
+        if not where:
+            raise UnidentifiedObjectError("metadata.namespace", f"{kind.kind} {name}")
+        return ObjectRef(kind, name, where)
+
+
+@cache
+def _by_name(known: tuple[Kind, ...]) -> Mapping[tuple[str, str], Kind]:
+    """Kinds as manifests name them; every pass of a controller asks for the same ones."""
+    return {(kind.api_version, kind.kind): kind for kind in known}

@@ -1,0 +1,122 @@
+"""How a child says whose it is: by owner reference, or by label where none is allowed.
+
+An owner reference lets the garbage collector delete the child with its parent.  Kubernetes allows
+it within one namespace and to cluster-scoped owners only; other children carry a label with the
+parent's uid and an annotation with its name, and the controller deletes them itself.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from myrmidon.api.objects import (
+    Json,
+    annotations_of,
+    controller_of,
+    describe,
+    name_of,
+    namespace_of,
+    owners_of,
+    uid_of,
+)
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.errors import AlreadyOwnedError, OutputError, OwnerReferenceError
+from myrmidon.sets.output_set import Apply
+
+PARENT_UID = "myrmidon.dev/parent-uid"  # label: finds all tracked children of a parent
+PARENT = "myrmidon.dev/parent"  # annotation: finds the parent of a tracked child
+
+
+class Parent(NamedTuple):
+    """The object whose pass this is."""
+
+    ref: ObjectRef
+    uid: str
+
+    @property
+    def tracking_name(self) -> str:
+        """What the tracking annotation of its children says."""
+        return f"{self.ref.kind.plural}.{self.ref.kind.group}/{self.ref.key}"
+
+
+def refuse_foreign(current: Mapping[str, Any], ref: ObjectRef, parent: Parent) -> None:
+    """Raise if another controller owns the object: it is not ours to change or delete."""
+    owner = controller_of(current)
+    if owner is not None and owner.get("uid") != parent.uid:
+        raise AlreadyOwnedError(
+            str(ref), f"{owner.get('kind')} {owner.get('name')} (uid {owner.get('uid')})"
+        )
+
+
+def owners_wanted(output: Apply, parent: Parent) -> list[Json]:
+    """The owner references that the child should carry, among others; none with ``owner_refs=False``."""
+    if not output.options.owner_refs:
+        return []
+    ours = (
+        _plain_reference(output)
+        if output.options.owner is not None
+        else _controller_reference(output, parent)
+    )
+    declared = (owner for owner in owners_of(output.manifest) if owner.get("uid") != ours["uid"])
+    return [*declared, ours]
+
+
+def _controller_reference(output: Apply, parent: Parent) -> Json:
+    _check_reach(output, str(parent.ref), parent.ref.namespace)
+    return {
+        "apiVersion": parent.ref.kind.api_version,
+        "kind": parent.ref.kind.kind,
+        "name": parent.ref.name,
+        "uid": parent.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def is_tracked(output: Apply) -> bool:
+    """Whether the child carries no controller reference, so that labels must lead back to its parent."""
+    return not output.options.owner_refs or output.options.owner is not None
+
+
+def owners_with(wanted: list[Json], current: Mapping[str, Any]) -> list[Json]:
+    """All owner references that the child should have: other people's, then those wanted."""
+    by_uid = {owner.get("uid"): owner for owner in owners_of(current)}
+    by_uid.update({owner.get("uid"): owner for owner in wanted})
+    return list(by_uid.values())
+
+
+def has_owners(current: Mapping[str, Any], wanted: list[Json]) -> bool:
+    """Whether the object carries these very references already."""
+    present = owners_of(current)
+    return all(any(owner.items() <= there.items() for there in present) for owner in wanted)
+
+
+def tracked_parent(obj: Mapping[str, Any], kind: Kind) -> ObjectRef | None:
+    """The parent of that kind which a tracked child names, if it names one."""
+    resource, _, key = annotations_of(obj).get(PARENT, "").partition("/")
+    if resource != f"{kind.plural}.{kind.group}" or not key:
+        return None
+    namespace, _, name = key.rpartition("/")
+    return ObjectRef(kind, name, namespace)
+
+
+def _check_reach(output: Apply, owner: str, namespace: str) -> None:
+    """Raise if Kubernetes does not allow the reference: the garbage collector would act on it."""
+    if namespace and not output.ref.kind.namespaced:
+        why = "a namespaced object cannot own a cluster-scoped one"
+        raise OwnerReferenceError(str(output.ref), owner, why)
+    if namespace and namespace != output.ref.namespace:
+        raise OwnerReferenceError(str(output.ref), owner, "it lives in another namespace")
+
+
+def _plain_reference(output: Apply) -> Json:
+    owner = output.options.owner
+    raw: Mapping[str, Any] = owner if isinstance(owner, Mapping) else owner.raw
+    identity = {"apiVersion": raw.get("apiVersion"), "kind": raw.get("kind"), "uid": uid_of(raw)}
+    lacking = next((field for field, value in identity.items() if not value), None)
+    if lacking is not None:
+        raise OutputError(
+            f"the owner of {output.ref} has no {lacking}: only an object of the server can own another.\n"
+            "  fix: pass an object that was read with ctx.get, or the parent itself"
+        )
+    _check_reach(output, describe(raw), namespace_of(raw))
+    return {**identity, "name": name_of(raw)}

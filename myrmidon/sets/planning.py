@@ -1,0 +1,245 @@
+"""Which request makes an output true.
+
+``plan`` is the whole decision: an output, the object as it is, the parent; out comes one request,
+or None when the output holds already.  It never reads and never sends, so every rule of applying
+is a property of this file:
+
+- Nothing is sent for what already holds.
+- A merge patch carries what the state declared, not a difference from a read that may be stale.
+- What another controller owns is left alone, and an owner reference of others is never dropped.
+- A lock that was asked for is in every request; one that we need ourselves (to change a list that
+  others change too) is added, and the applicator may read again and retry it.
+- A delete names the uid, so that it can not hit a namesake.
+
+Where a comparison cannot tell (see ``patch.covering``), the declaration's fingerprint is written
+as an annotation beside it; a changed declaration is then a changed annotation.
+"""
+
+import re
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from myrmidon.api import kinds
+from myrmidon.api.objects import (
+    Json,
+    finalizers_of,
+    is_deleting,
+    metadata,
+    uid_of,
+    version_of,
+)
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.errors import InvalidError, MissingLockError, TerminatingError
+from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
+from myrmidon.patch.server_filled import exceeds
+from myrmidon.sets.output_set import Apply, Delete, Output
+from myrmidon.sets.ownership import (
+    PARENT,
+    PARENT_UID,
+    Parent,
+    has_owners,
+    is_tracked,
+    owners_wanted,
+    owners_with,
+    refuse_foreign,
+)
+
+_NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
+APPLIED = "applied.myrmidon.dev"  # annotation prefix: the fingerprint of what a state declared
+
+_BUILT_IN_GROUPS = frozenset(kind.group for kind in kinds.ALL)
+_REFUSED_CHANGE = re.compile(
+    r"immutable|may not change|cannot change|updates? to .* (?:is|are) forbidden|may not be changed"
+)
+
+
+def plan(
+    output: Output, current: Json | None, parent: Parent, *, creating: bool = True
+) -> Request | None:
+    """Decide the request that makes ``output`` true; None when it already is.
+
+    ``creating=False`` while the parent is being deleted: what exists may change, nothing appears.
+    """
+    if current is not None:
+        refuse_foreign(current, output.ref, parent)
+    if isinstance(output, Delete):
+        return _plan_delete(output.ref, current)
+    if output.options.optimistic_lock and not version_of(output.manifest):
+        raise MissingLockError(str(output.ref))
+    if current is None:
+        return _plan_absent(output, parent) if creating else None
+    if is_deleting(current):
+        if creating:
+            raise TerminatingError(str(output.ref))
+        return None
+    if output.options.create_only:
+        return None
+    if output.options.server_side:
+        return _plan_server_side(output, current, parent)
+    if output.options.as_update:
+        return _plan_update(output, current, parent)
+    return _plan_merge(output, current, parent)
+
+
+def plan_recreate(output: Apply, current: Json, refusal: InvalidError) -> Request | None:
+    """Decide whether a refused change is worth a new object: the delete that comes first, or None."""
+    said = " ".join([refusal.message, *(str(cause.get("message")) for cause in refusal.causes)])
+    if output.options.recreate and _REFUSED_CHANGE.search(said):
+        return _plan_delete(output.ref, current)
+    return None
+
+
+def fingerprint(declared: Mapping[str, Any]) -> str:
+    """A short name for a declaration: equal content, equal name, in every process."""
+    canonical = orjson.dumps(declared, option=orjson.OPT_SORT_KEYS)
+    return blake2b(canonical, digest_size=8).hexdigest()
+
+
+# ---------------------------------------------------------------------------- strategies
+
+
+def _plan_delete(ref: ObjectRef, current: Json | None) -> Request | None:
+    if current is None or is_deleting(current):
+        return None
+    body = {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": uid_of(current)},
+        "propagationPolicy": "Background",
+    }
+    return Request(Verb.DELETE, ref, body)
+
+
+def _plan_absent(output: Apply, parent: Parent) -> Request:
+    if output.options.optimistic_lock:
+        # A locked object that is gone must not come back: the server answers this with 404 or 409.
+        return _patch(output, _locked(_declared(output, parent), output.manifest))
+    owners = owners_wanted(output, parent)
+    body = _without_nulls(_with_owners(_declared(output, parent), owners))
+    if output.options.server_side:
+        return _server_side(output, body)
+    return Request(Verb.CREATE, output.ref, body)
+
+
+def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
+    declared = _declared(output, parent)
+    owners = owners_wanted(output, parent)
+    adopting = not has_owners(current, owners)
+    if not adopting and _holds(output, declared, current):
+        return None
+    if adopting:
+        # The list is replaced as a whole, so it must not have changed since it was read.
+        declared = _locked(_with_owners(declared, owners_with(owners, current)), current)
+    if output.options.optimistic_lock:
+        declared = _locked(declared, output.manifest)
+    return _patch(output, declared)
+
+
+def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None:
+    declared = _without_nulls(_declared(output, parent))
+    owners = owners_wanted(output, parent)
+    if (
+        has_owners(current, owners)
+        and _holds(output, declared, current)
+        and not exceeds(current, declared, output.ref.kind)
+    ):
+        return None
+    # Other parties' claims on the object are not ours to remove.
+    claims = {"ownerReferences": owners_with(owners, current), "finalizers": finalizers_of(current)}
+    kept = {field: claim for field, claim in claims.items() if claim}
+    body = {**declared, "metadata": {**kept, **declared["metadata"]}}
+    lock = output.manifest if output.options.optimistic_lock else current
+    return Request(Verb.UPDATE, output.ref, _locked(body, lock))
+
+
+def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request | None:
+    declared = _without_nulls(_declared(output, parent))
+    owners = owners_wanted(output, parent)
+    if has_owners(current, owners) and _holds(output, declared, current):
+        return None
+    # Owner references are a list keyed by uid: the server merges ours with those of others.
+    body = _with_owners(declared, owners)
+    if output.options.optimistic_lock:
+        # With the uid, an apply to an object that is gone is refused instead of creating it.
+        body = _with_metadata(_locked(body, output.manifest), uid=uid_of(current))
+    return _server_side(output, body)
+
+
+# -------------------------------------------------------------------------------- bodies
+
+
+def _declared(output: Apply, parent: Parent) -> Json:
+    """What the author declared, with the marks that lead back to it; without lock, uid and owners.
+
+    An object that was read, changed and applied again carries old marks; they are no declaration.
+    """
+    meta = {
+        key: value for key, value in metadata(output.manifest).items() if key not in _NOT_DECLARED
+    }
+    if not output.options.owner_refs and "ownerReferences" in metadata(output.manifest):
+        meta["ownerReferences"] = metadata(output.manifest)["ownerReferences"]
+    if meta.get("annotations"):
+        meta["annotations"] = {
+            key: value for key, value in meta["annotations"].items() if not key.startswith(APPLIED)
+        }
+    declared = {**output.manifest, "metadata": meta}
+    if output.options.server_side or leaves_doubt(declared, built_in=_is_built_in(output.ref.kind)):
+        mark = {_applied_key(output.author): fingerprint(declared)}
+        meta["annotations"] = {**(meta.get("annotations") or {}), **mark}
+    if is_tracked(output):
+        meta["labels"] = {**(meta.get("labels") or {}), PARENT_UID: parent.uid}
+        meta["annotations"] = {**(meta.get("annotations") or {}), PARENT: parent.tracking_name}
+    return declared
+
+
+def _applied_key(author: str) -> str:
+    """The annotation's name: each state its own, so that two states never argue about one value."""
+    name = author or "output"
+    if len(name) > 63:  # the longest name of an annotation
+        name = f"{name[:46]}-{fingerprint({'author': name})}"
+    return f"{APPLIED}/{name}"
+
+
+def _holds(output: Apply, declared: Json, current: Json) -> bool:
+    if output.ref.kind == kinds.POD:
+        current = shortened(current, declared)
+    return covers_object(current, declared, built_in=_is_built_in(output.ref.kind))
+
+
+def _with_owners(declared: Json, owners: list[Json]) -> Json:
+    return _with_metadata(declared, ownerReferences=owners) if owners else declared
+
+
+def _locked(body: Json, seen: Mapping[str, Any]) -> Json:
+    return _with_metadata(body, resourceVersion=version_of(seen))
+
+
+def _with_metadata(body: Json, **fields: Any) -> Json:
+    return {**body, "metadata": {**body["metadata"], **fields}}
+
+
+def _without_nulls(value: Any) -> Any:
+    """Leave out what is declared absent: where there is nothing yet, absence needs no null."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [_without_nulls(inner) for inner in value]
+    return value
+
+
+def _patch(output: Apply, body: Json) -> Request:
+    return Request(Verb.PATCH, output.ref, body)
+
+
+def _server_side(output: Apply, body: Json) -> Request:
+    manager = output.options.field_manager or output.author.partition(".")[0] or "myrmidon"
+    query = (("fieldManager", manager), ("force", "true" if output.options.force else "false"))
+    return Request(Verb.PATCH, output.ref, body, patch=Patch.APPLY, query=query)
+
+
+def _is_built_in(kind: Kind) -> bool:
+    return kind.group in _BUILT_IN_GROUPS

@@ -1,0 +1,47 @@
+"""What tests against a real API server share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.cluster.controlplane.binaries import UnavailableError, find
+from tests.cluster.controlplane.controlplane import CONTROLLERS, ControlPlane
+
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all tests below this folder, before `-m` looks at the marks."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker("cluster")
+
+
+@pytest.fixture(scope="session")
+def controlplane() -> Iterator[ControlPlane]:
+    """One control plane for the whole run; without binaries all its tests are skipped."""
+    try:
+        binaries = find()
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    with ControlPlane(binaries, controllers=CONTROLLERS, audit=True) as plane:
+        yield plane
+
+
+@pytest.fixture
+def kubeconfig(controlplane: ControlPlane) -> Path:
+    """The admin's kubeconfig."""
+    return controlplane.kubeconfig
+
+
+@pytest.fixture
+def namespace(controlplane: ControlPlane) -> Iterator[str]:
+    """A namespace of the test's own; it is deleted without waiting for its end."""
+    name = f"test-{uuid4().hex[:8]}"
+    made = controlplane.client().post("/api/v1/namespaces", {"metadata": {"name": name}})
+    assert made.status == 201, made.body
+    yield name
+    controlplane.client().delete(f"/api/v1/namespaces/{name}")

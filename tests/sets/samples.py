@@ -1,0 +1,51 @@
+"""Objects of every kind that people apply, and what a real server made of them."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from myrmidon.api import kinds
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import ObjectRef
+from myrmidon.sets import Apply, OutputSet, Parent
+
+HERE = Path(__file__).parent
+RECORDED = HERE / "recorded.json"
+PARENT = Parent(ObjectRef(kinds.CONFIG_MAP, "parent", "elsewhere"), "parent-uid")
+OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "merge": {},
+    "update": {"as_update": True},
+    "server-side": {"server_side": True},
+}
+
+# A change of each kind that the server refuses for ever.
+REFUSED: Final[dict[str, Json]] = {
+    "Deployment": {"spec": {"selector": {"matchLabels": {"app": "other"}}}},
+    "StatefulSet": {"spec": {"serviceName": "other"}},
+    "Job": {"spec": {"completionMode": "Indexed", "completions": 2}},
+    "PersistentVolumeClaim": {"spec": {"accessModes": ["ReadWriteMany"]}},
+    "Service": {"spec": {"clusterIP": "10.0.0.254", "clusterIPs": ["10.0.0.254"]}},
+    "RoleBinding": {"roleRef": {"name": "other"}},
+    "StorageClass": {"provisioner": "other"},
+    "PriorityClass": {"value": 5},
+    "Pod": {"spec": {"restartPolicy": "Always"}},
+    "IngressClass": {"spec": {"controller": "example.com/other"}},
+    "Secret": {"type": "kubernetes.io/tls"},
+    "EndpointSlice": {"addressType": "IPv6"},
+}
+
+
+def outputs(namespace: str, **options: Any) -> list[Apply]:
+    """The samples as the outputs of a state, for one namespace."""
+    out = OutputSet(kinds.ALL, namespace=namespace, controller="Samples", state="applied")
+    text = (HERE / "samples.yaml").read_text().replace("${namespace}", namespace)
+    out.apply_all(yaml.safe_load_all(text), owner_refs=False, **options)
+    return out.applied()
+
+
+def recorded() -> list[Json]:
+    """What kube-apiserver v1.36.4 made of the samples, in the same order."""
+    answers: list[Json] = json.loads(RECORDED.read_text())
+    return answers
