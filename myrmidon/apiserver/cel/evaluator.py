@@ -299,9 +299,7 @@ class Evaluator:
 def _wanted(value: Value) -> bool:
     """Whether an optional element is there."""
     if not isinstance(value, OptionalValue):
-        raise CelEvaluationError(
-            f"cannot initialize optional list element from non-optional value {value}"
-        )
+        raise CelEvaluationError(f"cannot initialize optional element from {value}")
     return value.present
 
 

@@ -8,7 +8,7 @@ Python thinks ``True == 1``; the language does not.  So equality is a function h
 everything else that must know the kind of a value.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
@@ -240,7 +240,17 @@ def _same_items(left: list[Value], right: list[Value]) -> bool:
 def _same_entries(left: Mapping[Value, Value], right: Mapping[Value, Value]) -> bool:
     if len(left) != len(right):
         return False
-    return all(key in right and equal(value, right[key]) for key, value in left.items())
+    return all(key in right and equal(value, right[key]) for key, value in entries(left))
+
+
+def entries(container: Mapping[Value, Value]) -> Iterator[tuple[Value, Value]]:
+    """Keys and values; a field that is null has a key and no value, which is an error."""
+    for key in container:
+        try:
+            value = container[key]
+        except KeyError:
+            raise CelEvaluationError(f"no such key: {key}") from None
+        yield key, value
 
 
 def contains(items: list[Value], wanted: Value) -> bool:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from myrmidon.apiserver.cel.values import (
     TypeValue,
     Uint,
     Value,
+    entries,
 )
 from myrmidon.apiserver.schema.types import Schema
 
@@ -78,7 +78,7 @@ def show(value: Value) -> Any:
         case int():
             return value
         case float():
-            return "d:" + _plain(value)
+            return "d:" + format_double(value)
         case bytes():
             return "b:" + value.hex()
         case Timestamp():
@@ -98,15 +98,7 @@ def _show_compound(value: Value) -> Any:
         case list():
             return [show(item) for item in value]
         case Mapping():
-            return {json.dumps(show(key)).strip('"'): show(item) for key, item in value.items()}
+            return {json.dumps(show(key)).strip('"'): show(item) for key, item in entries(value)}
         case _:
             assert isinstance(value, Opaque)
             return value.type_name
-
-
-def _plain(value: float) -> str:
-    """The recorder uses exponents from 1e21 on only."""
-    text = format_double(value)
-    if "e" in text and -4 <= int(text.partition("e")[2]) < 21:
-        return format(Decimal(repr(value)), "f").removesuffix(".0")
-    return text

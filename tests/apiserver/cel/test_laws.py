@@ -209,8 +209,14 @@ def test_doubles_survive_their_text(value: float) -> None:
 def test_quantities_have_their_value(number: int, suffix: str) -> None:
     """A number times its unit, to the nano."""
     units = {
-        **{"": "1", "m": "1e-3", "k": "1e3", "M": "1e6", "n": "1e-9"},
-        **{"Ki": "1024", "Mi": "1048576", "e2": "100"},
+        "": "1",
+        "m": "1e-3",
+        "k": "1e3",
+        "M": "1e6",
+        "n": "1e-9",
+        "Ki": "1024",
+        "Mi": "1048576",
+        "e2": "100",
     }
     exact = number * Decimal(units[suffix])
     quantity = parse_quantity(f"{number}{suffix}")
