@@ -19,8 +19,24 @@ _STATUS_RESETS = {
 }
 
 
+_JOB, _CONTROLLER = ("batch", "Job"), ("", "ReplicationController")
+_PODS_STAY = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to "
+    "remove them or set propagationPolicy=Orphan to suppress this warning"
+)
+
+
 class KindStrategy(BuiltinStrategy):
     """A built-in kind with owners of fields."""
+
+    @property
+    def orphans_by_default(self) -> bool:  # type: ignore[override]
+        """Two kinds are older than the garbage collector, and have kept their ways."""
+        return self._key in {_JOB, _CONTROLLER}
+
+    def delete_warnings(self, policy: str) -> list[str]:
+        """Jobs warn of it."""
+        return [_PODS_STAY] if self._key == _JOB and not policy else []
 
     @cached_property
     def layout(self) -> Layout:
