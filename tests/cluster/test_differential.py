@@ -65,7 +65,7 @@ class Session(RuleBasedStateMachine):
 
     def _ask(self, real: Ask, embedded: Ask | None = None) -> None:
         theirs, _, differences = self.twins.ask(real, embedded)
-        assert not differences, f"{real}\n{theirs}"
+        assert not differences, f"{real}\n{'; '.join(differences)}\n{theirs}"
 
     def _versions_of_list(self, kind: str) -> tuple[str, str]:
         theirs, ours, _ = self.twins.ask(Ask("GET", self._path(kind)))

@@ -105,6 +105,8 @@ class Twins:
                 else:
                     self._compare(theirs[key], ours[key], f"{path}.{key}", found)
         elif isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
+            if path.endswith("managedFields"):  # their order depends on the time
+                theirs, ours = sorted(theirs, key=_entry_key), sorted(ours, key=_entry_key)
             for index, (one, other) in enumerate(zip(theirs, ours, strict=True)):
                 self._compare(one, other, f"{path}[{index}]", found)
         elif isinstance(theirs, str) and isinstance(ours, str):
@@ -139,6 +141,11 @@ def _parsed(read: bytes) -> Any:
 
 def _steady(text: str) -> str:
     return _TIME.sub("<time>", _UID.sub("<uid>", text))
+
+
+def _entry_key(entry: Any) -> tuple[str, ...]:
+    names = ("operation", "manager", "apiVersion", "subresource")
+    return tuple(str(entry.get(name, "")) for name in names)
 
 
 def _comparable(body: Any) -> Any:
