@@ -10,7 +10,7 @@ timestamp as text from JSON, where it belongs, and from nowhere else.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -92,11 +92,14 @@ class Model(BaseModel):
         read: Self = cls.__pydantic_validator__.validate_json(text, by_alias=True, by_name=False)
         return read
 
-    def to_wire(self) -> Json:
-        """Exactly the fields that were set, as JSON; and what the server sent that we do not know."""
-        _notice_changes(self)
+    def to_wire(self, *, without: Collection[str] = ()) -> Json:
+        """Exactly the fields that were set, as JSON; and what the server sent that we do not know.
+
+        ``without`` leaves fields out, by their names in Python.
+        """
+        _notice_changes(self, without)
         said: Json = self.__pydantic_serializer__.to_python(
-            self, mode="json", by_alias=True, exclude_unset=True
+            self, mode="json", by_alias=True, exclude_unset=True, exclude=set(without)
         )
         return said
 
@@ -134,7 +137,7 @@ def _sealed(value: Any, part: str) -> Any:
     return value
 
 
-def _notice_changes(value: Any) -> None:
+def _notice_changes(value: Any, without: Collection[str] = ()) -> None:
     """Count a default that was changed in place (``hosts.append(...)``) as set."""
     match value:
         case Model():
@@ -142,7 +145,7 @@ def _notice_changes(value: Any) -> None:
             if value.__pydantic_extra__:
                 _forget_namesakes(value)
             for name, item in value.__dict__.items():
-                if type(item) in _SCALARS:
+                if type(item) in _SCALARS or name in without:
                     continue
                 _notice_changes(item)
                 if name not in known and _differs_from_default(value, name, item):

@@ -44,13 +44,14 @@ class Failure(Exception):  # noqa: N818 - the word for what is sent, as in a Sta
         self.group, self.kind, self.name, self.uid = group, kind, name, uid
         self.causes, self.retry_after = tuple(causes), retry_after
         self.with_details = details
+        self.continue_token = ""  # how to go on with a list that has expired
 
     def to_json(self) -> Json:
         """The Status object."""
         status: Json = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": {"continue": self.continue_token} if self.continue_token else {},
             "status": "Failure",
             "message": self.message,
         }
@@ -71,3 +72,103 @@ class Failure(Exception):  # noqa: N818 - the word for what is sent, as in a Sta
             "retryAfterSeconds": self.retry_after,
         }
         return {key: value for key, value in details.items() if value}
+
+
+# ------------------------------------------------------------------------- the usual ones
+#
+# ``resource`` is ``widgets.example.com``; ``kind`` and ``group`` are apart, as a Status has them.
+
+
+def qualified(kind: str, group: str) -> str:
+    """``widgets.example.com``, or ``configmaps``."""
+    return f"{kind}.{group}" if group else kind
+
+
+def bad_request(message: str) -> Failure:
+    """400: the request makes no sense."""
+    return Failure(400, "BadRequest", message, details=False)
+
+
+def not_found(plural: str, group: str, name: str) -> Failure:
+    """404: no such object."""
+    return Failure(
+        404,
+        "NotFound",
+        f'{qualified(plural, group)} "{name}" not found',
+        group=group,
+        kind=plural,
+        name=name,
+    )
+
+
+def unknown_resource() -> Failure:
+    """404: no such path in a group of the server."""
+    return Failure(404, "NotFound", "the server could not find the requested resource")
+
+
+def method_not_allowed() -> Failure:
+    """405: the path is there, the method is not."""
+    return Failure(
+        405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
+    )
+
+
+def verb_not_supported(verb: str, plural: str, group: str) -> Failure:
+    """405 of a custom resource, which names the verb."""
+    return Failure(
+        405,
+        "MethodNotAllowed",
+        f'{verb} is not supported on resources of kind "{qualified(plural, group)}"',
+        group=group,
+        kind=plural,
+    )
+
+
+def already_exists(plural: str, group: str, name: str) -> Failure:
+    """409: a create of something that is there."""
+    return Failure(
+        409,
+        "AlreadyExists",
+        f'{qualified(plural, group)} "{name}" already exists',
+        group=group,
+        kind=plural,
+        name=name,
+    )
+
+
+def conflict(plural: str, group: str, name: str, problem: str) -> Failure:
+    """409: somebody else wrote first."""
+    return Failure(
+        409,
+        "Conflict",
+        f'Operation cannot be fulfilled on {qualified(plural, group)} "{name}": {problem}',
+        group=group,
+        kind=plural,
+        name=name,
+    )
+
+
+def invalid_object(kind: str, group: str, name: str, causes: Iterable[Cause]) -> Failure:
+    """422: the object breaks rules."""
+    listed = tuple(causes)
+    texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in listed))
+    problem = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    return Failure(
+        422,
+        "Invalid",
+        f'{qualified(kind, group)} "{name}" is invalid: {problem}',
+        group=group,
+        kind=kind,
+        name=name,
+        causes=listed,
+    )
+
+
+def internal(message: str) -> Failure:
+    """500 without a reason: what Go returns as a plain error."""
+    return Failure(500, "", message, details=False)
+
+
+def unsupported_media_type(message: str) -> Failure:
+    """415: a body in a format that the resource does not take."""
+    return Failure(415, "UnsupportedMediaType", message)

@@ -24,6 +24,8 @@ from myrmidon.io.changes import (
     WatchEvent,
     encode,
     parse_version,
+    uid_in,
+    version_in,
 )
 from myrmidon.io.indexes import IndexFunction, Key
 from myrmidon.io.scope import Scope
@@ -118,20 +120,19 @@ class Cache(Store):
     ) -> Change | None:
         """Forget an object that is gone: a delete of ours removed it, or a live read missed it.
 
-        ``uid`` says which incarnation; another one of that name stays.  ``version`` is what was
-        decided on, for objects that are not held because the watch has not come that far.
+        ``uid`` says which incarnation; a later one of that name stays.  ``version`` is what was
+        decided on, for a watch that has not come that far and will still tell of its life.
         """
         key = (ref.namespace, ref.name)
         self._unknown.pop(key, None)
         held = self.entry(key)
-        if held is None:
-            if uid and parse_version(version) > self.version:
-                self._tombstones.add(key, uid, parse_version(version), final=True)
-            return None
-        if held[1] != uid:
-            return None
-        self._tombstones.add(key, uid, held[2], final=True)
-        return self._remove(key, held[2], Source.WRITE, by)
+        seen = parse_version(version)
+        if held is not None and uid_in(held) == uid:
+            seen = max(seen, version_in(held))
+        elif seen <= (self.version if held is None else version_in(held)):
+            return None  # the watch has told of its end already, or of its successor
+        self._tombstones.add(key, uid, seen, final=True)
+        return self._remove(key, seen, Source.WRITE, by)
 
     def mark_unknown(self, ref: ObjectRef) -> None:
         """A write got no clear answer: the next decision about the object needs a live read."""
@@ -156,7 +157,7 @@ class Cache(Store):
         if expected is None:
             return False
         held = self.entry(key)
-        if max(self.version, held[2] if held else OPAQUE) < expected:
+        if max(self.version, version_in(held) if held else OPAQUE) < expected:
             return True
         del self._expected[key]
         return False
@@ -172,7 +173,7 @@ class Cache(Store):
         if self._unlisted and source is not Source.WRITE:
             self._unlisted.pop(key, None)
         held = self.entry(key)
-        if held is not None and OPAQUE < version <= held[2]:
+        if held is not None and OPAQUE < version <= version_in(held):
             return None  # rule 1
         if self._tombstones.hides(key, uid, version):
             return None  # rule 3
@@ -180,14 +181,14 @@ class Cache(Store):
         if not self._keep_managed_fields:
             meta.pop("managedFields", None)
         stored = self._transformed(obj)
-        entry = (encode(stored), uid, version)
-        same = held is not None and held[:2] == entry[:2]
+        entry = encode(stored, uid, version)
+        same = held is not None and held[8:] == entry[8:]
         change = self.replace(key, entry, stored, source, by)
         return None if same else change
 
     def _remove(self, key: Key, version: int, source: Source, by: str = "") -> Change | None:
         held = self.entry(key)
-        if held is None or OPAQUE < version < held[2]:
+        if held is None or OPAQUE < version < version_in(held):
             return None
         return self.replace(key, None, None, source, by)
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from myrmidon.api.objects import Json, labels_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.selectors import selector
-from myrmidon.io.changes import Change, Entry, Source, decode
+from myrmidon.io.changes import Change, Entry, Source, decode, unversioned
 from myrmidon.io.indexes import Indexes, IndexFunction, Key
 
 Objects: TypeAlias = list[Json]
@@ -31,7 +31,7 @@ class Store:
     def get(self, name: str, namespace: str = "") -> Json | None:
         """One object, as a copy of the caller's own."""
         entry = self.entry((namespace, name))
-        return None if entry is None else decode(self.kind, entry[0])
+        return None if entry is None else decode(self.kind, entry)
 
     def list(
         self,
@@ -93,12 +93,12 @@ class Store:
             if not names:
                 del self._objects[key[0]]
         if self._indexes:
-            old = None if held is None else decode(self.kind, held[0])
+            old = None if held is None else decode(self.kind, held)
             self._indexes.move_all(key, old, obj)
         return Change(self.ref(key), held, entry, source, by)
 
     def forget_versions(self) -> None:
         """Let every object be replaced by whatever comes."""
         for names in self._objects.values():
-            for name, (body, uid, _) in names.items():
-                names[name] = (body, uid, 0)
+            for name, entry in names.items():
+                names[name] = unversioned(entry)

@@ -27,8 +27,10 @@ class Tombstones:
         self._lists = 0
 
     def add(self, key: Key, uid: str, version: int, *, final: bool) -> None:
-        """Remember that an object is gone."""
-        self._stones[key] = Tombstone(uid, version, final, self._lists)
+        """Remember that an object is gone.  The later of two of one name speaks for both."""
+        stone = self._stones.get(key)
+        if stone is None or stone.version <= version:
+            self._stones[key] = Tombstone(uid, version, final, self._lists)
 
     def hides(self, key: Key, uid: str, version: int) -> bool:
         """Whether what is told about a key happened before its end."""

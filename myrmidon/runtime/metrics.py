@@ -29,35 +29,40 @@ _STATE_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60)
 _QUEUE_BUCKETS = tuple(10e-9 * 10**power for power in range(12))
 _REQUEST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60)
 _RESULTS = ("success", "error", "requeue", "requeue_after")
+_NOBODY = ObjectRef(Kind("", "", "", ""), "")  # whom series without names of objects belong to
 _STATUSES = ("True", "False", "Unknown", "Deleted")
 
 
 class PlainCounter(Collector):
-    """A counter exported under its bare name; the client library would add ``_total``."""
+    """A counter exported under its bare name; the client library would add ``_total``.
+
+    Series belong to an object and go with it.
+    """
 
     def __init__(
         self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry
     ) -> None:
         self._name, self._documentation, self._labels = name, documentation, tuple(labels)
-        self._counts: dict[tuple[str, ...], float] = {}
+        self._counts: dict[ObjectRef, dict[tuple[str, ...], float]] = {}
         registry.register(self)
 
-    def inc(self, *values: str) -> None:
-        """Count one."""
-        self._counts[values] = self._counts.get(values, 0.0) + 1.0
+    def inc(self, of: ObjectRef, *values: str) -> None:
+        """Count one for an object."""
+        counts = self._counts.setdefault(of, {})
+        counts[values] = counts.get(values, 0.0) + 1.0
 
-    def remove_where(self, positions: Sequence[int], values: Sequence[str]) -> None:
-        """Remove every series that has these values at these positions."""
-        self._counts = {
-            labels: count
-            for labels, count in self._counts.items()
-            if [labels[position] for position in positions] != list(values)
-        }
+    def forget(self, of: ObjectRef) -> None:
+        """Remove every series of an object."""
+        self._counts.pop(of, None)
 
     def collect(self) -> Iterable[Metric]:
-        """The series as they are now."""
+        """The series as they are now; without names of objects, several may be one."""
+        summed: dict[tuple[str, ...], float] = {}
+        for counts in self._counts.values():
+            for labels, count in counts.items():
+                summed[labels] = summed.get(labels, 0.0) + count
         family = CounterMetricFamily(self._name, self._documentation, labels=self._labels)
-        for labels, count in self._counts.items():
+        for labels, count in summed.items():
             family.add_sample(self._name, dict(zip(self._labels, labels, strict=True)), count)
         return [family]
 
@@ -280,17 +285,22 @@ class Metrics:
     ) -> None:
         """An event led to a pass."""
         name, namespace = (ref.name, ref.namespace) if self.per_object else ("", "")
-        self.triggers.inc(*source[:3], name, namespace, event, relation, controller)
+        owner = ref if self.per_object else _NOBODY
+        self.triggers.inc(owner, *source[:3], name, namespace, event, relation, controller)
+
+    def recorded(self, ref: ObjectRef, event_type: str, reason: str, controller: str) -> None:
+        """A state recorded a Kubernetes Event."""
+        name, namespace = (ref.name, ref.namespace) if self.per_object else ("", "")
+        owner = ref if self.per_object else _NOBODY
+        self.events.inc(owner, *ref.kind[:3], name, namespace, event_type, reason, controller)
 
     def forget(self, ref: ObjectRef) -> None:
         """Remove every series of an object that is gone."""
         for status in _STATUSES:
             _remove(self.readiness, *_labels(ref), READY, status)
         _remove(self.suspended, *_labels(ref))
-        self.triggers.remove_where((3, 4), (ref.name, ref.namespace))
-        self.events.remove_where(
-            (0, 2, 3, 4), (ref.kind.group, ref.kind.kind, ref.name, ref.namespace)
-        )
+        self.triggers.forget(ref)
+        self.events.forget(ref)
 
 
 def _labels(ref: ObjectRef) -> tuple[str, str, str, str, str]:

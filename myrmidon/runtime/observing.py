@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects import Json, ref_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
@@ -114,22 +114,14 @@ class Observing:
         self.metrics.readiness_of(ref, status)
         self._shown[ref] = (status, suspended)
 
-    def recorded_event(self, obj: Json, kind: str, reason: str) -> None:
+    def recorded_event(self, obj: Json, event_type: str, reason: str) -> None:
         """A Kubernetes Event was recorded."""
-        meta = obj.get("metadata") or {}
-        self.metrics.events.inc(
-            *self._kind[:3],
-            meta.get("name", ""),
-            meta.get("namespace", ""),
-            kind,
-            reason,
-            self._name,
-        )
+        self.metrics.recorded(ref_of(self._kind, obj), event_type, reason, self._name)
 
     def forget(self, ref: ObjectRef) -> None:
         """The object is gone, and its series go with it."""
-        self._shown.pop(ref, None)
         self._begun.pop(ref, None)
+        self._shown.pop(ref, None)
         self.metrics.forget(ref)
 
 

@@ -123,6 +123,10 @@ class WorkQueue(Generic[K]):
         if turn is not None:
             self._ready[turn.urgency].pop(key, None)
 
+    def owed(self) -> list[Turn[K]]:
+        """Every turn that is still to come, in no particular order of time."""
+        return list(self._turns.values())
+
     def depth(self, urgency: Urgency) -> int:
         """How many keys of that urgency are due now."""
         return len(self._ready[urgency])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 from myrmidon.api import kinds as well_known
@@ -49,10 +50,7 @@ class OutputSet:
         controller: str = "",
         state: str = "",
     ) -> None:
-        known = well_known.ALL if kinds is None else tuple(kinds)
-        self._kinds: Mapping[tuple[str, str], Kind] = {
-            (kind.api_version, kind.kind): kind for kind in known
-        }
+        self._kinds = _by_name(well_known.ALL if kinds is None else tuple(kinds))
         self._namespace, self._controller, self._state = namespace, controller, state
         self._intentions: dict[ObjectRef, Output] = {}
 
@@ -153,3 +151,9 @@ class OutputSet:
         if not where:
             raise UnidentifiedObjectError("metadata.namespace", f"{kind.kind} {name}")
         return ObjectRef(kind, name, where)
+
+
+@cache
+def _by_name(known: tuple[Kind, ...]) -> Mapping[tuple[str, str], Kind]:
+    """Kinds as manifests name them; every pass of a controller asks for the same ones."""
+    return {(kind.api_version, kind.kind): kind for kind in known}

@@ -12,7 +12,7 @@ from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import AmbiguousError, ExpiredError
 from myrmidon.io.cache import Cache
-from myrmidon.io.changes import Change, Entry, Listing, WatchEvent
+from myrmidon.io.changes import Change, Entry, Listing, WatchEvent, uid_in, version_in
 from myrmidon.io.watching import List, Wait, Watch, Watching
 from tests.io.model_server import ModelServer, refusal
 
@@ -90,7 +90,9 @@ class CacheModel(RuleBasedStateMachine):
         current = self.server.objects.get(meta["name"])
         if verb == "write" and current == obj:
             assert self.cache.get(meta["name"], "ns") is not None
-            assert self.cache.entry(("ns", meta["name"]))[2] == int(meta["resourceVersion"])
+            entry = self.cache.entry(("ns", meta["name"]))
+            assert entry is not None
+            assert version_in(entry) == int(meta["resourceVersion"])
 
     # ------------------------------------------------------------------- the protocol
 
@@ -202,11 +204,12 @@ class CacheModel(RuleBasedStateMachine):
             return
         name = change.ref.name
         assert change.old == self.seen.get(name), "a change got lost, or came twice"
-        assert change.old is None or change.new is None or change.old[2] < change.new[2]
+        if change.old is not None and change.new is not None:
+            assert version_in(change.old) < version_in(change.new)
         if change.new is None:
             del self.seen[name]
         else:
-            assert change.new[1] not in self.buried, "a deleted object came back"
+            assert change.uid not in self.buried, "a deleted object came back"
             self.seen[name] = change.new
 
     @invariant()
@@ -229,13 +232,8 @@ class CacheModel(RuleBasedStateMachine):
                 self.stream += self.news()
                 if self.cursor >= len(self.stream):
                     break
-        held = {
-            key[1]: self.cache.entry(key)[1:]  # type: ignore[index]
-            for key in self.cache.keys()  # noqa: SIM118
-        }
-        assert {n: (uid, str(version)) for n, (uid, version) in held.items()} == (
-            self.server.visible()
-        )
+        held = {n: (uid_in(e), str(version_in(e))) for n, e in self.seen.items()}
+        assert held == self.server.visible()
 
 
 TestCacheModel = CacheModel.TestCase

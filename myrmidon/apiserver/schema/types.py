@@ -37,6 +37,7 @@ class Schema:
     has_default: bool = False
     default: Any = None
 
-    source: Json = field(
-        default_factory=dict
-    )  # the schema as it was written: enum, pattern, rules …
+    # The schema as it was written: enum, pattern, rules …
+    source: Json = field(default_factory=dict)
+    # What walkers have compiled from this node, each under a name of its own, on first use.
+    plans: dict[str, Any] = field(default_factory=dict, repr=False)

@@ -1,0 +1,5 @@
+"""``python -m myrmidon``."""
+
+from myrmidon.cli.main import main
+
+raise SystemExit(main())

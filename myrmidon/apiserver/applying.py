@@ -1,0 +1,100 @@
+"""Server-side apply: PATCH with a configuration that says what one manager wants."""
+
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver import encoding, views
+from myrmidon.apiserver.bodies import check_fields, duplicate_fields, parse_yaml, read_body
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.causes import required
+from myrmidon.apiserver.creating import check_namespace, create_object
+from myrmidon.apiserver.failures import bad_request, conflict
+from myrmidon.apiserver.fields import after_apply
+from myrmidon.apiserver.options import options_failure
+from myrmidon.apiserver.ownership import set_entries, versions_of
+from myrmidon.apiserver.routing import is_true
+from myrmidon.apiserver.schema.defaulting import copy_json
+from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.strategy import DecodeError
+from myrmidon.apiserver.updating import check_name, update
+
+
+def apply(call: Call, subresource: str) -> tuple[Record, bool]:
+    """Apply the configuration of the body; returns whether that created the object."""
+    applied = read_configuration(call)
+    record = call.core.store.get(call.type.stored_as, call.key)
+    if record is None and subresource:
+        raise call.not_found()
+    live = views.shown(call.type, record) if record is not None else None
+    result = after_apply(
+        live,
+        applied,
+        versions_of(call),
+        manager=call.field_manager,
+        now=call.draws.now,
+        force=is_true(call.query.get("force")),
+        subresource=subresource,
+        reset=call.type.strategy.reset_fields(subresource),
+        blank=call.type.strategy.blank(),
+    )
+    obj = _read(call, result.object)
+    set_entries(obj, result.managed_fields)
+    _check_identity(call, obj, record)
+    check_namespace(call, obj["metadata"])
+    if record is None:
+        obj["metadata"].pop("resourceVersion", None)
+        return create_object(call, obj, applied=True), True
+    return update(call, record, obj, subresource, applied=True), False
+
+
+def read_configuration(call: Call) -> Json:
+    """The configuration of the body; somebody must say who wants it."""
+    if not call.field_manager:
+        raise options_failure(
+            "PatchOptions", [required("fieldManager", "is required for apply patch")]
+        )
+    text = read_body(call)
+    try:
+        body = encoding.decode(text)
+        duplicates = duplicate_fields(text, body) if isinstance(body, dict) else []
+    except ValueError:
+        body, duplicates = _from_yaml(text), []
+    if not isinstance(body, dict):
+        raise bad_request("error decoding YAML: cannot unmarshal into Go value of type map")
+    problems = check_fields(call, (), duplicates)
+    if problems:
+        raise bad_request(f"error strict decoding YAML: {', '.join(problems)}")
+    return body
+
+
+def _from_yaml(text: bytes) -> Any:
+    try:
+        return parse_yaml(text)
+    except ValueError as error:
+        raise bad_request(f"error decoding YAML: {error}") from None
+
+
+def _read(call: Call, document: Json) -> Json:
+    """The result of an apply as an object; it fits the schema already, but for its metadata."""
+    strategy = call.type.strategy
+    try:
+        obj: Json = strategy.read_applied(copy_json(document))
+    except DecodeError as error:
+        kind = call.type.kind
+        raise bad_request(
+            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {error}'
+        ) from None
+    strategy.default(obj)
+    return obj
+
+
+def _check_identity(call: Call, obj: Json, record: Record | None) -> None:
+    kind, meta = call.type.kind, obj["metadata"]
+    if record is None and meta.get("uid"):
+        raise conflict(
+            kind.plural,
+            kind.group,
+            call.route.name,
+            f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found",
+        )
+    check_name(call, meta)

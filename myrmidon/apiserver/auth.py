@@ -1,0 +1,106 @@
+"""Who is asking: bearer tokens to users."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from myrmidon.apiserver.failures import Failure
+
+AUTHENTICATED, UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
+MASTERS = "system:masters"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Somebody, and the groups that speak for them."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+
+    def with_group(self, group: str) -> "User":
+        """The same user with one more group, at the end."""
+        return self if group in self.groups else User(self.name, (*self.groups, group), self.uid)
+
+
+ANONYMOUS = User("system:anonymous", (UNAUTHENTICATED,))
+ADMIN = User("kubernetes-admin", (MASTERS, AUTHENTICATED))
+
+
+class Attributes(NamedTuple):
+    """What somebody wants to do, as authorizers see it.  ``path`` is set for non-resource requests."""
+
+    verb: str
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+
+
+class Authorizer(Protocol):
+    """Decides who may do what."""
+
+    def allows(self, user: User, attributes: Attributes) -> bool:
+        """Whether the user may do that."""
+        ...
+
+
+class AllowAll:
+    """The authorizer of a server on which RBAC is off: whoever has a valid token may do all."""
+
+    def allows(self, user: User, attributes: Attributes) -> bool:  # noqa: ARG002 - it never asks
+        """Always."""
+        return True
+
+
+class Tokens:
+    """The users, by token.  Without any token, everybody is the administrator."""
+
+    def __init__(self, users: Mapping[str, User] | None = None) -> None:
+        self._users = {
+            token: user.with_group(AUTHENTICATED) for token, user in (users or {}).items()
+        }
+
+    def find(self, token: str) -> User | None:
+        """The user of a token, if it has one."""
+        return self._users.get(token)
+
+    def identify(self, headers: Mapping[str, str]) -> User:
+        """The user of a request; a wrong token is a failure, none at all is anonymous."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if not self._users:
+            return ADMIN
+        if scheme.lower() != "bearer" or not token.strip():
+            return ANONYMOUS
+        user = self._users.get(token.strip())
+        if user is None:
+            raise Failure(401, "Unauthorized", "Unauthorized", details=False)
+        return user
+
+
+def forbidden(user: User, wanted: Attributes, reason: str = "") -> Failure:
+    """403, with the sentence that people search for."""
+    tail = f": {reason}" if reason else ""
+    if wanted.path:
+        return Failure(
+            403,
+            "Forbidden",
+            f'forbidden: User "{user.name}" cannot {wanted.verb} path "{wanted.path}"{tail}',
+        )
+    resource = f"{wanted.resource}/{wanted.subresource}" if wanted.subresource else wanted.resource
+    where = f'in the namespace "{wanted.namespace}"' if wanted.namespace else "at the cluster scope"
+    subject = f"{wanted.resource}.{wanted.group}" if wanted.group else wanted.resource
+    if wanted.name:
+        subject = f'{subject} "{wanted.name}"'
+    return Failure(
+        403,
+        "Forbidden",
+        f'{subject} is forbidden: User "{user.name}" cannot {wanted.verb} resource "{resource}" '
+        f'in API group "{wanted.group}" {where}{tail}',
+        group=wanted.group,
+        kind=wanted.resource,
+        name=wanted.name,
+    )

@@ -1,0 +1,194 @@
+"""From JSON to an object of a built-in kind, as a Go program reads and writes it.
+
+The real server reads a body into structs, fills in defaults, and writes the structs out again.
+What comes back differs from what was sent: unknown fields are gone, zeros of fields that are no
+pointers are gone or are always there, quantities, times and base64 have their canonical form, and
+a null is as good as nothing.  One walk over the value does all of it.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.defaults import COMPLETIONS
+from myrmidon.apiserver.builtin.leaves import READERS, DecodingError, Misfit, json_kind
+from myrmidon.apiserver.builtin.types import ZEROS, GoType
+
+__all__ = ["Decoded", "DecodingError", "decode", "empty"]
+
+
+class Decoded(NamedTuple):
+    """The object, and the paths of the fields that its type does not have."""
+
+    object: Json
+    unknown: list[str]
+
+
+def decode(obj: Any, schema: GoType) -> Decoded:
+    """Read an object; raises ``DecodingError``.  The argument is left as it is."""
+    if not isinstance(obj, dict):
+        raise DecodingError(
+            f"json: cannot unmarshal {json_kind(obj)} into Go value of type {go_name(schema)}"
+        )
+    unknown: list[str] = []
+    return Decoded(_Walk(unknown).struct(obj, schema, None), unknown)
+
+
+def empty(schema: GoType) -> Json:
+    """What a struct looks like that nobody has filled: a status that was reset, say."""
+    return _Walk([]).struct({}, schema, None)
+
+
+class _Place(NamedTuple):
+    """Where the walk is: rendered only when something is wrong there."""
+
+    parent: "_Place | None"
+    key: str | int  # of a field, a map or a list
+    struct: str
+    in_map: bool = False
+
+    def path(self) -> str:
+        """``spec.containers[0].image``."""
+        before = self.parent.path() if self.parent else ""
+        if isinstance(self.key, int):
+            return f"{before}[{self.key}]"
+        return f"{before}.{self.key}" if before else self.key
+
+    def fields(self) -> str:
+        """``spec.containers.image``: Go leaves out indices and the keys of maps."""
+        before = self.parent.fields() if self.parent else ""
+        if isinstance(self.key, int) or self.in_map:
+            return before
+        return f"{before}.{self.key}" if before else self.key
+
+    def error(self, shown: str, wanted: str) -> DecodingError:
+        """Go's words for a value of the wrong type."""
+        return DecodingError(
+            f"json: cannot unmarshal {shown} into Go struct field "
+            f"{self.struct}.{self.fields()} of type {wanted}"
+        )
+
+
+class _Walk:
+    """One walk over one object."""
+
+    def __init__(self, unknown: list[str]) -> None:
+        self._unknown = unknown
+
+    def struct(self, value: Mapping[str, Any], schema: GoType, where: _Place | None) -> Json:
+        """Read a struct, complete it, and write its zeros."""
+        result: Json = {}
+        properties, omitted = schema.properties, schema.omitted
+        for key, given in value.items():
+            field = properties.get(key)
+            if field is None:
+                self._unknown.append(_Place(where, key, "").path())
+            elif given is not None:
+                assert isinstance(field, GoType)
+                place = _Place(where, key, schema.short_name)
+                read = self._value(given, field, place)
+                # Lists and maps without elements do not survive the store.
+                if read or (key not in omitted and field.shape not in ("list", "map")):
+                    result[key] = read
+        for key in schema.structs:
+            if key not in result:
+                child = properties[key]
+                assert isinstance(child, GoType)
+                result[key] = self.struct({}, child, None)
+        complete = COMPLETIONS.get(schema.name)
+        if complete is not None:
+            complete(result)
+        for key, zero in schema.zeros.items():
+            if key not in result:
+                result[key] = zero
+        return result
+
+    def _value(self, value: Any, schema: GoType, where: _Place) -> Any:
+        leaf = READERS.get(schema.shape)
+        if leaf is not None:
+            try:
+                return leaf(value)
+            except Misfit as misfit:
+                wanted = misfit.wanted or go_name(schema)
+                raise where.error(misfit.shown, wanted) from None
+        match schema.shape:
+            case "struct":
+                if not isinstance(value, dict):
+                    raise where.error(json_kind(value), go_name(schema))
+                return self.struct(value, schema, where)
+            case "map":
+                return self._map(value, schema, where)
+            case "list":
+                return self._list(value, schema, where)
+            case _:
+                return self._schema_or_other(value, schema, where)
+
+    def _map(self, value: Any, schema: GoType, where: _Place) -> Json:
+        """Read a map; a null among its values is the zero of their type."""
+        if not isinstance(value, dict):
+            raise where.error(json_kind(value), go_name(schema))
+        values = schema.additional
+        assert isinstance(values, GoType)
+        if values.shape == "string" and all(type(given) is str for given in value.values()):
+            return dict(value)  # labels, annotations, data: nearly all maps there are
+        return {
+            key: _zero(values)
+            if given is None
+            else self._value(given, values, _Place(where, key, where.struct, in_map=True))
+            for key, given in value.items()
+        }
+
+    def _list(self, value: Any, schema: GoType, where: _Place) -> list[Any]:
+        """Read a list; a null among its elements is the zero of their type."""
+        if not isinstance(value, list):
+            raise where.error(json_kind(value), go_name(schema))
+        elements = schema.items
+        assert isinstance(elements, GoType)
+        return [
+            _zero(elements)
+            if given is None
+            else self._value(given, elements, _Place(where, index, where.struct))
+            for index, given in enumerate(value)
+        ]
+
+    def _schema_or_other(self, value: Any, schema: GoType, where: _Place) -> Any:
+        """Read a JSON schema where a boolean or a list may stand as well."""
+        nested = schema.additional
+        assert isinstance(nested, GoType)
+        match value:
+            case dict():
+                return self.struct(value, nested, where)
+            case list() if all(isinstance(element, dict) for element in value):
+                return [self.struct(element, nested, where) for element in value]
+            case _:
+                return value
+
+
+def _zero(schema: GoType) -> Any:
+    if schema.shape == "struct":
+        return empty(schema)
+    return "" if schema.shape == "bytes" else ZEROS.get(schema.shape)
+
+
+def go_name(schema: GoType) -> str:
+    """What Go calls a type, as far as the definitions tell."""
+    match schema.shape:
+        case "list":
+            assert isinstance(schema.items, GoType)
+            return f"[]{go_name(schema.items)}"
+        case "map":
+            assert isinstance(schema.additional, GoType)
+            return f"map[string]{go_name(schema.additional)}"
+        case "int32" | "int64" as integer:
+            return integer
+        case "number":
+            return "float64"
+        case "boolean":
+            return "bool"
+        case "bytes":
+            return "[]uint8"
+        case "struct":
+            package, _, name = schema.name.rpartition(".")
+            return f"{package.rpartition('.')[2]}.{name}"
+        case _:
+            return "string"

@@ -1,0 +1,21 @@
+"""What the server fills in, by type.
+
+Defaults belong to types, not to kinds: a probe is completed in the same way in a Pod and in the
+template of a CronJob.  ``COMPLETIONS`` has a function for each type that has defaults; decoding
+calls it once the struct and all that is in it have been read.
+"""
+
+from myrmidon.apiserver.builtin.defaults.completions import Completion, prefixed
+from myrmidon.apiserver.builtin.defaults.core import CORE
+from myrmidon.apiserver.builtin.defaults.pods import PODS
+from myrmidon.apiserver.builtin.defaults.services import SERVICES
+from myrmidon.apiserver.builtin.defaults.small import SMALL
+from myrmidon.apiserver.builtin.defaults.workloads import WORKLOADS
+
+COMPLETIONS: dict[str, Completion] = {
+    **prefixed("io.k8s.api.core.v1.", PODS | SERVICES | CORE),
+    **prefixed("io.k8s.api.", WORKLOADS),
+    **prefixed("io.k8s.", SMALL),
+}
+
+__all__ = ["COMPLETIONS"]

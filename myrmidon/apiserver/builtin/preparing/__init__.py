@@ -1,0 +1,44 @@
+"""What the server does to an object of a kind before it looks whether it is valid.
+
+On creation it resets what clients may not set and fills in what is neither a default nor
+computed by a controller; on an update it restores what the request may not change.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.cluster import Cluster
+from myrmidon.apiserver.builtin.preparing import pods, services, small, storage, workloads
+
+OnCreate: TypeAlias = Callable[[Json, Cluster], None]
+OnUpdate: TypeAlias = Callable[[Json, Json, Cluster], None]
+
+# By group and kind.
+ON_CREATE: dict[tuple[str, str], OnCreate] = {
+    ("", "Namespace"): small.create_namespace,
+    ("", "Node"): small.create_node,
+    ("", "PersistentVolume"): storage.create_volume,
+    ("", "PersistentVolumeClaim"): storage.create_claim,
+    ("", "Pod"): pods.create_pod,
+    ("", "Service"): services.create_service,
+    ("apps", "DaemonSet"): workloads.create_daemon_set,
+    ("batch", "Job"): workloads.create_job,
+}
+
+ON_UPDATE: dict[tuple[str, str], OnUpdate] = {
+    ("", "Namespace"): small.update_namespace,
+    ("", "Pod"): pods.update_pod,
+    ("", "Secret"): small.update_secret,
+    ("", "Service"): services.update_service,
+    ("apps", "DaemonSet"): workloads.update_daemon_set,
+}
+
+ON_STATUS: dict[tuple[str, str], OnUpdate] = {
+    ("", "Pod"): pods.update_pod_status,
+    ("", "PersistentVolume"): storage.update_volume_status,
+    ("apps", "Deployment"): workloads.update_deployment_status,
+    ("apiregistration.k8s.io", "APIService"): small.update_service_status,
+}
+
+__all__ = ["ON_CREATE", "ON_STATUS", "ON_UPDATE", "OnCreate", "OnUpdate"]

@@ -1,0 +1,113 @@
+"""Pods: quality of service, tolerations, priority."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.cluster import Cluster
+from myrmidon.apiserver.builtin.quantities import parse_quantity
+
+_NOT_READY = "node.kubernetes.io/not-ready"
+_UNREACHABLE = "node.kubernetes.io/unreachable"
+_TOLERATED_SECONDS = 300
+_SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
+
+
+def create_pod(pod: Json, cluster: Cluster) -> None:
+    """A new pod waits, with a priority, and tolerates a node that is away for five minutes."""
+    spec = pod["spec"]
+    _tolerate_short_absence(spec)
+    _set_priority(spec, cluster)
+    pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
+    if spec.get("schedulingGates"):
+        pod["status"]["conditions"] = [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+                "lastProbeTime": None,
+                "lastTransitionTime": pod["metadata"].get("creationTimestamp"),
+            }
+        ]
+
+
+def update_pod(pod: Json, old: Json, cluster: Cluster) -> None:
+    """Tolerations that were taken away come back."""
+    del old, cluster
+    _tolerate_short_absence(pod["spec"])
+
+
+def update_pod_status(pod: Json, old: Json, cluster: Cluster) -> None:
+    """The quality of service is decided once; owners do not change with a status."""
+    del cluster
+    if "qosClass" in old["status"]:
+        pod["status"].setdefault("qosClass", old["status"]["qosClass"])
+    pod["metadata"].pop("ownerReferences", None)
+    if "ownerReferences" in old["metadata"]:
+        pod["metadata"]["ownerReferences"] = old["metadata"]["ownerReferences"]
+
+
+def _tolerate_short_absence(spec: Json) -> None:
+    tolerations = spec.get("tolerations", [])
+    missing = [
+        key
+        for key in (_NOT_READY, _UNREACHABLE)
+        if not any(
+            toleration.get("key", "") in ("", key)
+            and toleration.get("effect", "") in ("", "NoExecute")
+            for toleration in tolerations
+        )
+    ]
+    added = [
+        {
+            "key": key,
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "tolerationSeconds": _TOLERATED_SECONDS,
+        }
+        for key in missing
+    ]
+    if added:
+        spec["tolerations"] = [*tolerations, *added]
+
+
+def _set_priority(spec: Json, cluster: Cluster) -> None:
+    classes = list(cluster.objects("scheduling.k8s.io", "priorityclasses"))
+    name = spec.get("priorityClassName", "")
+    if not name:
+        default = max(
+            (found for found in classes if found.get("globalDefault")),
+            key=lambda found: -int(found.get("value", 0)),
+            default=None,
+        )
+        if default:
+            spec["priorityClassName"] = name = default["metadata"]["name"]
+    chosen = next((found for found in classes if found["metadata"]["name"] == name), {})
+    spec["priority"] = chosen.get("value", _SYSTEM_PRIORITIES.get(name, 0))
+    spec.setdefault("preemptionPolicy", chosen.get("preemptionPolicy", "PreemptLowerPriority"))
+
+
+def quality_of_service(spec: Json) -> str:
+    """``Guaranteed``, ``Burstable`` or ``BestEffort``, by what the containers ask for."""
+    if spec.get("resources"):
+        parts = [spec["resources"]]
+    else:
+        containers = [*(spec.get("containers") or ()), *spec.get("initContainers", ())]
+        parts = [container.get("resources", {}) for container in containers]
+    requests = _sum(part.get("requests", {}) for part in parts)
+    limits = _sum(part.get("limits", {}) for part in parts)
+    if not requests and not limits:
+        return "BestEffort"
+    limited = all({"cpu", "memory"} <= _sum([part.get("limits", {})]).keys() for part in parts)
+    return "Guaranteed" if limited and requests == limits else "Burstable"
+
+
+def _sum(lists: Iterable[Json]) -> dict[str, Decimal]:
+    total: dict[str, Decimal] = {}
+    for amounts in lists:
+        for name in ("cpu", "memory"):
+            amount = parse_quantity(amounts.get(name, "0")).amount
+            if amount > 0:
+                total[name] = total.get(name, Decimal(0)) + amount
+    return total

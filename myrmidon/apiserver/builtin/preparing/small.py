@@ -1,0 +1,49 @@
+"""Namespaces, nodes, secrets."""
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.cluster import Cluster
+
+KUBERNETES = "kubernetes"  # the finalizer by which the namespace controller holds a namespace
+
+
+def create_namespace(namespace: Json, cluster: Cluster) -> None:
+    """A namespace is held until somebody has emptied it."""
+    del cluster
+    namespace["status"] = {"phase": "Active"}
+    finalizers = namespace["spec"].get("finalizers", [])
+    if KUBERNETES not in finalizers:
+        namespace["spec"]["finalizers"] = [*finalizers, KUBERNETES]
+    # A generated name is not known when defaults are filled in.
+    labels = namespace["metadata"].setdefault("labels", {})
+    labels["kubernetes.io/metadata.name"] = namespace["metadata"].get("name", "")
+
+
+def update_namespace(namespace: Json, old: Json, cluster: Cluster) -> None:
+    """Its finalizers change through the subresource ``finalize`` alone."""
+    del cluster
+    namespace["spec"] = dict(old["spec"])
+
+
+def create_node(node: Json, cluster: Cluster) -> None:
+    """A new node takes no pods until its kubelet has reported."""
+    del cluster
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    taints = node["spec"].get("taints", [])
+    if taint not in taints:
+        node["spec"]["taints"] = [*taints, taint]
+
+
+def update_secret(secret: Json, old: Json, cluster: Cluster) -> None:
+    """A type that is not given is the one it has."""
+    del cluster
+    if not secret.get("type"):
+        secret["type"] = old.get("type", "")
+
+
+def update_service_status(service: Json, old: Json, cluster: Cluster) -> None:
+    """The status of an APIService brings no metadata along."""
+    del cluster
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        service["metadata"].pop(field, None)
+        if field in old["metadata"]:
+            service["metadata"][field] = old["metadata"][field]

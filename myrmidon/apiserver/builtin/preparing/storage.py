@@ -1,0 +1,57 @@
+"""Volumes and claims."""
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.cluster import Cluster
+
+_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+
+
+def create_volume(volume: Json, cluster: Cluster) -> None:
+    """A volume is protected while a claim uses it."""
+    del cluster
+    volume["status"] = {
+        "phase": "Pending",
+        "lastPhaseTransitionTime": volume["metadata"].get("creationTimestamp"),
+    }
+    _protect(volume, "kubernetes.io/pv-protection")
+
+
+def update_volume_status(volume: Json, old: Json, cluster: Cluster) -> None:
+    """The time of the last transition stays unless somebody says a new one."""
+    del cluster
+    if volume["status"].get("phase") == old["status"].get("phase"):
+        since = old["status"].get("lastPhaseTransitionTime")
+        if since:
+            volume["status"].setdefault("lastPhaseTransitionTime", since)
+
+
+def create_claim(claim: Json, cluster: Cluster) -> None:
+    """A claim is protected while a pod uses it, and is of the default class if it names none."""
+    claim["status"] = {"phase": "Pending"}
+    _protect(claim, "kubernetes.io/pvc-protection")
+    spec = claim["spec"]
+    _agree_on_source(spec)
+    if "storageClassName" in spec:
+        return
+    defaults = [
+        found
+        for found in cluster.objects("storage.k8s.io", "storageclasses")
+        if found["metadata"].get("annotations", {}).get(_DEFAULT_CLASS) == "true"
+    ]
+    if defaults:
+        newest = max(defaults, key=lambda found: str(found["metadata"].get("creationTimestamp")))
+        spec["storageClassName"] = newest["metadata"]["name"]
+
+
+def _agree_on_source(spec: Json) -> None:
+    """``dataSource`` and ``dataSourceRef`` say the same unless the latter crosses namespaces."""
+    if "dataSource" in spec and "dataSourceRef" not in spec:
+        spec["dataSourceRef"] = dict(spec["dataSource"])
+    elif "dataSourceRef" in spec and not spec["dataSourceRef"].get("namespace"):
+        spec.setdefault("dataSource", dict(spec["dataSourceRef"]))
+
+
+def _protect(obj: Json, finalizer: str) -> None:
+    finalizers = obj["metadata"].setdefault("finalizers", [])
+    if finalizer not in finalizers:
+        obj["metadata"]["finalizers"] = [*finalizers, finalizer]

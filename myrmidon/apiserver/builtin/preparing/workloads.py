@@ -1,0 +1,48 @@
+"""Deployments, daemon sets and jobs."""
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.cluster import Cluster
+
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
+
+def create_job(job: Json, cluster: Cluster) -> None:
+    """A job selects its pods by its own uid, unless it was told to use another selector."""
+    del cluster
+    if job["spec"].get("manualSelector"):
+        return
+    meta = job["metadata"]
+    labels = job["spec"]["template"]["metadata"].setdefault("labels", {})
+    for key in ("job-name", "batch.kubernetes.io/job-name"):
+        labels.setdefault(key, meta.get("name", ""))
+    for key in ("controller-uid", "batch.kubernetes.io/controller-uid"):
+        labels.setdefault(key, meta.get("uid", ""))
+    if not meta.get("labels") or meta["labels"] is labels:
+        meta["labels"] = dict(labels)
+    selector = job["spec"].setdefault("selector", {}).setdefault("matchLabels", {})
+    selector.setdefault("batch.kubernetes.io/controller-uid", meta.get("uid", ""))
+
+
+def create_daemon_set(daemon_set: Json, cluster: Cluster) -> None:
+    """A field of an older version lives on as an annotation."""
+    del cluster
+    annotations = daemon_set["metadata"].setdefault("annotations", {})
+    annotations.setdefault(_TEMPLATE_GENERATION, "1")
+
+
+def update_daemon_set(daemon_set: Json, old: Json, cluster: Cluster) -> None:
+    """The annotation counts changes of the template."""
+    del cluster
+    generation = int(old["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "1"))
+    if daemon_set["spec"]["template"] != old["spec"]["template"]:
+        generation += 1
+    annotations = daemon_set["metadata"].setdefault("annotations", {})
+    annotations[_TEMPLATE_GENERATION] = str(generation)
+
+
+def update_deployment_status(deployment: Json, old: Json, cluster: Cluster) -> None:
+    """Labels do not change with a status; annotations and finalizers do."""
+    del cluster
+    deployment["metadata"].pop("labels", None)
+    if "labels" in old["metadata"]:
+        deployment["metadata"]["labels"] = old["metadata"]["labels"]

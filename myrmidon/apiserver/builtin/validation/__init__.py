@@ -1,0 +1,116 @@
+"""What the server refuses, by kind, with the fields, reasons and words of the real one.
+
+A rule is a generator of causes.  Metadata is looked at elsewhere, as it is the same for all.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.cluster import Cluster
+from myrmidon.apiserver.builtin.validation import (
+    access,
+    config,
+    events,
+    extensions,
+    jobs,
+    networking,
+    pods,
+    policies,
+    services,
+    storage,
+    workloads,
+)
+from myrmidon.apiserver.failures import Cause
+
+CreateRule: TypeAlias = Callable[[Json], Iterable[Cause]]
+UpdateRule: TypeAlias = Callable[[Json, Json], Iterable[Cause]]
+ClusterRule: TypeAlias = Callable[[Json, Cluster], Iterable[Cause]]
+
+_RBAC = "rbac.authorization.k8s.io"
+_ADMISSION = "admissionregistration.k8s.io"
+_NETWORKING = "networking.k8s.io"
+
+# Rules for an object by itself, also after a change.
+RULES: dict[tuple[str, str], CreateRule] = {
+    ("", "ConfigMap"): config.check_config_map,
+    ("", "Secret"): config.check_secret,
+    ("", "Pod"): pods.check_pod,
+    ("", "PodTemplate"): pods.check_pod_template_object,
+    ("", "ReplicationController"): workloads.check_replication_controller,
+    ("", "Service"): services.check_service,
+    ("", "PersistentVolume"): storage.check_volume,
+    ("", "PersistentVolumeClaim"): storage.check_claim,
+    ("", "ResourceQuota"): policies.check_quota,
+    ("", "LimitRange"): policies.check_limit_range,
+    ("", "Node"): policies.check_node,
+    ("apps", "Deployment"): workloads.check_deployment,
+    ("apps", "ReplicaSet"): workloads.check_replica_set,
+    ("apps", "StatefulSet"): workloads.check_stateful_set,
+    ("apps", "DaemonSet"): workloads.check_daemon_set,
+    ("batch", "Job"): jobs.check_job,
+    ("batch", "CronJob"): jobs.check_cron_job,
+    (_RBAC, "Role"): access.check_role,
+    (_RBAC, "ClusterRole"): access.check_cluster_role,
+    (_RBAC, "RoleBinding"): access.check_role_binding,
+    (_RBAC, "ClusterRoleBinding"): access.check_cluster_role_binding,
+    ("coordination.k8s.io", "Lease"): events.check_lease,
+    (_NETWORKING, "Ingress"): networking.check_ingress,
+    (_NETWORKING, "IngressClass"): networking.check_ingress_class,
+    (_NETWORKING, "NetworkPolicy"): networking.check_network_policy,
+    ("discovery.k8s.io", "EndpointSlice"): networking.check_endpoint_slice,
+    ("autoscaling", "HorizontalPodAutoscaler"): policies.check_autoscaler,
+    ("policy", "PodDisruptionBudget"): policies.check_disruption_budget,
+    ("scheduling.k8s.io", "PriorityClass"): policies.check_priority_class,
+    ("storage.k8s.io", "StorageClass"): storage.check_storage_class,
+    (_ADMISSION, "ValidatingWebhookConfiguration"): extensions.check_webhooks,
+    (_ADMISSION, "MutatingWebhookConfiguration"): extensions.check_webhooks,
+    ("apps", "ControllerRevision"): workloads.check_revision,
+}
+
+# Rules for a new object only.
+CREATE_RULES: dict[tuple[str, str], CreateRule] = {
+    ("", "Event"): events.check_event,
+    ("batch", "Job"): jobs.check_generated_selector,
+    ("batch", "CronJob"): jobs.check_cron_job_name,
+    ("apps", "StatefulSet"): workloads.check_stateful_set_creation,
+}
+
+# Rules for the change from one state to the next.
+UPDATE_RULES: dict[tuple[str, str], UpdateRule] = {
+    ("", "ConfigMap"): config.check_config_map_change,
+    ("", "Secret"): config.check_secret_change,
+    ("", "Event"): events.check_event_change,
+    ("", "Pod"): pods.check_pod_change,
+    ("", "Service"): services.check_service_change,
+    ("", "PersistentVolume"): storage.check_volume_change,
+    ("", "PersistentVolumeClaim"): storage.check_claim_change,
+    ("apps", "Deployment"): workloads.check_selector_change,
+    ("apps", "ReplicaSet"): workloads.check_selector_change,
+    ("apps", "DaemonSet"): workloads.check_selector_change,
+    ("apps", "StatefulSet"): workloads.check_stateful_set_change,
+    ("apps", "ControllerRevision"): workloads.check_revision_change,
+    ("batch", "Job"): jobs.check_job_change,
+    (_RBAC, "RoleBinding"): access.check_binding_change,
+    (_RBAC, "ClusterRoleBinding"): access.check_binding_change,
+    ("scheduling.k8s.io", "PriorityClass"): policies.check_priority_class_change,
+    ("storage.k8s.io", "StorageClass"): storage.check_storage_class_change,
+    (_NETWORKING, "IngressClass"): networking.check_ingress_class_change,
+}
+
+# Rules for a change of the status.
+STATUS_RULES: dict[tuple[str, str], CreateRule] = {
+    ("apps", "Deployment"): workloads.check_deployment_status,
+    ("apps", "ReplicaSet"): workloads.check_replica_set_status,
+    ("apps", "StatefulSet"): workloads.check_stateful_set_status,
+    ("apps", "DaemonSet"): workloads.check_daemon_set_status,
+    ("", "ReplicationController"): workloads.check_replica_set_status,
+    ("", "Service"): services.check_service_status,
+}
+
+# Rules that look at other objects.
+CLUSTER_RULES: dict[tuple[str, str], ClusterRule] = {
+    ("", "Service"): services.check_free,
+}
+
+__all__ = ["CLUSTER_RULES", "CREATE_RULES", "RULES", "STATUS_RULES", "UPDATE_RULES"]

@@ -1,0 +1,92 @@
+"""Admission webhooks."""
+
+from collections.abc import Iterator
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.validation.common import label_selector, one_of, subdomain
+from myrmidon.apiserver.causes import duplicate, invalid, required
+from myrmidon.apiserver.failures import Cause
+
+_VERSIONS = ("v1", "v1beta1")
+_OPERATIONS = ("*", "CREATE", "UPDATE", "DELETE", "CONNECT")
+_SECONDS_MAX = 30
+
+
+def check_webhooks(configuration: Json) -> Iterator[Cause]:
+    """Rules for the webhooks of a configuration."""
+    names: set[str] = set()
+    for index, webhook in enumerate(configuration.get("webhooks", ())):
+        field = f"webhooks[{index}]"
+        name = webhook.get("name", "")
+        yield from _check_name(f"{field}.name", name)
+        if name in names:
+            yield duplicate(f"{field}.name", name)
+        names.add(name)
+        yield from _check_webhook(field, webhook)
+
+
+def _check_name(field: str, name: str) -> Iterator[Cause]:
+    if not name:
+        yield required(field)
+        return
+    yield from subdomain(field, name)
+    if len(name.split(".")) < 3:
+        yield invalid(
+            field, name, "should be a domain with at least three segments separated by dots"
+        )
+
+
+def _check_webhook(field: str, webhook: Json) -> Iterator[Cause]:
+    for index, rule in enumerate(webhook.get("rules", ())):
+        yield from _check_rule(f"{field}.rules[{index}]", rule)
+    yield from one_of(f"{field}.failurePolicy", webhook.get("failurePolicy"), ("Fail", "Ignore"))
+    yield from one_of(f"{field}.matchPolicy", webhook.get("matchPolicy"), ("Equivalent", "Exact"))
+    effects = webhook.get("sideEffects")
+    if not effects:
+        yield required(f"{field}.sideEffects", "must specify one of None, NoneOnDryRun")
+    else:
+        yield from one_of(f"{field}.sideEffects", effects, ("None", "NoneOnDryRun"))
+    seconds = webhook.get("timeoutSeconds", 1)
+    if not 1 <= seconds <= _SECONDS_MAX:
+        yield invalid(
+            f"{field}.timeoutSeconds",
+            seconds,
+            "the timeout value must be between 1 and 30 seconds",
+        )
+    for name in ("namespaceSelector", "objectSelector"):
+        yield from label_selector(f"{field}.{name}", webhook.get(name, {}))
+    yield from _check_client(f"{field}.clientConfig", webhook.get("clientConfig", {}))
+    yield from _check_versions(f"{field}.admissionReviewVersions", webhook)
+
+
+def _check_rule(field: str, rule: Json) -> Iterator[Cause]:
+    for name in ("operations", "apiGroups", "apiVersions", "resources"):
+        if not rule.get(name):
+            yield required(f"{field}.{name}")
+    for index, operation in enumerate(rule.get("operations", ())):
+        yield from one_of(f"{field}.operations[{index}]", operation, _OPERATIONS)
+
+
+def _check_client(field: str, client: Json) -> Iterator[Cause]:
+    url, service = client.get("url"), client.get("service")
+    if (url is None) == (service is None):
+        yield required(field, "exactly one of url or service is required")
+    elif url is not None and not url.startswith("https://"):
+        scheme = url.partition("://")[0]
+        yield invalid(
+            f"{field}.url",
+            scheme,
+            "'https' is the only allowed URL scheme; desired format: https://host[/path]",
+        )
+    elif service is not None:
+        for name in ("name", "namespace"):
+            if not service.get(name):
+                yield required(f"{field}.service.{name}", f"service {name} is required")
+
+
+def _check_versions(field: str, webhook: Json) -> Iterator[Cause]:
+    versions = webhook.get("admissionReviewVersions") or []
+    if not versions:
+        yield required(field, "must specify one of v1, v1beta1")
+    elif not set(versions) & set(_VERSIONS):
+        yield invalid(field, versions, "must include at least one of v1, v1beta1")

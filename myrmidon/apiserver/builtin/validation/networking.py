@@ -1,0 +1,196 @@
+"""Ingresses, network policies, endpoint slices."""
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.validation.common import (
+    address,
+    label_selector,
+    network,
+    one_of,
+    port_name,
+    port_number,
+    port_number_or_name,
+    subdomain,
+    unchanged,
+)
+from myrmidon.apiserver.builtin.validation.containers import PROTOCOLS
+from myrmidon.apiserver.causes import forbidden, invalid, required
+from myrmidon.apiserver.failures import Cause
+
+_PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
+
+
+def check_ingress(ingress: Json) -> Iterator[Cause]:
+    """Rules for an Ingress."""
+    spec = ingress["spec"]
+    if not spec.get("rules") and "defaultBackend" not in spec:
+        yield invalid("spec", spec, "either `defaultBackend` or `rules` must be specified")
+    if "defaultBackend" in spec:
+        yield from _check_backend("spec.defaultBackend", spec["defaultBackend"])
+    for index, rule in enumerate(spec.get("rules", ())):
+        yield from _check_rule(f"spec.rules[{index}]", rule)
+    for index, tls in enumerate(spec.get("tls", ())):
+        for number, host in enumerate(tls.get("hosts", ())):
+            yield from _check_host(f"spec.tls[{index}].hosts[{number}]", host)
+    if spec.get("ingressClassName"):
+        yield from subdomain("spec.ingressClassName", spec["ingressClassName"])
+
+
+def _check_rule(field: str, rule: Json) -> Iterator[Cause]:
+    host = rule.get("host", "")
+    if host:
+        try:
+            ip_address(host)
+        except ValueError:
+            yield from _check_host(f"{field}.host", host)
+        else:
+            yield invalid(f"{field}.host", host, "must be a DNS name, not an IP address")
+    if "http" not in rule:
+        return
+    paths = rule["http"].get("paths") or []
+    if not paths:
+        yield required(f"{field}.http.paths")
+    for index, path in enumerate(paths):
+        yield from _check_path(f"{field}.http.paths[{index}]", path)
+
+
+def _check_host(field: str, host: str) -> Iterator[Cause]:
+    yield from subdomain(field, host.removeprefix("*."))
+
+
+def _check_path(field: str, path: Json) -> Iterator[Cause]:
+    kind, text = path.get("pathType"), path.get("path", "")
+    if not kind:
+        yield required(f"{field}.pathType", "pathType must be specified")
+        return
+    yield from one_of(f"{field}.pathType", kind, _PATH_TYPES)
+    if kind in ("Exact", "Prefix"):
+        if not text.startswith("/"):
+            yield invalid(f"{field}.path", text, "must be an absolute path")
+        for part in ("//", "/./", "/../", "%2f", "%2F"):
+            if part in text:
+                yield invalid(f"{field}.path", text, f"must not contain '{part}'")
+    elif text and not text.startswith("/"):
+        yield invalid(f"{field}.path", text, "must be an absolute path")
+    yield from _check_backend(f"{field}.backend", path.get("backend", {}))
+
+
+def _check_backend(field: str, backend: Json) -> Iterator[Cause]:
+    service, resource = backend.get("service"), backend.get("resource")
+    if service is not None and resource is not None:
+        yield invalid(field, "", "cannot set both resource and service backends")
+    elif service is None and resource is None:
+        yield invalid(field, "", "resource or service backend is required")
+    elif service is not None:
+        if not service.get("name"):
+            yield required(f"{field}.service.name")
+        port = service.get("port", {})
+        if port.get("name") and port.get("number"):
+            yield invalid(field, "", "cannot set both port name & port number")
+        elif port.get("name"):
+            yield from port_name(f"{field}.service.port.name", port["name"])
+        elif port.get("number"):
+            yield from port_number(f"{field}.service.port.number", port["number"])
+        else:
+            yield required(field, "port name or number is required")
+
+
+def check_ingress_class(ingress_class: Json) -> Iterator[Cause]:
+    """Rules for an IngressClass."""
+    if not ingress_class["spec"].get("controller"):
+        yield required("spec.controller")
+
+
+def check_ingress_class_change(new: Json, old: Json) -> Iterator[Cause]:
+    """Its controller stays."""
+    now, then = new["spec"].get("controller"), old["spec"].get("controller")
+    yield from unchanged("spec.controller", now, then)
+
+
+def check_network_policy(policy: Json) -> Iterator[Cause]:
+    """Rules for a NetworkPolicy."""
+    spec = policy["spec"]
+    yield from label_selector("spec.podSelector", spec.get("podSelector", {}))
+    for direction, peers in (("ingress", "from"), ("egress", "to")):
+        for index, rule in enumerate(spec.get(direction, ())):
+            field = f"spec.{direction}[{index}]"
+            for number, port in enumerate(rule.get("ports", ())):
+                yield from _check_policy_port(f"{field}.ports[{number}]", port)
+            for number, peer in enumerate(rule.get(peers, ())):
+                yield from _check_peer(f"{field}.{peers}[{number}]", peer)
+    types = spec.get("policyTypes", [])
+    if len(types) > 2:
+        yield invalid("spec.policyTypes", types, "may not specify more than two policyTypes")
+        return
+    for index, kind in enumerate(types):
+        yield from one_of(f"spec.policyTypes[{index}]", kind, ("Egress", "Ingress"))
+
+
+def _check_policy_port(field: str, port: Json) -> Iterator[Cause]:
+    yield from one_of(f"{field}.protocol", port.get("protocol"), PROTOCOLS)
+    if "port" in port:
+        yield from port_number_or_name(f"{field}.port", port["port"])
+    end = port.get("endPort")
+    if end is None:
+        return
+    if isinstance(port.get("port"), str):
+        yield invalid(f"{field}.endPort", end, "may not be specified when `port` is non-numeric")
+    elif "port" not in port:
+        yield required(f"{field}.port", "must be specified when `endPort` is specified")
+    else:
+        if end < port["port"]:
+            yield invalid(
+                f"{field}.endPort", port["port"], "must be greater than or equal to `port`"
+            )
+        yield from port_number(f"{field}.endPort", end)
+
+
+def _check_peer(field: str, peer: Json) -> Iterator[Cause]:
+    if not peer:
+        yield required(field, "must specify a peer")
+    for name in ("podSelector", "namespaceSelector"):
+        if name in peer:
+            yield from label_selector(f"{field}.{name}", peer[name])
+    if "ipBlock" not in peer:
+        return
+    if len(peer) > 1:
+        yield forbidden(field, "may not specify both ipBlock and another peer")
+    if not peer["ipBlock"].get("cidr"):
+        yield required(f"{field}.ipBlock.cidr")
+        return
+    yield from network(f"{field}.ipBlock.cidr", peer["ipBlock"]["cidr"])
+    for index, part in enumerate(peer["ipBlock"].get("except", ())):
+        yield from network(f"{field}.ipBlock.except[{index}]", part)
+
+
+def check_endpoint_slice(slice_: Json) -> Iterator[Cause]:
+    """Rules for an EndpointSlice."""
+    kind = slice_.get("addressType", "")
+    yield from one_of("addressType", kind, ("FQDN", "IPv4", "IPv6"))
+    for index, endpoint in enumerate(slice_.get("endpoints") or ()):
+        field = f"endpoints[{index}].addresses"
+        addresses = endpoint.get("addresses") or []
+        if not addresses:
+            yield required(field, "must contain at least 1 address")
+        for number, value in enumerate(addresses):
+            yield from _check_address(field, number, value, kind)
+    for index, port in enumerate(slice_.get("ports") or ()):
+        if port.get("protocol"):
+            yield from one_of(f"ports[{index}].protocol", port["protocol"], PROTOCOLS)
+
+
+def _check_address(field: str, number: int, value: str, kind: str) -> Iterator[Cause]:
+    at = f"{field}[{number}]"
+    if kind == "FQDN":
+        yield from subdomain(at, value)
+        return
+    wrong = list(address(at, value))
+    yield from wrong
+    if wrong:
+        return
+    if f"IPv{ip_address(value).version}" != kind:
+        yield invalid(field, value, f"must be an {kind} address")
+    if ip_address(value).is_loopback:
+        yield invalid(at, value, "may not be in the loopback range (127.0.0.0/8, ::1/128)")

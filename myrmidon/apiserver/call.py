@@ -1,0 +1,126 @@
+"""One request on its way through the server, and what it gathers."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from myrmidon.api.objects import Json
+from myrmidon.api.wire import HttpRequest
+from myrmidon.apiserver.admission import AdmissionStep, Replies
+from myrmidon.apiserver.auth import Attributes, Authorizer, Tokens, User
+from myrmidon.apiserver.failures import Cause, Failure, conflict, invalid_object, not_found
+from myrmidon.apiserver.registry import Registry, ResourceType
+from myrmidon.apiserver.routing import Route
+from myrmidon.apiserver.seams import Seams, timestamp
+from myrmidon.apiserver.store import Store
+
+
+@dataclass(slots=True)
+class Core:
+    """What every pipeline works on."""
+
+    store: Store
+    registry: Registry
+    seams: Seams
+    authorizer: Authorizer
+    tokens: Tokens = field(default_factory=Tokens)
+    admission: list[AdmissionStep] = field(default_factory=list)
+
+
+class Draws:
+    """The time and the identifiers of one request.
+
+    A request that has to wait for a webhook is run again from its start; it must then meet the
+    same time and get the same uids, so they are drawn once and kept.
+    """
+
+    def __init__(self, seams: Seams) -> None:
+        self._seams = seams
+        self._uids: list[str] = []
+        self._suffixes: list[str] = []
+        self._uid_index = self._suffix_index = 0
+        self.now: datetime = seams.now()
+        self.replies: Replies = {}
+
+    def rewind(self) -> None:
+        """Begin again with what was drawn before."""
+        self._uid_index = self._suffix_index = 0
+
+    def uid(self) -> str:
+        """A new uid."""
+        self._uid_index += 1
+        if self._uid_index > len(self._uids):
+            self._uids.append(self._seams.uid())
+        return self._uids[self._uid_index - 1]
+
+    def suffix(self) -> str:
+        """A new random suffix."""
+        self._suffix_index += 1
+        if self._suffix_index > len(self._suffixes):
+            self._suffixes.append(self._seams.suffix())
+        return self._suffixes[self._suffix_index - 1]
+
+
+@dataclass(slots=True)
+class Call:
+    """One request about one resource."""
+
+    core: Core
+    request: HttpRequest
+    query: dict[str, str]
+    user: User
+    route: Route
+    type: ResourceType
+    draws: Draws
+    warnings: list[str] = field(default_factory=list)
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: str = "Warn"
+
+    @property
+    def timestamp(self) -> str:
+        """The time of the request as the API writes it."""
+        return timestamp(self.draws.now)
+
+    @property
+    def key(self) -> str:
+        """The key of the object that the path names."""
+        return self.type.key(self.route.namespace, self.route.name)
+
+    def warn(self, *texts: str) -> None:
+        """Let the answer carry warnings, each one once."""
+        for text in texts:
+            if text not in self.warnings:
+                self.warnings.append(text)
+
+    @property
+    def group(self) -> str:
+        """The group in failures: that of the type behind the resource, which may be another one."""
+        stored = self.type.storage_api_version
+        return stored.rpartition("/")[0] if stored else self.type.kind.group
+
+    def not_found(self, name: str | None = None) -> Failure:
+        """The object is not there."""
+        kind = self.type.kind
+        return not_found(kind.plural, self.group, self.route.name if name is None else name)
+
+    def conflict(self, problem: str, name: str | None = None) -> Failure:
+        """The object has changed meanwhile."""
+        kind = self.type.kind
+        return conflict(kind.plural, self.group, name or self.route.name, problem)
+
+    def invalid(self, obj: Json, name: str, causes: list[Cause]) -> Failure:
+        """The object breaks rules.  It is named by the kind that it claims to be."""
+        return invalid_object(obj.get("kind", ""), self.group, name, causes)
+
+    def attributes(self) -> Attributes:
+        """What the user wants to do."""
+        route = self.route
+        return Attributes(
+            route.verb,
+            route.group,
+            route.version,
+            route.plural,
+            route.subresource,
+            route.namespace,
+            route.name,
+        )

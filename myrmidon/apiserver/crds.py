@@ -1,0 +1,346 @@
+"""CustomResourceDefinitions: from a stored definition to served resources, and back to nothing.
+
+A definition is answered before its names are accepted: acceptance, establishment and clean-up are
+follow-up work of an actor that runs after the answer, as they are in the real server.
+"""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from myrmidon.api.objects import Json, finalizers_of, is_deleting
+from myrmidon.api.refs import Kind
+from myrmidon.apiserver.custom import CustomStrategy
+from myrmidon.apiserver.encoding import same
+from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.kinds import KindStrategy
+from myrmidon.apiserver.registry import ResourceType, ScalePaths
+from myrmidon.apiserver.schema.structural import compile_schema
+from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.seams import timestamp
+from myrmidon.apiserver.store import Change
+
+if TYPE_CHECKING:
+    from myrmidon.apiserver.call import Core
+    from myrmidon.apiserver.server import ApiServer
+
+CRDS = "customresourcedefinitions.apiextensions.k8s.io"
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+
+
+# ------------------------------------------------------------------------- conditions
+
+
+def condition(status: Json, wanted: str) -> Json | None:
+    """One condition of a status."""
+    return next((each for each in status.get("conditions") or () if each["type"] == wanted), None)
+
+
+def is_true(status: Json, wanted: str) -> bool:
+    """Whether a condition is there and true."""
+    found = condition(status, wanted)
+    return found is not None and found["status"] == "True"
+
+
+def with_condition(status: Json, now: str, wanted: tuple[str, str, str, str]) -> Json:
+    """The status with a condition (type, status, reason, message) set.
+
+    Its time moves only when its value does.
+    """
+    kind, value, reason, message = wanted
+    old = condition(status, kind)
+    since = old["lastTransitionTime"] if old and old["status"] == value else now
+    new = {
+        "type": kind,
+        "status": value,
+        "lastTransitionTime": since,
+        "reason": reason,
+        "message": message,
+    }
+    listed = list(status.get("conditions") or ())
+    if old is None:
+        listed.append(new)
+    else:
+        listed[listed.index(old)] = new
+    return {**status, "conditions": listed}
+
+
+_PENDING = (
+    "Terminating",
+    "True",
+    "InstanceDeletionPending",
+    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+)
+_ACCEPTED = ("NamesAccepted", "True", "NoConflicts", "no conflicts found")
+_ESTABLISHED = (
+    "Established",
+    "True",
+    "InitialNamesAccepted",
+    "the initial names have been accepted",
+)
+_NOT_ESTABLISHED = ("Established", "False", "NotAccepted", "not all names are accepted")
+
+
+# ------------------------------------------------------------------------- the definition
+
+
+def _check_definition(definition: Json, old: Json | None) -> list[Cause]:
+    # Loaded with the first definition: many servers start, and few of them see one at once.
+    from myrmidon.apiserver.schema.definitions import check_definition  # noqa: PLC0415
+
+    return check_definition(definition, old)
+
+
+class DefinitionStrategy(KindStrategy):
+    """How definitions themselves are written."""
+
+    answers_deleted_object = True
+
+    def default(self, obj: Json) -> None:
+        """Names and conversion that were left out."""
+        spec = obj["spec"]
+        names = spec["names"]
+        if names.get("kind"):
+            names.setdefault("singular", names["kind"].lower())
+            names.setdefault("listKind", f"{names['kind']}List")
+        spec.setdefault("conversion", {"strategy": "None"})
+
+    def prepare_create(self, obj: Json) -> None:
+        """No conditions yet; the storage version counts as stored."""
+        super().prepare_create(obj)
+        versions = obj["spec"].get("versions") or ()
+        obj["status"] = {
+            "conditions": None,
+            "acceptedNames": {"plural": "", "kind": ""},
+            "storedVersions": [each["name"] for each in versions if each.get("storage")],
+        }
+
+    def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
+        """A new storage version is one more that objects may be stored in."""
+        super().prepare_update(obj, old, subresource)
+        if subresource:
+            return
+        status = obj["status"]
+        stored = list(status.get("storedVersions") or ())
+        for version in obj["spec"].get("versions") or ():
+            if version.get("storage") and version["name"] not in stored:
+                stored.append(version["name"])
+        obj["status"] = {**status, "storedVersions": stored}
+
+    def validate_create(self, obj: Json) -> list[Cause]:
+        """Whether resources can be served by it."""
+        return _check_definition(obj, None)
+
+    def validate_update(self, obj: Json, old: Json, subresource: str) -> list[Cause]:
+        """Whether resources can still be served by it."""
+        return [] if subresource else _check_definition(obj, old)
+
+    def mark_deleting(self, obj: Json, timestamp: str) -> None:
+        """The objects go first: a finalizer holds the definition until they have."""
+        meta = obj["metadata"]
+        if CLEANUP not in meta.get("finalizers", ()):
+            meta["finalizers"] = [*meta.get("finalizers", ()), CLEANUP]
+        obj["status"] = with_condition(obj.get("status") or {}, timestamp, _PENDING)
+
+
+# ------------------------------------------------------------------------- serving
+
+
+def _path(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(".") if part)
+
+
+def served_types(definition: Json) -> list[ResourceType]:
+    """The resource types that a definition asks for."""
+    spec = definition["spec"]
+    names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
+    storage = next(version for version in spec["versions"] if version.get("storage"))
+    storage_schema = _schema(storage)
+    return [
+        _served_type(spec, names, version, storage, storage_schema)
+        for version in spec["versions"]
+        if version.get("served")
+    ]
+
+
+def _served_type(
+    spec: Json, names: Json, version: Json, storage: Json, storage_schema: Schema
+) -> ResourceType:
+    kind = Kind(
+        spec["group"],
+        version["name"],
+        names["kind"],
+        names["plural"],
+        spec["scope"] == "Namespaced",
+    )
+    subresources = version.get("subresources") or {}
+    schema = storage_schema if version is storage else _schema(version)
+    strategy = CustomStrategy(
+        api_version=kind.api_version,
+        kind=kind.kind,
+        schema=schema,
+        storage_api_version=f"{spec['group']}/{storage['name']}",
+        storage_schema=storage_schema,
+        status=subresources.get("status") is not None,
+        selectable={
+            field["jsonPath"].removeprefix("."): _path(field["jsonPath"])
+            for field in version.get("selectableFields") or ()
+        },
+        columns=version.get("additionalPrinterColumns") or (),
+    )
+    return ResourceType(
+        kind,
+        strategy,
+        singular=names.get("singular", ""),
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        list_kind=names.get("listKind", ""),
+        status=subresources.get("status") is not None,
+        scale=_scale(subresources.get("scale")),
+        storage_api_version=f"{spec['group']}/{storage['name']}",
+        custom=True,
+        deprecation=_deprecation(spec, names, version),
+    )
+
+
+def _schema(version: Json) -> Schema:
+    return compile_schema((version.get("schema") or {}).get("openAPIV3Schema") or {})
+
+
+def _scale(paths: Json | None) -> ScalePaths | None:
+    if paths is None:
+        return None
+    return ScalePaths(
+        _path(paths["specReplicasPath"]),
+        _path(paths["statusReplicasPath"]),
+        _path(paths.get("labelSelectorPath") or ""),
+    )
+
+
+def _deprecation(spec: Json, names: Json, version: Json) -> str:
+    if not version.get("deprecated"):
+        return ""
+    given: str = version.get("deprecationWarning") or ""
+    return given or f"{spec['group']}/{version['name']} {names['kind']} is deprecated"
+
+
+# ------------------------------------------------------------------------- lifecycle
+
+
+class DefinitionLifecycle:
+    """Accepts names, establishes, serves; and cleans up after a deletion."""
+
+    def __init__(self) -> None:
+        self._dirty: dict[str, None] = {}
+
+    def observe(self, change: Change) -> None:
+        """Remember the definitions that changed."""
+        if change.resource == CRDS:
+            self._dirty[change.record.key] = None
+
+    def act(self, server: "ApiServer") -> bool:
+        """Bring what is served in line with the definitions that changed."""
+        names = list(self._dirty)
+        self._dirty.clear()
+        wrote = False
+        for name in names:
+            wrote |= _bring_up(server.core, name)
+        return wrote
+
+    def due(self) -> datetime | None:
+        """Never: it only follows changes."""
+        return None
+
+
+def _bring_up(core: "Core", name: str) -> bool:
+    record = core.store.get(CRDS, name)
+    plural, _, group = name.partition(".")
+    if record is None:
+        core.registry.install((), group=group, plural=plural)
+        return False
+    definition = record.value
+    if is_deleting(definition):
+        return _clean_up(core, name, definition)
+    status = _named(core, definition)
+    if not same(status, definition["status"]):
+        core.store.put(
+            CRDS, name, {**definition, "status": status, "metadata": dict(definition["metadata"])}
+        )
+    if is_true(status, "Established"):
+        core.registry.install(
+            served_types({**definition, "status": status}), group=group, plural=plural
+        )
+    return not same(status, definition["status"])
+
+
+def _named(core: "Core", definition: Json) -> Json:
+    """The status with the names accepted that nobody else has."""
+    status: Json = definition.get("status") or {}
+    now = timestamp(core.seams.now())
+    accepted, problem = _accept(core, definition, status.get("acceptedNames") or {})
+    status = {**status, "acceptedNames": accepted}
+    if problem is None:
+        return with_condition(with_condition(status, now, _ACCEPTED), now, _ESTABLISHED)
+    status = with_condition(status, now, ("NamesAccepted", "False", *problem))
+    return (
+        status if is_true(status, "Established") else with_condition(status, now, _NOT_ESTABLISHED)
+    )
+
+
+def _accept(core: "Core", definition: Json, accepted: Json) -> tuple[Json, tuple[str, str] | None]:
+    """The names that are free, and the last conflict of those that are not."""
+    resources, kinds = _taken_names(core, definition)
+    wanted, accepted = definition["spec"]["names"], dict(accepted)
+    problem: tuple[str, str] | None = None
+    for field, taken in (
+        ("plural", resources),
+        ("singular", resources),
+        ("shortNames", resources),
+        ("kind", kinds),
+        ("listKind", kinds),
+    ):
+        value = wanted.get(field)
+        names = value if isinstance(value, list) else [value]
+        used = [name for name in names if name and name in taken]
+        if used:
+            problem = f"{field[0].upper()}{field[1:]}Conflict", f'"{used[0]}" is already in use'
+        elif value:
+            accepted[field] = value
+        else:
+            accepted.pop(field, None)
+    if wanted.get("categories"):
+        accepted["categories"] = wanted["categories"]
+    return accepted, problem
+
+
+def _taken_names(core: "Core", definition: Json) -> tuple[set[str], set[str]]:
+    """The names of resources and of kinds that other definitions of the group have."""
+    resources: set[str] = set()
+    kinds: set[str] = set()
+    own = definition["metadata"]["name"]
+    for record in core.store.scan(CRDS):
+        other = record.value
+        if other["spec"]["group"] != definition["spec"]["group"] or record.key == own:
+            continue
+        names: dict[str, Any] = (other.get("status") or {}).get("acceptedNames") or {}
+        resources |= {names.get("plural", ""), names.get("singular", "")}
+        resources |= set(names.get("shortNames") or ())
+        kinds |= {names.get("kind", ""), names.get("listKind", "")}
+    return resources, kinds
+
+
+def _clean_up(core: "Core", name: str, definition: Json) -> bool:
+    """Delete the objects of a deleted definition, then let it go."""
+    if CLEANUP not in finalizers_of(definition):
+        return False
+    resource = name
+    for record in core.store.scan(resource):
+        core.store.remove(resource, record.key)
+    plural, _, group = name.partition(".")
+    core.registry.install((), group=group, plural=plural)
+    left = [each for each in finalizers_of(definition) if each != CLEANUP]
+    if left:
+        meta = {**definition["metadata"], "finalizers": left}
+        core.store.put(CRDS, name, {**definition, "metadata": meta})
+    else:
+        core.store.remove(CRDS, name)
+    return True

@@ -1,0 +1,228 @@
+"""DELETE: of one object and of a collection; finalizers, grace periods, preconditions."""
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver import encoding, views
+from myrmidon.apiserver.admission import Admission, run_validating
+from myrmidon.apiserver.bodies import media_type, parse_yaml, read_body
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.causes import invalid, not_supported
+from myrmidon.apiserver.creating import commit
+from myrmidon.apiserver.failures import bad_request, conflict
+from myrmidon.apiserver.listing import Page, list_page
+from myrmidon.apiserver.metadata import FOREGROUND, ORPHAN
+from myrmidon.apiserver.options import dry_run_causes, options_failure, parse_int
+from myrmidon.apiserver.outcomes import WaitFor
+from myrmidon.apiserver.routing import is_true
+from myrmidon.apiserver.store import Record
+
+_POLICIES = ("Background", "Foreground", "Orphan")
+
+
+@dataclass(slots=True)
+class DeleteOptions:
+    """How to delete."""
+
+    grace_seconds: int | None = None
+    policy: str = ""
+    orphan: bool | None = None
+    uid: str = ""
+    version: str = ""
+    dry_run: bool = False
+
+
+def read_options(call: Call) -> DeleteOptions:
+    """The options of the body, or of the query where there is no body."""
+    text = read_body(call)
+    raw = _from_body(call, text) if text.strip() else _from_query(call)
+    causes = dry_run_causes(raw.get("dryRun") or [])
+    policy, orphan = raw.get("propagationPolicy"), raw.get("orphanDependents")
+    if policy is not None and orphan is not None:
+        causes.append(
+            invalid(
+                "propagationPolicy",
+                policy,
+                "orphanDependents and deletionPropagation cannot be both set",
+            )
+        )
+    elif policy is not None and policy not in _POLICIES:
+        causes.append(not_supported("propagationPolicy", policy, [*_POLICIES, "nil"]))
+    if causes:
+        raise options_failure("DeleteOptions", causes)
+    preconditions = raw.get("preconditions") or {}
+    options = DeleteOptions(
+        grace_seconds=raw.get("gracePeriodSeconds"),
+        policy=policy or "",
+        orphan=orphan,
+        uid=preconditions.get("uid") or "",
+        version=preconditions.get("resourceVersion") or "",
+        dry_run=bool(raw.get("dryRun")),
+    )
+    call.dry_run = options.dry_run
+    return options
+
+
+_OPTION_TYPES: dict[str, tuple[type, ...]] = {
+    "dryRun": (list,),
+    "gracePeriodSeconds": (int,),
+    "propagationPolicy": (str,),
+    "orphanDependents": (bool,),
+    "preconditions": (dict,),
+    "apiVersion": (str,),
+    "kind": (str,),
+}
+
+
+def _from_body(call: Call, text: bytes) -> Json:
+    try:
+        raw = parse_yaml(text) if media_type(call) == "application/yaml" else encoding.decode(text)
+    except ValueError as error:
+        raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+    if not isinstance(raw, dict):
+        raise bad_request(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal value"
+        )
+    for field, types in _OPTION_TYPES.items():
+        value = raw.get(field)
+        wrong_bool = isinstance(value, bool) and bool not in types
+        if value is not None and (wrong_bool or not isinstance(value, types)):
+            raise bad_request(f"json: cannot unmarshal into Go struct field DeleteOptions.{field}")
+    kind, api_version = raw.get("kind") or "DeleteOptions", raw.get("apiVersion") or "v1"
+    if kind != "DeleteOptions" or not _is_known_version(call, api_version):
+        raise bad_request(
+            f'no kind "{kind}" is registered for version "{api_version}" in scheme "k8s.io/apimachinery"'
+        )
+    return raw
+
+
+def _is_known_version(call: Call, api_version: str) -> bool:
+    group, _, version = api_version.rpartition("/")
+    return api_version in {"v1", "meta.k8s.io/v1"} or bool(
+        call.core.registry.served(group, version)
+    )
+
+
+def _from_query(call: Call) -> Json:
+    query = call.query
+    raw: dict[str, Any] = {
+        "dryRun": [value for key, value in call.request.query if key == "dryRun"],
+        "propagationPolicy": query.get("propagationPolicy") or None,
+        "gracePeriodSeconds": parse_int(query, "gracePeriodSeconds"),
+    }
+    if query.get("orphanDependents"):
+        raw["orphanDependents"] = is_true(query["orphanDependents"])
+    return raw
+
+
+def delete(call: Call) -> tuple[Record, bool]:
+    """Delete the object of the path; returns whether it is gone."""
+    options = read_options(call)
+    record = call.core.store.get(call.type.stored_as, call.key)
+    if record is None:
+        raise call.not_found()
+    return delete_record(call, record, options)
+
+
+def delete_collection(call: Call) -> Page:
+    """Delete what the query selects; returns the objects as they were before."""
+    options = read_options(call)
+    page = list_page(call)
+    if isinstance(page, WaitFor):
+        raise page.failure
+    for record in page.records:
+        delete_record(call, record, options)
+    return page
+
+
+def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[Record, bool]:
+    """Delete an object, or mark it as deleted where something holds it."""
+    old = views.shown(call.type, record)
+    run_validating(Admission(call, "DELETE", None, old))
+    _check_preconditions(call, old, options)
+    strategy = call.type.strategy
+    obj: Json = {**old, "metadata": copy(old["metadata"])}
+    meta = obj["metadata"]
+    _set_finalizers(meta, options, collects=strategy.collects_garbage)
+    already = bool(meta.get("deletionTimestamp"))
+    grace = strategy.grace_seconds(old, options.grace_seconds)
+    if not already:
+        strategy.mark_deleting(obj, call.timestamp)
+        meta = obj["metadata"]
+    held = bool(meta.get("finalizers")) or strategy.is_held(obj) or bool(grace)
+    if not held:
+        gone = Record(record.key, record.revision, old)
+        if not call.dry_run:
+            gone = call.core.store.remove(call.type.stored_as, record.key)
+        return gone, True
+    if not already:
+        meta["deletionTimestamp"] = call.timestamp
+        meta["deletionGracePeriodSeconds"] = grace or 0
+        if meta.get("generation"):
+            meta["generation"] += 1
+    elif grace is not None and grace < (meta.get("deletionGracePeriodSeconds") or 0):
+        meta["deletionGracePeriodSeconds"] = grace
+    if encoding.same(obj, old):
+        return record, False
+    return commit(call, record.key, obj), False
+
+
+def _check_preconditions(call: Call, old: Json, options: DeleteOptions) -> None:
+    kind, meta = call.type.kind, old["metadata"]
+    if options.uid and options.uid != meta["uid"]:
+        raise conflict(
+            kind.kind,
+            kind.group,
+            meta["name"],
+            f"the UID in the precondition ({options.uid}) does not match the UID in record "
+            f"({meta['uid']}). The object might have been deleted and then recreated",
+        )
+    if options.version and options.version != meta["resourceVersion"]:
+        raise conflict(
+            kind.kind,
+            kind.group,
+            meta["name"],
+            f"the ResourceVersion in the precondition ({options.version}) does not match the "
+            f"ResourceVersion in record ({meta['resourceVersion']}). The object might have been modified",
+        )
+
+
+def _set_finalizers(meta: Json, options: DeleteOptions, *, collects: bool) -> None:
+    """Let the garbage collector know what to do with the dependents."""
+    if not collects:
+        return
+    present = meta.get("finalizers", [])
+    wanted = [name for name in present if name not in {ORPHAN, FOREGROUND}]
+    standing = next((name for name in present if name in {ORPHAN, FOREGROUND}), "")
+    if options.orphan is not None:
+        standing = ORPHAN if options.orphan else ""
+    elif options.policy:
+        standing = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(options.policy, "")
+    if standing:
+        wanted.append(standing)
+    if sorted(wanted) == sorted(present):
+        return
+    if wanted:
+        meta["finalizers"] = wanted
+    else:
+        meta.pop("finalizers", None)
+
+
+def success(call: Call, obj: Json) -> Json:
+    """The answer to a deletion that is complete."""
+    kind = call.type.kind
+    details = {
+        "name": obj["metadata"]["name"],
+        "group": kind.group,
+        "kind": kind.plural,
+        "uid": obj["metadata"]["uid"],
+    }
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {key: value for key, value in details.items() if value},
+    }

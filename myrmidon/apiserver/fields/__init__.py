@@ -1,0 +1,45 @@
+"""Field ownership: ``metadata.managedFields`` and server-side apply.
+
+Two questions: who owns what after a write (``after_update``), and what an object looks like after
+somebody has applied a configuration to it (``after_apply``).  ``to_scale`` and ``from_scale`` carry
+ownership through the scale subresource.
+"""
+
+from myrmidon.apiserver.fields.applying import Applied, after_apply
+from myrmidon.apiserver.fields.blanks import blank_of
+from myrmidon.apiserver.fields.conflicts import ApplyConflict, Conflict
+from myrmidon.apiserver.fields.elements import Path
+from myrmidon.apiserver.fields.entries import same_but_for_times
+from myrmidon.apiserver.fields.fieldset import FieldSet
+from myrmidon.apiserver.fields.resets import reset_fields
+from myrmidon.apiserver.fields.scaling import SCALE_VERSION, from_scale, replicas_path, to_scale
+from myrmidon.apiserver.fields.updating import after_update
+from myrmidon.apiserver.fields.versions import (
+    NO_RESET,
+    ResetFields,
+    Versions,
+    keeping,
+    resetting,
+)
+
+__all__ = [
+    "NO_RESET",
+    "SCALE_VERSION",
+    "Applied",
+    "ApplyConflict",
+    "Conflict",
+    "FieldSet",
+    "Path",
+    "ResetFields",
+    "Versions",
+    "after_apply",
+    "after_update",
+    "blank_of",
+    "from_scale",
+    "keeping",
+    "replicas_path",
+    "reset_fields",
+    "resetting",
+    "same_but_for_times",
+    "to_scale",
+]

@@ -1,0 +1,162 @@
+"""What has changed between two objects, field by field: removed, modified, added.
+
+Only branches that differ are walked.  Values that are equal have no changed fields, so one
+comparison of the whole branch, which the interpreter does fast, stands for the walk through it.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from myrmidon.apiserver.fields.fieldset import Node, as_member, ordered, union
+from myrmidon.apiserver.fields.listing import ShapeError, grouped
+from myrmidon.apiserver.fields.owning import everything
+from myrmidon.apiserver.fields.shapes import Shape
+
+
+class Comparison(NamedTuple):
+    """Three sets of fields, as the contents of the objects' roots."""
+
+    removed: Node
+    modified: Node
+    added: Node
+
+    def filtered(self, keep: Callable[[Node], Node]) -> "Comparison":
+        """The comparison with each set passed through a filter."""
+        return Comparison(keep(self.removed), keep(self.modified), keep(self.added))
+
+    def __bool__(self) -> bool:
+        return bool(self.removed or self.modified or self.added)
+
+    def written(self) -> Node:
+        """What the change has put into the object."""
+        return union(self.modified, self.added)
+
+
+class _Change(NamedTuple):
+    """Changes inside of one field; None for no change, an empty node for the field as a leaf."""
+
+    removed: Node | None = None
+    modified: Node | None = None
+    added: Node | None = None
+
+
+_MISSING: Any = object()
+_NOTHING = _Change()
+_MODIFIED = _Change(modified={})
+
+
+def compare(old: Any, new: Any, shape: Shape) -> Comparison:
+    """Compare two objects; raises ``ShapeError`` where they do not fit the shape."""
+    change = _NOTHING if old is new or old == new else _changed(old, new, shape)
+    return Comparison(change.removed or {}, change.modified or {}, change.added or {})
+
+
+def _changed(old: Any, new: Any, shape: Shape) -> _Change:
+    """Both values are there, and they are not equal."""
+    was, now = shape.atoms_of(old), shape.atoms_of(new)
+    if was == now:
+        return _changed_as(was[0], old, new, shape)
+    # A scalar that became a map, say: what it was is gone, and what it is has come.
+    return _both(
+        _changed_as(was[0], old, new, shape),
+        _changed_as(now[0], old, new, shape),
+    )
+
+
+def _changed_as(atom: str, old: Any, new: Any, shape: Shape) -> _Change:
+    if atom == "s":
+        # 1 and 1.0 are one number; true and 1 are not.
+        same = old == new and isinstance(old, bool) == isinstance(new, bool)
+        return _NOTHING if same else _MODIFIED
+    kind: type = dict if atom == "m" else list
+    atomic = shape.atomic_map if atom == "m" else not shape.associative
+    left: Any = old if isinstance(old, kind) else None
+    right: Any = new if isinstance(new, kind) else None
+    if atomic or not (left or right):
+        return _MODIFIED
+    if atom == "m":
+        return _changed_map(left or {}, right or {}, shape)
+    return _changed_list(left or [], right or [], shape)
+
+
+def _changed_map(old: dict[str, Any], new: dict[str, Any], shape: Shape) -> _Change:
+    removed: Node = {}
+    modified: Node = {}
+    added: Node = {}
+    fields = shape.fields
+    for name, now in new.items():
+        was = old.get(name, _MISSING)
+        if was is now or (was == now and type(was) is type(now)):
+            continue
+        child = fields.get(name) or shape.element
+        if child is None:
+            raise ShapeError(f".{name}: field not declared in schema")
+        if was is _MISSING:
+            added["f:" + name] = everything(now, child)
+        else:
+            _collect("f:" + name, _changed(was, now, child), removed, modified, added)
+    for name, was in old.items():
+        if name not in new:
+            child = fields.get(name) or shape.element
+            removed["f:" + name] = {} if child is None else everything(was, child)
+    return _change(removed, modified, added)
+
+
+def _changed_list(old: list[Any], new: list[Any], shape: Shape) -> _Change:
+    removed: Node = {}
+    modified: Node = {}
+    added: Node = {}
+    before, after = grouped(old, shape), grouped(new, shape)
+    for element, items in before.items():
+        change = _changed_items(items, after.get(element, []), shape.item)
+        _collect(element, change, removed, modified, added)
+    for element, items in after.items():
+        if element not in before:
+            added[element] = everything(items[0], shape.item) if len(items) == 1 else {}
+    return _change(removed, modified, added)
+
+
+def _change(removed: Node, modified: Node, added: Node) -> _Change:
+    return _Change(
+        ordered(removed) if removed else None,
+        ordered(modified) if modified else None,
+        ordered(added) if added else None,
+    )
+
+
+def _changed_items(old: list[Any], new: list[Any], shape: Shape) -> _Change:
+    """Items of one path element.  Duplicates are owned together, as if they were one leaf."""
+    match len(old), len(new):
+        case 1, 0:
+            return _Change(removed=everything(old[0], shape))
+        case 1, 1:
+            return _NOTHING if old[0] == new[0] else _changed(old[0], new[0], shape)
+        case 1, _:
+            return _Change(removed=everything(old[0], shape), added={})
+        case _, 0:
+            return _Change(removed={})
+        case _, 1:
+            return _Change(removed={}, added=everything(new[0], shape))
+        case _:
+            return _NOTHING if old == new else _MODIFIED
+
+
+def _collect(element: str, change: _Change, removed: Node, modified: Node, added: Node) -> None:
+    if change.removed is not None:
+        removed[element] = change.removed
+    if change.modified is not None:
+        modified[element] = change.modified
+    if change.added is not None:
+        added[element] = change.added
+
+
+def _both(first: _Change, second: _Change) -> _Change:
+    return _Change(*map(_either, first, second))
+
+
+def _either(left: Node | None, right: Node | None) -> Node | None:
+    if left is None or right is None:
+        return right if left is None else left
+    if not left or not right:
+        return as_member(left or right)
+    return union(left, right)

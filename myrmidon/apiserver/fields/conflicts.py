@@ -1,0 +1,42 @@
+"""Conflicts of an apply: fields that it would change and that others own."""
+
+from typing import NamedTuple
+
+from myrmidon.apiserver.failures import Cause, Failure
+from myrmidon.apiserver.fields import elements
+from myrmidon.apiserver.fields.elements import Path
+from myrmidon.apiserver.fields.entries import Manager
+
+
+class Conflict(NamedTuple):
+    """One field, and one of those who own it."""
+
+    manager: Manager
+    path: Path
+
+
+class ApplyConflict(Failure):
+    """The 409 that names each field and each owner, so that a person can decide to force."""
+
+    def __init__(self, conflicts: list[Conflict]) -> None:
+        self.conflicts = tuple(sorted(conflicts, key=lambda conflict: conflict.manager))
+        causes = [
+            Cause(elements.text(path), "FieldManagerConflict", f"conflict with {manager}")
+            for manager, path in self.conflicts
+        ]
+        super().__init__(409, "Conflict", _message(self.conflicts), causes=causes)
+
+
+def _message(conflicts: tuple[Conflict, ...]) -> str:
+    if len(conflicts) == 1:
+        manager, path = conflicts[0]
+        text = elements.text(path)
+        return f"Apply failed with 1 conflict: conflict with {manager}: {text}"
+    lines: list[str] = []
+    last: Manager | None = None
+    for manager, path in conflicts:
+        if manager != last:
+            lines.append(f"conflicts with {manager}:")
+            last = manager
+        lines.append(f"- {elements.text(path)}")
+    return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)

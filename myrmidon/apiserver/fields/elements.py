@@ -1,0 +1,139 @@
+"""Path elements: the steps from an object down to one of its fields, as they stand in FieldsV1.
+
+A step is a string, the very key that managedFields has: ``f:spec`` for a field of a map,
+``k:{"name":"x"}`` for an element of a list with keys, ``v:"x"`` for a member of a set and ``i:0``
+for an index, which only people write.  Two steps are equal where their strings are, because a step
+is always written in one way: keys in alphabetical order, JSON without spaces.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import orjson
+
+Element: TypeAlias = str
+Path: TypeAlias = tuple[Element, ...]
+
+SELF = "."  # in FieldsV1: the field itself is owned, not only what is in it
+
+_KINDS = "fkvi"  # in the order in which the real server writes them
+_ESCAPED = re.compile("[<>&\u2028\u2029]")
+_TYPES_ORDER: dict[type, int] = {float: 0, int: 0, str: 1, bool: 2, list: 3, dict: 4}
+
+
+class ElementError(ValueError):
+    """A key of FieldsV1 that is no path element."""
+
+
+def field(name: str) -> Element:
+    """The step into a field of a map or struct."""
+    return "f:" + name
+
+
+def keys(values: dict[str, Any]) -> Element:
+    """The step into an element of a list by its keys, which come in alphabetical order."""
+    return "k:" + to_json(values)
+
+
+def member(value: Any) -> Element:
+    """The step into a set, by value."""
+    return "v:" + to_json(value)
+
+
+def to_json(value: Any) -> str:
+    """JSON as Go writes it into a path element: compact, and escaped for HTML."""
+    written = orjson.dumps(value).decode()
+    if ".0" in written:
+        written = orjson.dumps(_plain(value)).decode()
+    if _ESCAPED.search(written):
+        return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
+    return written
+
+
+def _plain(value: Any) -> Any:
+    """Whole floats become integers: 1.0 and 1 are one member of a set."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
+
+
+def name_of(element: Element) -> str:
+    """The name of the field that the step goes into; ``""`` for steps into lists."""
+    return element[2:] if element.startswith("f:") else ""
+
+
+def canonical(element: Element) -> Element | None:
+    """The element in the one way we write it; None for kinds that nobody knows yet.
+
+    Raises ``ElementError`` for what is no element at all.
+    """
+    if len(element) < 2:
+        raise ElementError("key must be 2 characters long:")
+    kind, colon, rest = element[0], element[1], element[2:]
+    if colon != ":":
+        raise ElementError(f"missing colon: {element}")
+    try:
+        match kind:
+            case "f":
+                return element
+            case "v":
+                return member(orjson.loads(rest))
+            case "k":
+                return keys(dict(sorted(orjson.loads(rest).items())))
+            case "i":
+                return f"i:{int(rest)}"
+            case _:
+                return None
+    except (ValueError, AttributeError) as error:
+        raise ElementError(f"{element}: {error}") from error
+
+
+@lru_cache(maxsize=4096)
+def order(element: Element) -> tuple[Any, ...]:
+    """A sort key: fields by name, list elements by key and value, with numbers as numbers."""
+    if element == SELF:
+        return (-1,)
+    rest = element[2:]
+    match element[0]:
+        case "f":
+            return (0, rest)
+        case "k":
+            items = json.loads(rest).items()
+            return (1, *((name, _rank(value)) for name, value in items))
+        case "v":
+            return (2, _rank(json.loads(rest)))
+        case _:
+            return (_KINDS.index(element[0]), int(rest))
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    kind = _TYPES_ORDER.get(type(value), 5)
+    return (kind, value if kind <= 2 else json.dumps(value))
+
+
+def text(path: Iterable[Element]) -> str:
+    """``.spec.slots[name="y"].value``, as conflicts name a field."""
+    return "".join(map(_text, path))
+
+
+def _text(element: Element) -> str:
+    rest = element[2:]
+    match element[0]:
+        case "f":
+            return "." + rest
+        case "k":
+            pairs = json.loads(rest).items()
+            return "[" + ",".join(f"{name}={_literal(value)}" for name, value in pairs) + "]"
+        case "v":
+            return f"[={_literal(json.loads(rest))}]"
+        case _:
+            return f"[{rest}]"
+
+
+def _literal(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,179 @@
+"""The entries of ``metadata.managedFields``: which manager owns which fields, since when.
+
+A manager is known by its name, how it writes (Apply or Update), the subresource it writes to and,
+for updates, the version it writes in.  Entries that nothing happens to are kept as they are.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.fields.elements import ElementError
+from myrmidon.apiserver.fields.fieldset import FieldSet, Node, union
+
+UPDATE_MANAGERS_MAX = 10  # more than these are merged, the oldest first
+_ANCIENT = "ancient-changes"
+
+
+class Manager(NamedTuple):
+    """Who writes, and how.  An Apply has no version: it is the same manager in all of them."""
+
+    name: str
+    operation: str
+    api_version: str = ""
+    subresource: str = ""
+
+    def __str__(self) -> str:
+        text = f'"{self.name}"'
+        if self.subresource:
+            text += f' with subresource "{self.subresource}"'
+        return f"{text} using {self.api_version}" if self.operation == "Update" else text
+
+
+def updater(name: str, api_version: str, subresource: str = "") -> Manager:
+    """A manager that writes by create, update and patch."""
+    return Manager(name or "unknown", "Update", api_version, subresource)
+
+
+def applier(name: str, subresource: str = "") -> Manager:
+    """A manager that applies."""
+    return Manager(name or "unknown", "Apply", "", subresource)
+
+
+class Owned(NamedTuple):
+    """What one manager owns, in the fields of one version."""
+
+    fields: Node
+    api_version: str
+    time: str = ""
+    written: Json | None = None  # the entry it was read from
+
+    def with_fields(self, fields: Node) -> "Owned":
+        """The same, with other fields."""
+        return self if fields is self.fields else Owned(fields, self.api_version, self.time)
+
+    def to_json(self, manager: Manager) -> Json:
+        """The entry, in the order of the real server's fields."""
+        if self.written is not None:
+            return self.written
+        entry: Json = {
+            "manager": manager.name,
+            "operation": manager.operation,
+            "apiVersion": self.api_version,
+        }
+        if self.time:
+            entry["time"] = self.time
+        entry |= {"fieldsType": "FieldsV1", "fieldsV1": self.fields}
+        if manager.subresource:
+            entry["subresource"] = manager.subresource
+        return entry
+
+
+class EntryError(ValueError):
+    """managedFields that cannot be read."""
+
+
+def is_reset(entries: Any) -> bool:
+    """Whether a client asks to forget all owners: by an empty list or one empty entry."""
+    return isinstance(entries, list) and entries in ([], [{}])
+
+
+def read(entries: Iterable[Json] | None, *, trusted: bool = True) -> dict[Manager, Owned]:
+    """The entries of an object by manager; raises ``EntryError``.
+
+    Entries that were written by us are trusted to be in the form in which we write them.
+    """
+    owners: dict[Manager, Owned] = {}
+    for index, entry in enumerate(entries or ()):
+        manager = _manager_of(entry, index)
+        fields = entry.get("fieldsV1") or {}
+        if trusted:
+            owners[manager] = Owned(fields, entry["apiVersion"], entry.get("time") or "", entry)
+            continue
+        try:
+            canonical = FieldSet.from_json(fields).node
+        except ElementError as error:
+            raise EntryError(f"error decoding set: {error}") from error
+        owners[manager] = Owned(canonical, entry["apiVersion"], entry.get("time") or "")
+    return owners
+
+
+def are_of(owners: Mapping[Manager, Owned], entries: list[Json]) -> bool:
+    """Whether the owners are just those of these entries."""
+    return len(owners) == len(entries) and all(
+        owned.written is entry for owned, entry in zip(owners.values(), entries, strict=True)
+    )
+
+
+def _manager_of(entry: Json, index: int) -> Manager:
+    operation, version = entry.get("operation"), entry.get("apiVersion")
+    if operation not in ("Apply", "Update"):
+        raise EntryError("operation must be `Apply` or `Update`")
+    if not version:
+        raise EntryError("apiVersion must not be empty")
+    if entry.get("fieldsType") != "FieldsV1":
+        raise EntryError(f"invalid fieldsType in managed fields entry {index}")
+    in_version = version if operation == "Update" else ""
+    name, subresource = entry.get("manager") or "", entry.get("subresource") or ""
+    return Manager(name, operation, in_version, subresource)
+
+
+def write(owners: Mapping[Manager, Owned]) -> list[Json]:
+    """The entries in the order of the real server: appliers first, then by time and name."""
+    entries = [owned.to_json(manager) for manager, owned in owners.items()]
+    if len(entries) > 1:
+        entries.sort(key=_order)
+    return entries
+
+
+def _order(entry: Json) -> tuple[str, str, str, str, str]:
+    return (
+        entry["operation"],
+        entry.get("time") or "",
+        entry.get("manager") or "",
+        entry["apiVersion"],
+        entry.get("subresource") or "",
+    )
+
+
+def stamp(now: datetime) -> str:
+    """A time as entries have it: UTC, whole seconds."""
+    return now.isoformat()[:19] + "Z"
+
+
+def capped(owners: dict[Manager, Owned]) -> dict[Manager, Owned]:
+    """At most so many updaters: the oldest ones of a version become one without a name."""
+    updaters = [manager for manager in owners if manager.operation == "Update"]
+    excess = len(updaters) - UPDATE_MANAGERS_MAX
+    if excess <= 0:
+        return owners
+    updaters.sort(key=lambda manager: (owners[manager].time, manager))
+    kept, first_of_version = dict(owners), dict[str, Manager]()
+    for manager in updaters:
+        if excess <= 0:
+            break
+        owned = owners[manager]
+        first = first_of_version.setdefault(owned.api_version, manager)
+        if first is manager:
+            continue
+        bucket = updater(_ANCIENT, owned.api_version)
+        if bucket not in kept:
+            kept[bucket] = kept.pop(first)
+        fields = union(owned.fields, kept[bucket].fields)
+        del kept[manager]
+        kept[bucket] = Owned(fields, owned.api_version, owned.time)
+        excess -= 1
+    return kept
+
+
+def same_but_for_times(old: list[Json] | None, new: list[Json] | None) -> bool:
+    """Whether two lists of entries differ in nothing but when things happened."""
+    old, new = old or [], new or []
+    return len(old) == len(new) and all(
+        _timeless(was) == _timeless(now) for was, now in zip(old, new, strict=True)
+    )
+
+
+def _timeless(entry: Json) -> Json:
+    return {key: value for key, value in entry.items() if key != "time"}

@@ -1,0 +1,125 @@
+"""From a request to what comes of it.
+
+Synchronous and pure: everything it knows is in the request and in ``Core``.  What cannot be answered
+at once (a watch, a revision of the future, a webhook) is a value that the front of the server acts on.
+"""
+
+from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.apiserver.admission import Ask
+from myrmidon.apiserver.auth import Attributes, Tokens, User, forbidden
+from myrmidon.apiserver.call import Call, Core, Draws
+from myrmidon.apiserver.documents import Documents
+from myrmidon.apiserver.failures import Failure, method_not_allowed, unknown_resource
+from myrmidon.apiserver.outcomes import Outcome, Question
+from myrmidon.apiserver.registry import ResourceType
+from myrmidon.apiserver.routing import Route, route
+from myrmidon.apiserver.verbs import act, failed
+
+_NOT_SERVED = HttpResponse(
+    404, (("content-type", "text/plain; charset=utf-8"),), b"404 page not found\n"
+)
+_ACROSS_NAMESPACES = frozenset({"list", "watch"})
+
+
+class Handler:
+    """Answers requests."""
+
+    def __init__(self, core: Core, tokens: Tokens) -> None:
+        self.core, self._tokens = core, tokens
+        self._documents = Documents(core.registry)
+
+    def answer(
+        self, request: HttpRequest, user: User | None = None, draws: Draws | None = None
+    ) -> Outcome:
+        """What comes of a request.  ``user``: who asks, instead of whom the token names."""
+        try:
+            return self._answer(request, user, draws)
+        except Failure as failure:
+            return failed(failure)
+        except Ask as ask:
+            return Question(ask.key, ask.question)
+
+    def _answer(self, request: HttpRequest, user: User | None, draws: Draws | None) -> Outcome:
+        user = user or self._tokens.identify(request.headers)
+        query: dict[str, str] = {}
+        for key, value in request.query:
+            query.setdefault(key, value)
+        found = route(request, query)
+        if found is None:
+            return self._document(request, user)
+        self._authorize(user, found)
+        resource_type = self.core.registry.find(found.group, found.version, found.plural)
+        if resource_type is None:
+            if self.core.registry.is_builtin_group(found.group):
+                raise unknown_resource()
+            return _NOT_SERVED
+        draws = draws or Draws(self.core.seams)
+        draws.rewind()
+        call = Call(self.core, request, query, user, found, resource_type, draws)
+        if resource_type.deprecation:
+            call.warn(resource_type.deprecation)
+        try:
+            return _custom(call) if resource_type.custom else _builtin(call)
+        except Failure as failure:
+            return failed(failure, call.warnings)
+
+    def _authorize(self, user: User, found: Route) -> None:
+        wanted = Attributes(
+            found.verb,
+            found.group,
+            found.version,
+            found.plural,
+            found.subresource,
+            found.namespace,
+            found.name,
+        )
+        if not self.core.authorizer.allows(user, wanted):
+            raise forbidden(user, wanted)
+
+    def _document(self, request: HttpRequest, user: User) -> HttpResponse:
+        wanted = Attributes(request.method.lower(), path=request.path)
+        if not self.core.authorizer.allows(user, wanted):
+            raise forbidden(user, wanted)
+        return self._documents.find(request) or _NOT_SERVED
+
+
+# ------------------------------------------------------------------------- which verb where
+
+
+def _custom(call: Call) -> Outcome:
+    found, kind = call.route, call.type.kind
+    if kind.namespaced != bool(found.namespace) and (
+        found.namespace or found.verb not in _ACROSS_NAMESPACES
+    ):
+        return _NOT_SERVED
+    if found.subresource and found.subresource not in subresources(call.type):
+        raise call.not_found()
+    return act(call)
+
+
+def _builtin(call: Call) -> Outcome:
+    found, kind = call.route, call.type.kind
+    own_namespace = (kind.group, kind.plural) == ("", "namespaces")
+    if bool(found.namespace) != kind.namespaced and not own_namespace:
+        if not kind.namespaced or found.name:
+            raise unknown_resource()
+        if found.verb not in _ACROSS_NAMESPACES:
+            raise method_not_allowed()
+    if found.subresource:
+        if found.subresource not in subresources(call.type):
+            raise unknown_resource()
+    elif found.verb not in call.type.verbs or (
+        (found.verb == "create") == bool(found.name) and found.verb in {"create", "update", "patch"}
+    ):
+        raise method_not_allowed()
+    return act(call)
+
+
+def subresources(resource_type: ResourceType) -> tuple[str, ...]:
+    """The subresources of a type, by name."""
+    listed = list(resource_type.subresources)
+    if resource_type.status:
+        listed.append("status")
+    if resource_type.scale is not None:
+        listed.append("scale")
+    return tuple(listed)

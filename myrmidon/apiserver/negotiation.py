@@ -1,0 +1,85 @@
+"""What form an answer takes: JSON or YAML, and the object, its metadata alone, or a table."""
+
+import json
+from typing import Any, NamedTuple
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver import encoding
+from myrmidon.apiserver.failures import Failure
+
+_MEDIA = {
+    "application/json": "json",
+    "application/yaml": "yaml",
+    "*/*": "json",
+    "application/*": "json",
+}
+
+
+class Form(NamedTuple):
+    """The form that a client wants."""
+
+    media: str = "json"
+    shape: str = ""  # Table, PartialObjectMetadata, PartialObjectMetadataList, or the object itself
+    version: str = "v1"
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the answer."""
+        return f"application/{self.media}"
+
+
+PLAIN = Form()
+
+
+def negotiate(accept: str, verb: str) -> Form:
+    """The first form of the header that can be served; raises 406."""
+    if not accept or accept in {"application/json", "*/*"}:
+        return PLAIN
+    for part in accept.split(","):
+        media, *parameters = (piece.strip() for piece in part.split(";"))
+        syntax = _MEDIA.get(media.lower())
+        if syntax is None or (verb == "watch" and syntax != "json"):
+            continue
+        options = dict(piece.partition("=")[::2] for piece in parameters)
+        shape = options.get("as", "")
+        if shape and not _fits(shape, options, verb):
+            continue
+        return Form(syntax, shape, options.get("v", "v1"))
+    raise Failure(
+        406,
+        "NotAcceptable",
+        "only the following media types are accepted: application/json, application/yaml",
+        details=False,
+    )
+
+
+def _fits(shape: str, options: dict[str, str], verb: str) -> bool:
+    """Whether objects can be shown in another shape: a list as a list, one object as one."""
+    if options.get("g") != "meta.k8s.io" or options.get("v") not in {"v1", "v1beta1"}:
+        return False
+    lists = verb in {"list", "deletecollection"}
+    return shape in {"Table", "PartialObjectMetadataList" if lists else "PartialObjectMetadata"}
+
+
+def render(form: Form, body: bytes) -> bytes:
+    """JSON in the form's media type."""
+    if form.media == "json":
+        return body
+    import yaml  # noqa: PLC0415 - few answers need it, and it is slow to load
+
+    text: str = yaml.safe_dump(json.loads(body), default_flow_style=False, allow_unicode=True)
+    return text.encode()
+
+
+def encode(form: Form, obj: Any) -> bytes:
+    """An object in the form's media type."""
+    return render(form, encoding.encode(obj))
+
+
+def partial(form: Form, obj: Json) -> Json:
+    """The metadata of an object alone."""
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"meta.k8s.io/{form.version}",
+        "metadata": obj["metadata"],
+    }

@@ -1,0 +1,61 @@
+"""Opening a watch: what its parameters mean."""
+
+from myrmidon.apiserver import encoding, views
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.failures import internal
+from myrmidon.apiserver.listing import check_version_match, too_large
+from myrmidon.apiserver.negotiation import Form, partial
+from myrmidon.apiserver.options import parse_int
+from myrmidon.apiserver.outcomes import WaitFor
+from myrmidon.apiserver.registry import ResourceType
+from myrmidon.apiserver.routing import is_true
+from myrmidon.apiserver.selecting import read_selection
+from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.tabling import TableEncoder
+from myrmidon.apiserver.watching import Encoder, Watch
+
+
+def open_watch(call: Call, form: Form) -> Watch | WaitFor:
+    """The watch that the query asks for."""
+    query = call.query
+    check_version_match(call)
+    selection = read_selection(call)
+    version = query.get("resourceVersion", "")
+    if version and not version.isdigit():
+        raise internal(
+            f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": '
+            "invalid syntax"
+        )
+    number = int(version or 0)
+    store = call.core.store
+    send_initial = query.get("sendInitialEvents")
+    if number > store.revision:
+        return WaitFor(number, too_large(number, store.revision))
+    seconds = parse_int(query, "timeoutSeconds")
+    watch = Watch(
+        store,
+        call.type,
+        namespace=call.route.namespace,
+        name=call.route.name or selection.name(),
+        selection=selection,
+        cursor=number or store.revision,
+        encode=_encoder(call, form),
+        bookmarks=is_true(query.get("allowWatchBookmarks")),
+        seconds=float(seconds) if seconds else None,
+        headers=(("content-type", "application/json"),),
+    )
+    if is_true(send_initial) or (send_initial is None and not number):
+        watch.begin(end_mark=is_true(send_initial) and watch.bookmarks)
+    return watch
+
+
+def _encoder(call: Call, form: Form) -> Encoder:
+    if form.shape == "Table":
+        return TableEncoder(call)
+    if not form.shape:
+        return views.encoded
+
+    def encode(resource_type: ResourceType, record: Record) -> bytes:
+        return encoding.encode(partial(form, views.shown(resource_type, record)))
+
+    return encode

@@ -1,0 +1,108 @@
+"""Patch documents: reading one, and what it makes of an object's JSON."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver import encoding
+from myrmidon.apiserver.bodies import media_type, parse_yaml, read_body
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.failures import Cause, Failure, bad_request, internal, invalid_object
+from myrmidon.apiserver.merging import merge_as_server
+from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.strategic import StrategicPatchError, strategic_merge
+from myrmidon.patch.json_patch import OPERATIONS_MAX, JsonPatchError, apply_json_patch
+
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+_CUSTOM = (JSON_PATCH, MERGE, APPLY)
+_BUILTIN = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
+
+
+def read_media_type(call: Call) -> str:
+    """The kind of patch that was sent; raises 415 before anything else is looked at."""
+    sent = media_type(call)
+    known = _CUSTOM if call.type.custom else _BUILTIN
+    if sent not in known:
+        raise Failure(
+            415,
+            "UnsupportedMediaType",
+            "the body of the request was in an unknown format - accepted media types include: "
+            + ", ".join(known),
+            details=not call.type.custom,
+        )
+    return sent
+
+
+def patched(call: Call, media: str, current: Json, schema: Schema) -> Any:
+    """What the patch of the body makes of an object; ``current`` is not changed."""
+    return _PATCHERS[media](current, read_body(call), schema)
+
+
+def _merge(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG001 - one signature for all
+    return merge_as_server(current, _document(text))
+
+
+def _json_patch(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG001 - as above
+    try:
+        operations = encoding.decode(text)
+    except ValueError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+    if not isinstance(operations, list) or not all(isinstance(each, dict) for each in operations):
+        raise bad_request("error decoding patch: json: cannot unmarshal into jsonpatch.Patch")
+    if len(operations) > OPERATIONS_MAX:
+        raise Failure(
+            413,
+            "RequestEntityTooLarge",
+            f"The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {len(operations)}",
+            details=False,
+        )
+    try:
+        return apply_json_patch(current, operations)
+    except JsonPatchError:
+        raise Failure(
+            422, "Invalid", "the server rejected our request due to an error in our request"
+        ) from None
+
+
+def _strategic(current: Json, text: bytes, schema: Schema) -> Any:
+    try:
+        return strategic_merge(current, _document(text), schema)
+    except StrategicPatchError as error:
+        raise internal(str(error)) from None
+
+
+_PATCHERS: Mapping[str, Callable[[Json, bytes, Schema], Any]] = {
+    MERGE: _merge,
+    JSON_PATCH: _json_patch,
+    STRATEGIC: _strategic,
+}
+
+
+def _document(text: bytes) -> Json:
+    try:
+        value = encoding.decode(text)
+    except ValueError:
+        value = _yaml_document(text)
+    if not isinstance(value, dict):
+        raise bad_request(
+            "error decoding patch: json: cannot unmarshal value into Go value of type "
+            "map[string]interface {}"
+        )
+    return value
+
+
+def _yaml_document(text: bytes) -> Any:
+    try:
+        return parse_yaml(text)
+    except ValueError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+
+
+def patch_failure(problem: str) -> Failure:
+    """422: the patched document is no object of the type."""
+    cause = Cause("patch", "FieldValueInvalid", f"Invalid value: {problem}")
+    return invalid_object("", "", "", [cause])

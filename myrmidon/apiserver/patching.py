@@ -1,0 +1,73 @@
+"""PATCH: from the current object and a patch to the new object."""
+
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver import views
+from myrmidon.apiserver.applying import apply
+from myrmidon.apiserver.bodies import check_fields
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.causes import forbidden
+from myrmidon.apiserver.creating import check_namespace
+from myrmidon.apiserver.failures import bad_request
+from myrmidon.apiserver.options import options_failure, read_write_options
+from myrmidon.apiserver.patches import APPLY, patch_failure, patched, read_media_type
+from myrmidon.apiserver.schema.defaulting import copy_json
+from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.strategy import DecodeError
+from myrmidon.apiserver.updating import check_name, update
+
+
+def read_patch_options(call: Call) -> str:
+    """The kind of patch, and the options of the query."""
+    media = read_media_type(call)
+    if not call.route.name:
+        raise bad_request("name must be provided")
+    read_write_options(call, "PatchOptions")
+    if call.query.get("force") and media != APPLY:
+        raise options_failure(
+            "PatchOptions", [forbidden("force", "may not be specified for non-apply patch")]
+        )
+    return media
+
+
+def patch(call: Call, subresource: str = "") -> tuple[Record, bool]:
+    """Change the object of the path; returns whether it was created (by an apply)."""
+    media = read_patch_options(call)
+    if media == APPLY:
+        return apply(call, subresource)
+    record = call.core.store.get(call.type.stored_as, call.key)
+    if record is None:
+        raise call.not_found()
+    current = views.shown(call.type, record)
+    obj = read_patched(call, patched(call, media, current, call.type.schema))
+    return update(call, record, obj, subresource), False
+
+
+def read_patched(call: Call, document: Any) -> Json:
+    """The result of a patch as an object; what does not decode is an invalid patch."""
+    _check_type(call, document)
+    try:
+        obj, unknown = call.type.strategy.decode(copy_json(document))
+    except DecodeError as error:
+        raise patch_failure(str(error)) from None
+    problems = check_fields(call, unknown, ())
+    if problems:
+        raise patch_failure(f"strict decoding error: {', '.join(problems)}")
+    call.type.strategy.default(obj)
+    meta = obj.setdefault("metadata", {})
+    check_name(call, meta)
+    check_namespace(call, meta)
+    return obj
+
+
+def _check_type(call: Call, document: Any) -> None:
+    """A custom resource of another type is an invalid object; any other is an invalid patch."""
+    wanted = call.type.kind
+    if not isinstance(document, dict):
+        raise patch_failure("the result is no object")
+    kind, api_version = document.get("kind"), document.get("apiVersion")
+    if not kind or not isinstance(kind, str) or not isinstance(api_version, str):
+        raise patch_failure("Object 'Kind' is missing")
+    if not call.type.custom and (api_version, kind) != (wanted.api_version, wanted.kind):
+        raise patch_failure(f'no kind "{kind}" is registered for version "{api_version}"')

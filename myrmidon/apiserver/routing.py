@@ -1,0 +1,81 @@
+"""From a path to what it names.
+
+Only the shape of the path counts here; whether there is such a resource is the handler's question,
+because authorization comes first and covers resources that do not exist.
+"""
+
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from myrmidon.api.wire import HttpRequest
+
+_VERBS = {
+    "POST": "create",
+    "GET": "get",
+    "HEAD": "get",
+    "PUT": "update",
+    "PATCH": "patch",
+    "DELETE": "delete",
+}
+_NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
+_TRUE = frozenset({"1", "true", "t", "T", "TRUE", "True"})
+
+
+class Route(NamedTuple):
+    """What a path of a resource names.  ``rest`` is what follows a subresource."""
+
+    verb: str
+    group: str
+    version: str
+    plural: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    rest: tuple[str, ...] = ()
+
+
+def is_true(text: str | None) -> bool:
+    """A boolean of a query, as Go's ``strconv.ParseBool`` has it."""
+    return text in _TRUE
+
+
+def route(request: HttpRequest, query: dict[str, str]) -> Route | None:
+    """The resource that a request is about; None for paths that are not about one."""
+    parts = request.path.strip("/").split("/")
+    if "%" in request.path:
+        parts = [unquote(part) for part in parts]
+    if parts[0] == "api" and len(parts) >= 3:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[0] == "apis" and len(parts) >= 4:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    verb = _VERBS.get(request.method, request.method.lower())
+    if rest[0] == "watch" and len(rest) > 1:
+        verb, rest = "watch", rest[1:]
+    namespace, rest = _namespace(group, rest)
+    name = rest[1] if len(rest) > 1 else ""
+    if not name:
+        verb = _of_collection(verb, query)
+    subresource = rest[2] if len(rest) > 2 else ""
+    return Route(verb, group, version, rest[0], namespace, name, subresource, tuple(rest[3:]))
+
+
+def _namespace(group: str, rest: list[str]) -> tuple[str, list[str]]:
+    """The namespace of a path, and what is left of it; a namespace is in itself."""
+    if rest[0] != "namespaces" or len(rest) == 1:
+        return "", rest
+    if len(rest) > 3 or (len(rest) == 3 and rest[2] not in _NAMESPACE_SUBRESOURCES):
+        return rest[1], rest[2:]
+    return ("" if group else rest[1]), rest
+
+
+def _of_collection(verb: str, query: dict[str, str]) -> str:
+    match verb:
+        case "get":
+            watched = query.get("watch")
+            return "watch" if is_true(watched) or watched == "" else "list"
+        case "delete":
+            return "deletecollection"
+        case _:
+            return verb

@@ -1,0 +1,221 @@
+"""The scale subresource: another view of an object, with one number that can be written."""
+
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind
+from myrmidon.apiserver import views
+from myrmidon.apiserver.applying import read_configuration
+from myrmidon.apiserver.bodies import check_fields, read_object, strict_failure
+from myrmidon.apiserver.builtin.decoding import DecodingError, decode
+from myrmidon.apiserver.builtin.types import schema_of
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.causes import invalid
+from myrmidon.apiserver.failures import Cause, Failure, bad_request, invalid_object
+from myrmidon.apiserver.fields import (
+    Path,
+    Versions,
+    after_apply,
+    after_update,
+    from_scale,
+    to_scale,
+)
+from myrmidon.apiserver.options import read_write_options
+from myrmidon.apiserver.ownership import manager_of, set_entries
+from myrmidon.apiserver.patches import APPLY, patch_failure, patched
+from myrmidon.apiserver.patching import read_patch_options
+from myrmidon.apiserver.registry import ScalePaths
+from myrmidon.apiserver.routing import is_true
+from myrmidon.apiserver.schema.defaulting import copy_json
+from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.updating import check_name, update
+
+SCALE = Kind("autoscaling", "v1", "Scale", "scales")
+
+
+def get_scale(call: Call) -> Json:
+    """The scale of the object of the path."""
+    record = _record(call)
+    obj = views.shown(call.type, record)
+    paths = _paths(call)
+    if call.type.custom and _at(obj, paths.replicas) is None:
+        problem = f'the spec replicas field ".{".".join(paths.replicas)}" does not exist'
+        raise Failure(
+            500,
+            "InternalError",
+            f"Internal error occurred: {problem}",
+            causes=[Cause("", "", problem)],
+        )
+    return scale_of(call, obj)
+
+
+def replace_scale(call: Call) -> Json:
+    """PUT: take the number of the body."""
+    read_write_options(call, "UpdateOptions")
+    body, duplicates = read_object(call, SCALE)
+    try:
+        scale, unknown = decode(body, schema_of(SCALE))
+    except DecodingError as error:
+        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {error}') from None
+    problems = check_fields(call, unknown, duplicates)
+    if problems:
+        raise strict_failure(call, problems)
+    check_name(call, scale["metadata"])
+    record = _record(call)
+    return _write(call, record, scale, _after_update(call, record, scale))
+
+
+def patch_scale(call: Call) -> Json:
+    """PATCH: patch the scale, then take its number."""
+    media = read_patch_options(call)
+    record = _record(call)
+    current = _owned_scale(call, record)
+    entries: list[Json] | None = None
+    if media == APPLY:
+        document, entries = _applied(call, current)
+    else:
+        document = patched(call, media, current, schema_of(SCALE))
+    try:
+        scale, unknown = decode(document, schema_of(SCALE))
+    except DecodingError as error:
+        raise patch_failure(str(error)) from None
+    problems = check_fields(call, unknown, ())
+    if problems:
+        raise patch_failure(f"strict decoding error: {', '.join(problems)}")
+    if entries is None:
+        entries = _after_update(call, record, scale)
+    return _write(call, record, scale, entries)
+
+
+def _write(call: Call, record: Record, scale: Json, entries: list[Json]) -> Json:
+    """Put the number of a scale, and its owners, into the object."""
+    replicas = scale["spec"].get("replicas", 0)
+    if replicas < 0:
+        cause = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise invalid_object("Scale", "autoscaling", call.route.name, [cause])
+    old = views.shown(call.type, record)
+    version = scale["metadata"].get("resourceVersion") or old["metadata"]["resourceVersion"]
+    obj: Json = copy_json(old)
+    _put(obj, _paths(call).replicas, replicas)
+    obj["metadata"]["resourceVersion"] = version
+    before = old["metadata"].get("managedFields")
+    api_version = call.type.kind.api_version
+    set_entries(obj, from_scale(before, entries, api_version, _replicas_paths(call)))
+    updated = update(call, record, obj, "scale", applied=True)
+    return scale_of(call, views.shown(call.type, updated))
+
+
+# ------------------------------------------------------------------------- ownership
+
+
+def _replicas_paths(call: Call) -> dict[str, Path | None]:
+    """Where each version of the kind has its number."""
+    kind = call.type.kind
+    return {
+        each.kind.api_version: (
+            None if each.scale is None else tuple(f"f:{name}" for name in each.scale.replicas)
+        )
+        for each in call.core.registry
+        if (each.kind.group, each.kind.plural) == (kind.group, kind.plural)
+    }
+
+
+def _owned_scale(call: Call, record: Record) -> Json:
+    """The scale of an object with the owners that it has there."""
+    obj = views.shown(call.type, record)
+    scale = scale_of(call, obj)
+    entries = to_scale(obj["metadata"].get("managedFields"), _replicas_paths(call))
+    set_entries(scale, entries)
+    return scale
+
+
+def _versions() -> Versions:
+    return Versions(SCALE.api_version, schema_of(SCALE))
+
+
+def _after_update(call: Call, record: Record, scale: Json) -> list[Json]:
+    return after_update(
+        _owned_scale(call, record),
+        {**scale, "apiVersion": SCALE.api_version, "kind": SCALE.kind},
+        _versions(),
+        manager=manager_of(call),
+        now=call.draws.now,
+        subresource="scale",
+    )
+
+
+def _applied(call: Call, current: Json) -> tuple[Json, list[Json]]:
+    result = after_apply(
+        current,
+        read_configuration(call),
+        _versions(),
+        manager=call.field_manager,
+        now=call.draws.now,
+        force=is_true(call.query.get("force")),
+        subresource="scale",
+    )
+    return result.object, result.managed_fields
+
+
+# ------------------------------------------------------------------------- the view
+
+
+def scale_of(call: Call, obj: Json) -> Json:
+    """The scale that an object shows."""
+    paths, meta = _paths(call), obj["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    replicas = _at(obj, paths.replicas) or 0
+    status: Json = {"replicas": _at(obj, paths.status_replicas) or 0}
+    selector = _at(obj, paths.selector) if paths.selector else None
+    if isinstance(selector, dict):
+        selector = selector_text(selector)
+    if selector:
+        status["selector"] = selector
+    return {
+        "kind": SCALE.kind,
+        "apiVersion": SCALE.api_version,
+        "metadata": {key: meta[key] for key in kept if key in meta},
+        "spec": {"replicas": replicas} if replicas or call.type.custom else {},
+        "status": status,
+    }
+
+
+def selector_text(selector: Json) -> str:
+    """A label selector of an object as the text of a query."""
+    parts = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
+    for requirement in selector.get("matchExpressions") or ():
+        key, values = requirement["key"], ",".join(sorted(requirement.get("values") or ()))
+        match requirement["operator"]:
+            case "In":
+                parts.append(f"{key} in ({values})")
+            case "NotIn":
+                parts.append(f"{key} notin ({values})")
+            case "Exists":
+                parts.append(key)
+            case _:
+                parts.append(f"!{key}")
+    return ",".join(sorted(parts))
+
+
+def _record(call: Call) -> Record:
+    record = call.core.store.get(call.type.stored_as, call.key)
+    if record is None:
+        raise call.not_found()
+    return record
+
+
+def _paths(call: Call) -> ScalePaths:
+    assert call.type.scale is not None, "the handler checks that there is a scale"
+    return call.type.scale
+
+
+def _at(obj: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        obj = obj.get(key) if isinstance(obj, dict) else None
+    return obj
+
+
+def _put(obj: Json, path: tuple[str, ...], value: Any) -> None:
+    for key in path[:-1]:
+        obj = obj.setdefault(key, {})
+    obj[path[-1]] = value

@@ -1,0 +1,40 @@
+"""Printer columns."""
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.schema import causes
+
+_TYPES = ("boolean", "date", "integer", "number", "string")
+_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+
+
+def check_columns(columns: list[Json] | None, path: str) -> list[Cause]:
+    """What is wrong with the columns of a table."""
+    found: list[Cause] = []
+    for index, column in enumerate(columns or ()):
+        found += _check_column(column, f"{path}[{index}]")
+    return found
+
+
+def _check_column(column: Json, path: str) -> list[Cause]:
+    found = [] if column.get("name") else [causes.required(f"{path}.name")]
+    kind, types = column.get("type") or "", f"must be one of {','.join(_TYPES)}"
+    if not kind:
+        found.append(causes.required(f"{path}.type", types))
+    elif kind not in _TYPES:
+        found.append(causes.invalid(f"{path}.type", kind, types))
+    printed = column.get("format") or ""
+    if printed and printed not in _FORMATS:
+        detail = f"must be one of {','.join(_FORMATS)}"
+        found.append(causes.invalid(f"{path}.format", printed, detail))
+    given = column.get("jsonPath") or ""
+    if not given:
+        found.append(causes.required(f"{path}.JSONPath"))
+    return found + check_simple_path(given, f"{path}.JSONPath")
+
+
+def check_simple_path(given: str, path: str) -> list[Cause]:
+    """A path that starts with a dot.  That is all that is asked of it."""
+    if not given or given.startswith("."):
+        return []
+    return [causes.invalid(path, given, "must be a simple json path starting with .")]

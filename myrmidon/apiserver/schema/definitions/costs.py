@@ -1,0 +1,71 @@
+"""What rules may cost at most, by the estimate that is made before anything runs."""
+
+from typing import NamedTuple
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.schema import causes
+
+_LIMIT, _TOTAL_LIMIT = 10_000_000, 100_000_000
+_UINT64_MAX = 2**64 - 1
+_SHOWN_MAX = 4
+_ADVICE = (
+    "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, "
+    "maps, and strings are declared)"
+)
+
+
+class Cost(NamedTuple):
+    """What one expression may cost for a whole object."""
+
+    path: str
+    amount: int
+
+
+def times(cost: int, cardinality: int) -> int:
+    """The cost of an expression that runs several times; it does not overflow, it ends."""
+    return min(cost * cardinality, _UINT64_MAX)
+
+
+def cardinality_inside(schema: Json, around: int | None) -> int | None:
+    """How often a part of a value may be there in one object, None if nothing limits it."""
+    if around is None:
+        return None
+    most: int | None = 1
+    if schema.get("type") == "array":
+        most = schema.get("maxItems")
+    elif schema.get("type") == "object" and schema.get("additionalProperties") is not None:
+        most = schema.get("maxProperties")
+    return None if most is None else times(around, max(most, 0))
+
+
+def check_cost(cost: Cost, what: str) -> list[Cause]:
+    """Whether an expression is too expensive by itself."""
+    if cost.amount <= _LIMIT:
+        return []
+    return [causes.forbidden(cost.path, _exceeded(f"estimated {what} cost", cost.amount, _LIMIT))]
+
+
+def check_total(costs: list[Cost], path: str) -> list[Cause]:
+    """Whether all expressions of a schema are too expensive together, and which are to blame."""
+    total = min(sum(cost.amount for cost in costs), _UINT64_MAX)
+    if total <= _TOTAL_LIMIT:
+        return []
+    heavy = [cost for cost in costs if cost.amount >= _TOTAL_LIMIT // 100]
+    heavy.sort(key=lambda cost: -cost.amount)
+    blame = (
+        "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+    )
+    found = [causes.forbidden(cost.path, blame) for cost in heavy[:_SHOWN_MAX]]
+    what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
+    return [*found, causes.forbidden(path, _exceeded(what, total, _TOTAL_LIMIT))]
+
+
+def _exceeded(what: str, amount: int, limit: int) -> str:
+    factor = amount / limit
+    shown = f"{factor:.1f}x"
+    if factor > 100:
+        shown = "more than 100x"
+    elif factor < 1.5:
+        shown = f"{factor:f}x"
+    return f"{what} exceeds budget by factor of {shown} {_ADVICE}"

@@ -1,0 +1,214 @@
+"""The schema of a version: what OpenAPI allows and what Kubernetes adds to it."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.schema import causes
+from myrmidon.apiserver.schema.definitions.costs import Cost, cardinality_inside, check_total
+from myrmidon.apiserver.schema.definitions.defaults import check_defaults
+from myrmidon.apiserver.schema.definitions.expressions import check_expressions, check_rule_fields
+from myrmidon.apiserver.schema.definitions.lists import check_list_and_map
+from myrmidon.apiserver.schema.definitions.structure import check_structure, why_not_structural
+from myrmidon.apiserver.schema.pruning import META_FIELDS
+from myrmidon.apiserver.schema.rules import RULES
+
+_TYPES = ("array", "boolean", "integer", "number", "object", "string")
+# What may stand at the root beside a status subresource, in the words of the real server.
+_AT_ROOT = {
+    "description": "Description",
+    "type": "Type",
+    "format": "Format",
+    "title": "Title",
+    "maximum": "Maximum",
+    "exclusiveMaximum": "ExclusiveMaximum",
+    "minimum": "Minimum",
+    "exclusiveMinimum": "ExclusiveMinimum",
+    "maxLength": "MaxLength",
+    "minLength": "MinLength",
+    "pattern": "Pattern",
+    "maxItems": "MaxItems",
+    "minItems": "MinItems",
+    "uniqueItems": "UniqueItems",
+    "multipleOf": "MultipleOf",
+    "required": "Required",
+    "items": "Items",
+    "properties": "Properties",
+    "externalDocs": "ExternalDocs",
+    "example": "Example",
+    "x-kubernetes-preserve-unknown-fields": "XPreserveUnknownFields",
+    "x-kubernetes-validations": "XValidations",
+}
+# Words that count as soon as they are there, even with nothing behind them.
+_POINTERS = ("additionalProperties", "default", "not", "maxProperties", "minProperties")
+_UNSUPPORTED = (
+    "id",
+    "additionalItems",
+    "patternProperties",
+    "definitions",
+    "dependencies",
+    "$ref",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What the schemas around a node mean for it."""
+
+    defaults_forbidden: str | None = None  # why, if they are
+    inside_meta: bool = False
+    uncorrelatable: str = ""  # the path below which old and new values cannot be told apart
+    rules_compiled: bool = True
+    cardinality: int | None = 1  # how often a value can be there, None if nothing limits it
+
+
+@dataclass(slots=True)
+class _Findings:
+    """Errors of the schema and of its rules, which the real server lists after them."""
+
+    schema: list[Cause] = field(default_factory=list)
+    rules: list[Cause] = field(default_factory=list)
+    costs: list[Cost] = field(default_factory=list)
+
+    def take(self, other: "_Findings") -> None:
+        self.schema += other.schema
+        self.rules += other.rules
+        self.costs += other.costs
+
+
+def check_validation(validation: Json | None, path: str, *, has_status: bool) -> list[Cause]:
+    """What is wrong with a ``validation`` or ``schema`` of a definition."""
+    schema = (validation or {}).get("openAPIV3Schema")
+    if schema is None:
+        return []
+    path = f"{path}.openAPIV3Schema"
+    found = _check_root(schema, path) if has_status else []
+    if schema.get("nullable"):
+        found.append(causes.forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
+    refusal = why_not_structural(schema)
+    unsound: list[Cause] = []
+    if refusal is None:
+        unsound = check_structure(schema, path) or check_defaults(schema, path)
+    around = _Around(rules_compiled=refusal is None and not unsound)
+    findings = _check_node(schema, path, around, root=True)
+    found += unsound + findings.schema + findings.rules
+    if not found and refusal is not None:
+        found.append(causes.invalid(path, "", refusal))
+    return found + check_total(findings.costs, path)
+
+
+def _check_root(schema: Json, path: str) -> list[Cause]:
+    found: list[Cause] = []
+    for name, value in schema.items():
+        if value is None or (not value and name not in _POINTERS):
+            continue
+        if name == "type" and value != "object":
+            detail = (
+                'only "object" is allowed as the type at the root of the schema if the status '
+                "subresource is enabled"
+            )
+            found.append(causes.invalid(f"{path}.type", value, detail))
+        if name not in _AT_ROOT:
+            detail = (
+                f"only [{' '.join(_AT_ROOT.values())}] fields are allowed at the root of the "
+                "schema if the status subresource is enabled"
+            )
+            found.append(causes.invalid(path, schema, detail))
+        if found:
+            break
+    return found
+
+
+def _check_node(schema: Any, path: str, around: _Around, *, root: bool = False) -> _Findings:
+    findings = _Findings()
+    if not isinstance(schema, dict):
+        return findings
+    findings.schema += _check_words(schema, path, around)
+    _check_parts(schema, path, around, findings, root=root)
+    if schema.get("x-kubernetes-preserve-unknown-fields") is False:
+        where = f"{path}.x-kubernetes-preserve-unknown-fields"
+        findings.schema.append(causes.invalid(where, False, "must be true or undefined"))
+    findings.schema += check_list_and_map(schema, path)
+    if schema.get(RULES):
+        findings.schema += check_rule_fields(schema, path)
+        if not findings.schema and around.rules_compiled:
+            embedded = bool(schema.get("x-kubernetes-embedded-resource"))
+            broken, costs = check_expressions(
+                schema,
+                path,
+                root=root or embedded,
+                uncorrelatable=around.uncorrelatable,
+                cardinality=around.cardinality,
+            )
+            findings.rules += broken
+            findings.costs += costs
+    return findings
+
+
+def _check_words(schema: Json, path: str, around: _Around) -> list[Cause]:
+    """Words of JSON schema that Kubernetes does not know, or not here."""
+    found: list[Cause] = []
+    kind = schema.get("type") or ""
+    if kind and kind not in _TYPES:
+        found.append(causes.not_supported(f"{path}.type", kind, _TYPES))
+    if schema.get("default") is not None and around.defaults_forbidden is not None:
+        detail = f"must not be set {around.defaults_forbidden}".rstrip()
+        found.append(causes.forbidden(f"{path}.default", detail))
+    found += [
+        causes.forbidden(f"{path}.{name}", f"{name} is not supported")
+        for name in _UNSUPPORTED
+        if schema.get(name) or (name in ("additionalItems", "$ref") and name in schema)
+    ]
+    if kind == "null":
+        detail = "type cannot be set to null, use nullable as an alternative"
+        found.append(causes.forbidden(f"{path}.type", detail))
+    if isinstance(schema.get("items"), list) and schema["items"]:
+        detail = "items must be a schema object and not an array"
+        found.append(causes.forbidden(f"{path}.items", detail))
+    if around.inside_meta and schema.get("x-kubernetes-embedded-resource"):
+        where = f"{path}.x-kubernetes-embedded-resource"
+        found.append(causes.forbidden(where, "must not be used inside of resource meta"))
+    return found + _check_contents(schema, path)
+
+
+def _check_contents(schema: Json, path: str) -> list[Cause]:
+    """What lists and maps may hold."""
+    found: list[Cause] = []
+    if schema.get("uniqueItems"):
+        detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        found.append(causes.forbidden(f"{path}.uniqueItems", detail))
+    additional = schema.get("additionalProperties")
+    if additional is not None and schema.get("properties") and additional is not True:
+        detail = "additionalProperties and properties are mutual exclusive"
+        found.append(causes.forbidden(f"{path}.additionalProperties", detail))
+    return found
+
+
+def _check_parts(
+    schema: Json, path: str, around: _Around, findings: _Findings, *, root: bool
+) -> None:
+    around = replace(around, cardinality=cardinality_inside(schema, around.cardinality))
+    values = around
+    if around.inside_meta:
+        why = "inside additionalProperties applying to object metadata"
+        values = replace(around, defaults_forbidden=why)
+    additional = schema.get("additionalProperties")
+    findings.take(_check_node(additional, f"{path}.additionalProperties", values))
+    is_object = root or schema.get("x-kubernetes-embedded-resource")
+    for name, child in (schema.get("properties") or {}).items():
+        inside = around
+        if is_object and name in META_FIELDS:
+            inside = replace(around, inside_meta=True)
+            if root:
+                inside = replace(inside, defaults_forbidden=f"in top-level {name}")
+        findings.take(_check_node(child, f"{path}.properties[{name}]", inside))
+    loose = replace(around, rules_compiled=False)
+    findings.take(_check_node(schema.get("not"), f"{path}.not", loose))
+    for word in ("allOf", "oneOf", "anyOf"):
+        for index, child in enumerate(schema.get(word) or ()):
+            findings.take(_check_node(child, f"{path}.{word}[{index}]", loose))
+    items = around
+    if schema.get("x-kubernetes-list-type") != "map" and not around.uncorrelatable:
+        items = replace(around, uncorrelatable=path)
+    findings.take(_check_node(schema.get("items"), f"{path}.items", items))

@@ -1,0 +1,33 @@
+"""Status and scale."""
+
+from typing import Any
+
+from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.schema import causes
+from myrmidon.apiserver.schema.definitions.columns import check_simple_path
+
+
+def check_subresources(subresources: Any, path: str) -> list[Cause]:
+    """What is wrong with the paths of the scale subresource."""
+    scale = (subresources or {}).get("scale")
+    if scale is None:
+        return []
+    found: list[Cause] = []
+    for field, root in (("specReplicasPath", ".spec"), ("statusReplicasPath", ".status")):
+        where, given = f"{path}.scale.{field}", scale.get(field) or ""
+        if not given:
+            found.append(causes.required(where))
+        else:
+            found += _check_below(given, where, (root,), root)
+    selector = scale.get("labelSelectorPath") or ""
+    if selector:
+        where = f"{path}.scale.labelSelectorPath"
+        found += _check_below(selector, where, (".spec", ".status"), "either .spec or .status")
+    return found
+
+
+def _check_below(given: str, path: str, roots: tuple[str, ...], shown: str) -> list[Cause]:
+    found = check_simple_path(given, path)
+    if not found and not given.startswith(tuple(f"{root}." for root in roots)):
+        found.append(causes.invalid(path, given, f"should be a json path under {shown}"))
+    return found

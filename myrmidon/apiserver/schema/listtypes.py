@@ -1,0 +1,65 @@
+"""Lists that are sets, and lists with keys: nothing in them may be there twice."""
+
+from typing import Any
+
+from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.schema import causes, gotext
+from myrmidon.apiserver.schema.trails import Trail, trail_to
+from myrmidon.apiserver.schema.types import Schema
+
+
+def check_lists(obj: Any, schema: Schema) -> list[Cause]:
+    """What is there twice.  Only the first repetition of a value is reported."""
+    trail = trail_to(schema, "lists", lambda node: node.list_type != "atomic")
+    found: list[Cause] = []
+    if trail is not None:
+        _walk(obj, trail, "", found)
+    return found
+
+
+def _walk(value: Any, trail: Trail, path: str, found: list[Cause]) -> None:
+    if trail.here and isinstance(value, list):
+        if trail.schema.list_type == "set":
+            _check_unique(value, path, found)
+        else:
+            _check_keys(value, trail.schema.list_map_keys, path, found)
+    for child, item, where in trail.below(value, path):
+        _walk(item, child, where, found)
+
+
+def _check_keys(items: list[Any], keys: tuple[str, ...], path: str, found: list[Cause]) -> None:
+    for index, item in enumerate(items):
+        if item is not None and not isinstance(item, dict):
+            detail = "must be an object for an array of list-type map"
+            found.append(causes.invalid(f"{path}[{index}]", item, detail))
+            return
+    if len(items) > 1 and _may_repeat(items, keys):
+        shown = [{key: item[key] for key in keys if key in item} if item else {} for item in items]
+        _check_unique(shown, path, found)
+
+
+def _may_repeat(items: list[Any], keys: tuple[str, ...]) -> bool:
+    """A quick look that is right for lists whose elements all have keys of texts."""
+    if len(keys) != 1:
+        return True
+    values = [item.get(keys[0]) for item in items if item]
+    texts = {value for value in values if isinstance(value, str)}
+    return len(texts) != len(items)
+
+
+def _check_unique(items: list[Any], path: str, found: list[Cause]) -> None:
+    if len(items) <= 1:
+        return
+    times: dict[Any, int] = {}
+    for index, item in enumerate(items):
+        key = _identity(item)
+        times[key] = times.get(key, 0) + 1
+        if times[key] == 2:
+            found.append(causes.duplicate(f"{path}[{index}]", item))
+
+
+def _identity(item: Any) -> Any:
+    """What two equal values have in common; ``1``, ``1.0`` and ``true`` are not equal."""
+    if isinstance(item, dict | list):
+        return dict, gotext.to_json(item)
+    return item if isinstance(item, str) else (type(item), item)

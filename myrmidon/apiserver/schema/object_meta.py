@@ -1,0 +1,181 @@
+"""Metadata as Go decodes it: known fields only, each of its type, empty ones left out.
+
+The server reads the metadata of custom objects, and of objects inside of them, into the same
+structure that built-in kinds have.  What does not fit is an error in the words of Go's decoder.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.schema.gotext import quote
+
+_TYPE_NAMES = {
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "bool",
+    list: "array",
+    dict: "object",
+}
+_STRINGS = ("map", "string")
+_OWNER = {
+    "apiVersion": "string",
+    "kind": "string",
+    "name": "string",
+    "uid": "types.UID",
+    "controller": "bool",
+    "blockOwnerDeletion": "bool",
+}
+_MANAGED = {
+    "manager": "string",
+    "operation": "v1.ManagedFieldsOperationType",
+    "apiVersion": "string",
+    "time": "v1.Time",
+    "fieldsType": "string",
+    "fieldsV1": "raw",
+    "subresource": "string",
+}
+_FIELDS: dict[str, Any] = {
+    "name": "string",
+    "generateName": "string",
+    "namespace": "string",
+    "selfLink": "string",
+    "uid": "types.UID",
+    "resourceVersion": "string",
+    "generation": "int64",
+    "creationTimestamp": "v1.Time",
+    "deletionTimestamp": "v1.Time",
+    "deletionGracePeriodSeconds": "int64",
+    "labels": {"": "string"},
+    "annotations": {"": "string"},
+    "ownerReferences": [("OwnerReference", _OWNER)],
+    "finalizers": ["string"],
+    "managedFields": [("ManagedFieldsEntry", _MANAGED)],
+}
+_GO_TYPES = {
+    "labels": "map[string]string",
+    "annotations": "map[string]string",
+    "ownerReferences": "[]v1.OwnerReference",
+    "finalizers": "[]string",
+    "managedFields": "[]v1.ManagedFieldsEntry",
+}
+# Fields without `omitempty`: they are sent even if they are empty.
+_ALWAYS = {"apiVersion", "kind", "name", "uid"}
+_PYTHON = {"int64": int, "bool": bool, "raw": dict}
+
+
+# The parts of a time, as Go looks for them and as its errors name them.
+_TIME_PARTS = (
+    (r"\d{4}", "2006"),
+    ("-", "-"),
+    (r"\d{2}", "01"),
+    ("-", "-"),
+    (r"\d{2}", "02"),
+    ("T", "T"),
+    (r"\d{2}", "15"),
+    (":", ":"),
+    (r"\d{2}", "04"),
+    (":", ":"),
+    (r"\d{2}(\.\d+)?", "05"),
+    (r"Z|[+-]\d{2}:\d{2}", "Z07:00"),
+)
+
+
+class ObjectMetaError(ValueError):
+    """The metadata cannot be decoded; the message is that of Go's decoder."""
+
+
+def decode_object_meta(metadata: Any) -> tuple[Json, list[str]]:
+    """The metadata as it is kept, and the unknown fields that were dropped."""
+    if not isinstance(metadata, dict):
+        if metadata is None:
+            return {}, []
+        found = _TYPE_NAMES[type(metadata)]
+        raise ObjectMetaError(f"json: cannot unmarshal {found} into Go value of type v1.ObjectMeta")
+    unknown: list[str] = []
+    return _decode_fields(metadata, "ObjectMeta", _FIELDS, "", unknown), unknown
+
+
+def _decode_fields(
+    fields: Json, struct: str, known: dict[str, Any], path: str, unknown: list[str]
+) -> Json:
+    decoded: Json = {}
+    for name, value in fields.items():
+        where = f"{path}{name}"
+        if name not in known:
+            unknown.append(where)
+            continue
+        if value is None:
+            continue
+        kept = _decode(value, known[name], f"{struct}.{where}", where, unknown)
+        # A pointer is kept as it is; the zero value of anything else is left out.
+        is_pointer = known[name] == "bool" or name == "deletionGracePeriodSeconds"
+        if kept or is_pointer or (struct == "OwnerReference" and name in _ALWAYS):
+            decoded[name] = kept
+    return decoded
+
+
+def _decode(value: Any, kind: Any, go_field: str, path: str, unknown: list[str]) -> Any:
+    name = path.rpartition(".")[2].partition("[")[0]
+    if isinstance(kind, dict):
+        _expect(value, dict, go_field, _GO_TYPES[name])
+        for item in value.values():
+            if item is not None:
+                _expect(item, str, go_field, "string")
+        return {key: item or "" for key, item in value.items()}
+    if isinstance(kind, list):
+        _expect(value, list, go_field, _GO_TYPES[name])
+        return [
+            _decode_item(item, kind[0], go_field, f"{path}[{index}]", unknown)
+            for index, item in enumerate(value)
+        ]
+    _expect(value, _PYTHON.get(kind, str), go_field, kind)
+    return _in_utc(value) if kind == "v1.Time" else value
+
+
+def _in_utc(text: str) -> str:
+    """A time as it is sent: whole seconds, UTC."""
+    rest, moment = text, None
+    for pattern, shown in _TIME_PARTS:
+        found = re.match(pattern, rest, re.ASCII)
+        if found is None:
+            layout = "".join(part for _, part in _TIME_PARTS)
+            raise ObjectMetaError(
+                f'parsing time {quote(text)} as "{layout}": cannot parse {quote(rest)} as "{shown}"'
+            )
+        rest = rest[found.end() :]
+    try:
+        moment = datetime.fromisoformat(text.split(".", maxsplit=1)[0].rstrip("Z") + _zone(text))
+    except ValueError as error:
+        raise ObjectMetaError(f"parsing time {quote(text)}: {error}") from error
+    if rest:
+        raise ObjectMetaError(f"parsing time {quote(text)}: extra text: {quote(rest)}")
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _zone(text: str) -> str:
+    if text.endswith("Z"):
+        return "+00:00"
+    return text[-6:] if "." in text else ""
+
+
+def _decode_item(item: Any, kind: Any, go_field: str, path: str, unknown: list[str]) -> Any:
+    if not isinstance(kind, tuple):
+        _expect("" if item is None else item, str, go_field, kind)
+        return item or ""
+    struct, known = kind
+    _expect({} if item is None else item, dict, go_field, f"v1.{struct}")
+    return _decode_fields(item or {}, struct, known, f"{path}.", unknown)
+
+
+def _expect(value: Any, wanted: type, go_field: str, go_type: str) -> None:
+    fits = type(value) is wanted or (wanted is int and type(value) is float and value.is_integer())
+    if not fits:
+        found = _TYPE_NAMES[type(value)]
+        # Go names the structure and the field, but not where in a list it is.
+        field = re.sub(r"\[\d+\]", "", go_field)
+        raise ObjectMetaError(
+            f"json: cannot unmarshal {found} into Go struct field {field} of type {go_type}"
+        )

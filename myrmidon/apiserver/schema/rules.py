@@ -1,0 +1,214 @@
+"""Rules: ``x-kubernetes-validations``, evaluated on the objects that they are about."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.schema import causes
+from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
+from myrmidon.apiserver.schema.problems import UNCORRELATED
+from myrmidon.apiserver.schema.programs import (
+    EvaluationError,
+    compile_program,
+    evaluate,
+)
+from myrmidon.apiserver.schema.ratcheting import by_keys, is_unchanged, key_of
+from myrmidon.apiserver.schema.trails import Trail, trail_to
+from myrmidon.apiserver.schema.types import Schema
+
+if TYPE_CHECKING:
+    from myrmidon.apiserver.cel import Program
+
+RULES = "x-kubernetes-validations"
+_PLAN, _TRAIL = "rules", "rules-trail"
+_MESSAGE_BYTES_MAX = 5 * 1024
+_TYPE_FIELDS = ("apiVersion", "kind")
+
+
+@dataclass(slots=True, eq=False)
+class _Rule:
+    """A rule, compiled."""
+
+    written: Json
+    program: "Program"
+    message: "Program | None"
+    path: str  # of the field to blame, below the one that has the rule
+    optional_old: bool
+
+    @property
+    def text(self) -> str:
+        """What the rule is called in messages about it."""
+        return str(self.written.get("message") or self.written.get("rule") or "").strip()
+
+    @property
+    def complaint(self) -> str:
+        """What is said when the rule does not hold and has no expression for it."""
+        return self.text if self.written.get("message") else f"failed rule: {self.text}"
+
+
+@dataclass(slots=True, eq=False)
+class _Place:
+    """A value on the way, with what it was before, as far as that can be told."""
+
+    value: Any
+    old: Any  # what rules call oldSelf; None where there is none
+    before: Any  # for ratcheting: UNCORRELATED where there is none
+    source: Json
+    parent: "_Place | None"
+
+    def is_forgiven(self) -> bool:
+        """Whether the value, or the nearest one around it that has a past, is as it was."""
+        place: _Place | None = self
+        if self.before is UNCORRELATED:
+            place = self.parent
+            while place is not None and place.before is UNCORRELATED:
+                place = place.parent
+        return place is not None and is_unchanged(place.value, place.before, place.source)
+
+
+def has_rules(schema: Schema) -> bool:
+    """Whether there are rules anywhere in the schema."""
+    return _trail(schema) is not None
+
+
+def _trail(schema: Schema) -> Trail | None:
+    return trail_to(schema, _TRAIL, lambda node: bool(node.source.get(RULES)))
+
+
+def check_rules(
+    value: Any, schema: Schema, old: Any = None, *, path: str = "", root: bool = True
+) -> list[Cause]:
+    """The rules that do not hold.
+
+    Rules that look at the old value are asked only where there is one, unless they say that they
+    can do without.  Other rules are forgiven for values that have not changed.  ``root`` says that
+    the value is a whole object, whose metadata its rules may look at.
+    """
+    trail = _trail(schema)
+    found: list[Cause] = []
+    if trail is not None:
+        before = UNCORRELATED if old is None else old
+        place = _Place(value, old, before, schema.source, None)
+        _walk(place, trail, path, found, root=root)
+    return found
+
+
+def _walk(place: _Place, trail: Trail, path: str, found: list[Cause], *, root: bool) -> None:
+    if place.value is None:
+        return
+    if trail.here:
+        for rule in _compiled(trail.schema, root=root or trail.schema.embedded_resource):
+            _apply(rule, place, trail.schema, path, found)
+    for child, item, where in trail.below(place.value, path):
+        key = where[len(path) :]
+        old, before = _past(place, trail.schema, item, key, root=root)
+        below = _Place(item, old, before, child.schema.source, place)
+        _walk(below, child, where, found, root=False)
+
+
+def _past(place: _Place, schema: Schema, item: Any, key: str, *, root: bool) -> tuple[Any, Any]:
+    """What a part of a value was: for rules, and for ratcheting."""
+    if isinstance(place.value, list):
+        keys = schema.list_map_keys if schema.list_type == "map" else ()
+        if not keys:
+            return None, UNCORRELATED
+        old = _keyed(place.old, keys).get(key_of(item, keys))
+        before = _keyed(place.before, keys).get(key_of(item, keys), UNCORRELATED)
+        return old, before
+    name = key.removeprefix(".") if not key.startswith("[") else key[1:-1]
+    old = place.old.get(name) if isinstance(place.old, dict) else None
+    if root and name in _TYPE_FIELDS:
+        return old, UNCORRELATED
+    known = isinstance(place.before, dict)
+    return old, place.before.get(name, UNCORRELATED) if known else UNCORRELATED
+
+
+def _keyed(items: Any, keys: tuple[str, ...]) -> dict[Any, Any]:
+    return by_keys(items, keys) if isinstance(items, list) else {}
+
+
+def _apply(rule: _Rule, place: _Place, schema: Schema, path: str, found: list[Cause]) -> None:
+    program = rule.program
+    if program.uses_old_self and place.old is None and not rule.optional_old:
+        return
+    try:
+        holds = evaluate(program, place.value, place.old)
+    except EvaluationError as error:
+        found.append(causes.invalid(path, schema.type, _stumbled(str(error), rule)))
+        return
+    if holds is True:
+        return
+    cause = _broken(rule, place, schema, path)
+    if program.uses_old_self or not place.is_forgiven():
+        found.append(cause)
+
+
+def _stumbled(error: str, rule: _Rule) -> str:
+    if error.startswith("no such overload"):
+        return (
+            f"'{error}': call arguments did not match a supported operator, function or macro "
+            f"signature for rule: {rule.text}"
+        )
+    return f"{error} evaluating rule: {rule.text}"
+
+
+def _broken(rule: _Rule, place: _Place, schema: Schema, path: str) -> Cause:
+    where = causes.child(path, rule.path) if rule.path else path
+    detail = _said(rule, place) or rule.complaint
+    value = causes.OMITTED if schema.type in ("object", "array") else place.value
+    match rule.written.get("reason"):
+        case causes.FORBIDDEN:
+            return causes.forbidden(where, detail)
+        case causes.REQUIRED:
+            return causes.required(where, detail)
+        case causes.DUPLICATE:
+            return causes.duplicate(where, value)
+        case _:
+            return causes.invalid(where, value, detail)
+
+
+def _said(rule: _Rule, place: _Place) -> str:
+    """The message that an expression makes, or nothing if it makes none that can be sent."""
+    if rule.message is None:
+        return ""
+    try:
+        made = evaluate(rule.message, place.value, place.old)
+    except EvaluationError:
+        return ""
+    text = made.strip() if isinstance(made, str) else ""
+    return "" if "\n" in text or len(text.encode()) > _MESSAGE_BYTES_MAX else text
+
+
+def _compiled(schema: Schema, *, root: bool) -> list[_Rule]:
+    plan: list[_Rule] | None = schema.plans.get(_PLAN)
+    if plan is None:
+        plan = schema.plans[_PLAN] = [
+            _compile(written, schema, root=root)
+            for written in schema.source[RULES]
+            if str(written.get("rule") or "").strip()
+        ]
+    return plan
+
+
+def _compile(written: Json, schema: Schema, *, root: bool) -> _Rule:
+    optional = bool(written.get("optionalOldSelf"))
+    program = compile_program(written["rule"], schema, root=root, optional_old=optional)
+    message = written.get("messageExpression")
+    path = ""
+    if written.get("fieldPath"):
+        try:
+            path = follow(written["fieldPath"], schema)[0]
+        except FieldPathError:
+            path = ""
+    return _Rule(
+        written,
+        program,
+        _compile_message(message, schema, root=root, optional=optional) if message else None,
+        path,
+        optional,
+    )
+
+
+def _compile_message(text: str, schema: Schema, *, root: bool, optional: bool) -> "Program":
+    return compile_program(text, schema, root=root, optional_old=optional, message=True)

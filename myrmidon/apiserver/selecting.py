@@ -1,0 +1,117 @@
+"""Which objects a list or watch is about: label and field selectors of the query."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from myrmidon.api.objects import Json
+from myrmidon.api.selectors import Requirement, Selector, parse_selector
+from myrmidon.apiserver import names
+from myrmidon.apiserver.builtin.selecting import unsupported
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.failures import bad_request
+from myrmidon.apiserver.registry import ResourceType
+from myrmidon.errors import UsageError
+
+_FIELD_TERM = re.compile(r"((?:[^=!,\\]|\\.)*?)\s*(==|!=|=)((?:[^=!,\\]|\\.)*)")
+_EVERYWHERE = ("metadata.name", "metadata.namespace")
+
+
+class FieldTerm(NamedTuple):
+    """One comparison of a field."""
+
+    field: str
+    equal: bool
+    value: str
+
+    def matches(self, fields: Mapping[str, str]) -> bool:
+        """Whether it holds; an absent field is empty."""
+        return (fields.get(self.field, "") == self.value) is self.equal
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Label and field requirements; all must hold."""
+
+    labels: Selector
+    fields: tuple[FieldTerm, ...]
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return not self.labels and not self.fields
+
+    def matches(self, resource_type: ResourceType, obj: Json) -> bool:
+        """Whether the object is selected."""
+        meta = obj["metadata"]
+        if self.labels and not self.labels.matches(meta.get("labels") or {}):
+            return False
+        if not self.fields:
+            return True
+        fields = {
+            **resource_type.strategy.fields(obj),
+            "metadata.name": meta.get("name", ""),
+            "metadata.namespace": meta.get("namespace", ""),
+        }
+        return all(term.matches(fields) for term in self.fields)
+
+    def name(self) -> str:
+        """The one name that can match, if the selection says so."""
+        for term in self.fields:
+            if term.field == "metadata.name" and term.equal:
+                return term.value
+        return ""
+
+
+EVERYTHING = Selection(Selector(), ())
+
+
+def read_selection(call: Call) -> Selection:
+    """The selectors of the query; raises 400."""
+    labels, fields = call.query.get("labelSelector", ""), call.query.get("fieldSelector", "")
+    if not labels and not fields:
+        return EVERYTHING
+    return Selection(_labels(labels), tuple(_fields(call, fields)))
+
+
+def _labels(text: str) -> Selector:
+    try:
+        selector = parse_selector(text)
+    except UsageError as error:
+        raise bad_request(f"unable to parse requirement: {error}".splitlines()[0]) from None
+    for requirement in selector:
+        _check(requirement)
+    return selector
+
+
+def _check(requirement: Requirement) -> None:
+    problems = names.qualified_problems(requirement.key)
+    for value in requirement.values:
+        problems += names.label_value_problems(value)
+        if requirement.operator in {"<", ">"} and not re.fullmatch(r"[+-]?\d+", value):
+            problems.append("for 'Gt', 'Lt' operators, the value must be an integer")
+    if problems:
+        raise bad_request(f"unable to parse requirement: {problems[0]}")
+
+
+def _fields(call: Call, text: str) -> list[FieldTerm]:
+    terms: list[FieldTerm] = []
+    for part in re.split(r"(?<!\\),", text):
+        if not part:
+            continue
+        found = _FIELD_TERM.fullmatch(part)
+        if found is None:
+            raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+        field = found[1]
+        if field not in _EVERYWHERE and not call.type.strategy.selectable(field):
+            raise bad_request(_unsupported(call, field))
+        value = re.sub(r"\\(.)", r"\1", found[3])
+        terms.append(FieldTerm(field, found[2] != "!=", value))
+    return terms
+
+
+def _unsupported(call: Call, field: str) -> str:
+    if call.type.custom:
+        return f"field label not supported: {field}"
+    return unsupported(call.type.kind.group, call.type.kind.kind, field)

@@ -1,0 +1,132 @@
+"""The server: a store, what is served, who may ask, and what happens beside the requests."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from myrmidon.api.objects import Json, describe, namespace_of
+from myrmidon.api.refs import split_api_version
+from myrmidon.api.requests import collection_path
+from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.apiserver import encoding
+from myrmidon.apiserver.actor import Actor
+from myrmidon.apiserver.admission import AdmissionStep
+from myrmidon.apiserver.auth import ADMIN, AllowAll, Authorizer, Tokens, User
+from myrmidon.apiserver.call import Core, Draws
+from myrmidon.apiserver.crds import DefinitionLifecycle
+from myrmidon.apiserver.handler import Handler
+from myrmidon.apiserver.lifecycle import NamespaceLifecycle
+from myrmidon.apiserver.outcomes import Outcome
+from myrmidon.apiserver.rbac import RoleAuthorizer, first_roles
+from myrmidon.apiserver.registry import Registry
+from myrmidon.apiserver.seams import CountingSeams, Seams
+from myrmidon.apiserver.serving import builtin_types
+from myrmidon.apiserver.store import HISTORY_MAX, Store
+
+_ROUNDS_MAX = 1000
+_FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+
+class ApiServer:
+    """A Kubernetes API server in memory.  Synchronous: the fronts (local, HTTP) do the waiting."""
+
+    def __init__(
+        self,
+        *,
+        seams: Seams | None = None,
+        users: Mapping[str, User] | None = None,
+        authorizer: Authorizer | None = None,
+        rbac: bool = False,
+        admission: Iterable[AdmissionStep] = (),
+        actors: Iterable[Actor] = (),
+        history_max: int = HISTORY_MAX,
+    ) -> None:
+        store = Store(history_max=history_max)
+        self.core = Core(
+            store,
+            Registry(builtin_types(store)),
+            seams or CountingSeams(),
+            authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
+            Tokens(users),
+            [NamespaceLifecycle(), *admission],
+        )
+        self.handler = Handler(self.core, self.core.tokens)
+        self.actors: list[Any] = [DefinitionLifecycle(), *actors]
+        self.settled: Callable[[], None] | None = None  # called when the actors are at rest
+        self._settled = self.core.store.revision
+        for name in _FIRST_NAMESPACES:
+            self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        for manifest in first_roles() if rbac else ():
+            self.create(manifest)
+        self.settle()
+        self.store.compact(self.store.revision)  # nobody can have seen what came before
+
+    @property
+    def store(self) -> Store:
+        """The objects."""
+        return self.core.store
+
+    def answer(
+        self, request: HttpRequest, user: User | None = None, draws: Draws | None = None
+    ) -> Outcome:
+        """What comes of a request.  The caller settles the server when the answer is made."""
+        return self.handler.answer(request, user, draws)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        *,
+        user: User = ADMIN,
+        content_type: str = "application/json",
+        query: tuple[tuple[str, str], ...] = (),
+    ) -> HttpResponse:
+        """A request from inside of the server: how actors write."""
+        sent = encoding.encode(body) if body is not None else b""
+        headers = {"content-type": content_type, "accept": "application/json"}
+        outcome = self.handler.answer(HttpRequest(method, path, query, headers, sent), user)
+        assert isinstance(outcome, HttpResponse), f"{method} {path} cannot be answered at once"
+        return outcome
+
+    def create(self, manifest: Any) -> str:
+        """Create the object of a manifest; returns what is wrong with it, or nothing."""
+        if not isinstance(manifest, dict):
+            return "a manifest must be an object"
+        group, version = split_api_version(str(manifest.get("apiVersion", "")))
+        found = self.core.registry.find_kind(group, version, str(manifest.get("kind", "")))
+        if found is None:
+            return f"{describe(manifest)}: no such kind in {manifest.get('apiVersion')}"
+        namespace = (namespace_of(manifest) or "default") if found.kind.namespaced else ""
+        response = self.request("POST", collection_path(found.kind, namespace), manifest)
+        self.settle()
+        if response.status == 201:
+            return ""
+        return str(encoding.decode(response.body)["message"])
+
+    def settle(self) -> None:
+        """Let every actor act until none of them has anything to do."""
+        for _ in range(_ROUNDS_MAX):
+            self._observe()
+            wrote = False
+            for actor in self.actors:
+                wrote = actor.act(self) or wrote
+            if not wrote and self._settled == self.core.store.revision:
+                if self.settled is not None:
+                    self.settled()
+                return
+        raise AssertionError("the actors of the server never come to rest")
+
+    def _observe(self) -> None:
+        store = self.core.store
+        if self._settled == store.revision:
+            return
+        for change in store.all_changes(after=max(self._settled, store.compacted)):
+            for actor in self.actors:
+                actor.observe(change)
+        self._settled = store.revision
+
+    def due(self) -> datetime | None:
+        """When an actor next has something to do by itself."""
+        times = [time for time in (actor.due() for actor in self.actors) if time is not None]
+        return min(times, default=None)

@@ -1,0 +1,219 @@
+"""Objects, one sequence of revisions, and what happened to each: the memory of the server.
+
+Values are immutable and shared: a reader gets the very dict that is stored, so nobody may change
+one.  A write takes a dict that nobody else holds and stamps its revision into it.
+
+Nothing here waits.  A watch is a cursor, a revision: ``changes(after=cursor)`` is what came since.
+Whoever wants to be woken leaves a callable with ``listen``; a simulator need not, and reads each
+watch when it pleases.  History is kept up to ``history_max`` changes; a cursor that is older than
+what is left gets ``CompactedError``, which the server answers with 410.
+"""
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from myrmidon.api.objects import Json
+
+HISTORY_MAX = 100_000
+
+
+class CompactedError(Exception):
+    """The revision asked for is older than the history that is left."""
+
+
+class Record:
+    """One object at one revision.
+
+    ``cache`` is for those who turn records into answers: what they made of the record last time,
+    and for whom.
+    """
+
+    __slots__ = ("cache", "cache_for", "key", "revision", "value")
+
+    def __init__(self, key: str, revision: int, value: Json) -> None:
+        self.key, self.revision, self.value = key, revision, value
+        self.cache_for: Any = None
+        self.cache: Any = None
+
+    def __repr__(self) -> str:
+        return f"Record({self.key!r}, {self.revision})"
+
+
+class Change:
+    """One write: the object before (None: created) and after it.
+
+    Of a deletion, ``record`` is the last state under the revision of the deletion.
+    """
+
+    __slots__ = ("before", "deleted", "record", "resource", "revision")
+
+    def __init__(self, resource: str, record: Record, before: Record | None, deleted: bool) -> None:
+        self.resource, self.record, self.before, self.deleted = resource, record, before, deleted
+        self.revision = record.revision
+
+    def __repr__(self) -> str:
+        verb = "deleted" if self.deleted else "changed" if self.before else "created"
+        return f"Change({self.revision}: {verb} {self.resource} {self.record.key})"
+
+
+class _Collection:
+    """All objects of one resource, by key and in the order of keys, and their history."""
+
+    __slots__ = ("history", "keys", "listeners", "records")
+
+    def __init__(self) -> None:
+        self.records: dict[str, Record] = {}
+        self.keys: list[str] = []
+        self.history: deque[Change] = deque()
+        self.listeners: dict[int, Callable[[], None]] = {}
+
+    def below(self, prefix: str) -> list[Record]:
+        if not prefix:
+            return [self.records[key] for key in self.keys]
+        start = bisect_left(self.keys, prefix)
+        end = bisect_left(self.keys, prefix[:-1] + chr(ord(prefix[-1]) + 1))
+        return [self.records[key] for key in self.keys[start:end]]
+
+    def since(self, revision: int) -> list[Change]:
+        return _newer(self.history, revision)
+
+
+class Store:
+    """The objects of all resources.  A resource is named as in ``widgets.example.com``."""
+
+    def __init__(self, *, history_max: int = HISTORY_MAX, first_revision: int = 1) -> None:
+        self.revision = first_revision
+        self.compacted = first_revision  # changes up to this one are forgotten
+        self._history_max = history_max
+        self._history: deque[Change] = deque()
+        self._collections: dict[str, _Collection] = {}
+        self._listener_ids = 0
+        self._everywhere: dict[int, Callable[[], None]] = {}
+
+    # ------------------------------------------------------------------------- reading
+
+    def get(self, resource: str, key: str) -> Record | None:
+        """One object; the key is ``namespace/name``, or the name of what has no namespace."""
+        collection = self._collections.get(resource)
+        return collection.records.get(key) if collection is not None else None
+
+    def scan(self, resource: str, prefix: str = "", *, at: int | None = None) -> list[Record]:
+        """The objects whose keys start with ``prefix``, in the order of keys; ``at``: as it was."""
+        collection = self._collections.get(resource)
+        if at is not None and at < self.compacted:
+            raise CompactedError
+        if collection is None:
+            return []
+        records = collection.below(prefix)
+        if at is None or at >= self.revision:
+            return records
+        return _undo(records, collection.since(at), prefix)
+
+    def count(self, resource: str) -> int:
+        """How many objects of a resource there are."""
+        collection = self._collections.get(resource)
+        return len(collection.records) if collection is not None else 0
+
+    def resources(self) -> list[str]:
+        """The resources that have objects, sorted."""
+        return sorted(name for name, found in self._collections.items() if found.records)
+
+    def changes(self, resource: str, *, after: int) -> list[Change]:
+        """What happened to a resource after a revision, in order."""
+        if after < self.compacted:
+            raise CompactedError
+        collection = self._collections.get(resource)
+        return collection.since(after) if collection is not None else []
+
+    def all_changes(self, *, after: int) -> list[Change]:
+        """What happened to all resources after a revision, in order."""
+        if after < self.compacted:
+            raise CompactedError
+        return _newer(self._history, after)
+
+    # ------------------------------------------------------------------------- writing
+
+    def put(self, resource: str, key: str, value: Json) -> Record:
+        """Create or replace an object.  The value now belongs to the store."""
+        collection = self._collections.setdefault(resource, _Collection())
+        before = collection.records.get(key)
+        self.revision += 1
+        value["metadata"]["resourceVersion"] = str(self.revision)
+        record = Record(key, self.revision, value)
+        if before is None:
+            insort(collection.keys, key)
+        collection.records[key] = record
+        self._remember(collection, Change(resource, record, before, deleted=False))
+        return record
+
+    def remove(self, resource: str, key: str) -> Record:
+        """Delete an object; returns its last state under the revision of the deletion."""
+        collection = self._collections[resource]
+        before = collection.records.pop(key)
+        del collection.keys[bisect_left(collection.keys, key)]
+        self.revision += 1
+        metadata = {**before.value["metadata"], "resourceVersion": str(self.revision)}
+        record = Record(key, self.revision, {**before.value, "metadata": metadata})
+        self._remember(collection, Change(resource, record, before, deleted=True))
+        return record
+
+    def compact(self, revision: int) -> None:
+        """Forget the changes up to a revision."""
+        while self._history and self._history[0].revision <= revision:
+            self._forget()
+        self.compacted = max(self.compacted, min(revision, self.revision))
+
+    def _remember(self, collection: _Collection, change: Change) -> None:
+        self._history.append(change)
+        collection.history.append(change)
+        while len(self._history) > self._history_max:
+            self._forget()
+        for wake in tuple(collection.listeners.values()):
+            wake()
+        for wake in tuple(self._everywhere.values()):
+            wake()
+
+    def _forget(self) -> None:
+        oldest = self._history.popleft()
+        self._collections[oldest.resource].history.popleft()
+        self.compacted = oldest.revision
+
+    # ------------------------------------------------------------------------- waking
+
+    def listen(self, wake: Callable[[], None], resource: str | None = None) -> Callable[[], None]:
+        """Call ``wake`` after every change (of one resource); returns how to stop that."""
+        self._listener_ids += 1
+        listener = self._listener_ids
+        listeners = (
+            self._everywhere
+            if resource is None
+            else self._collections.setdefault(resource, _Collection()).listeners
+        )
+        listeners[listener] = wake
+        return lambda: listeners.pop(listener, None) and None
+
+
+def _newer(history: deque[Change], revision: int) -> list[Change]:
+    """The changes after a revision, oldest first; cheap for those who are nearly up to date."""
+    found: list[Change] = []
+    for change in reversed(history):
+        if change.revision <= revision:
+            break
+        found.append(change)
+    found.reverse()
+    return found
+
+
+def _undo(records: list[Record], changes: list[Change], prefix: str) -> list[Record]:
+    """The records before the changes were made."""
+    past = {record.key: record for record in records}
+    for change in reversed(changes):
+        if not change.record.key.startswith(prefix):
+            continue
+        if change.before is None:
+            past.pop(change.record.key, None)
+        else:
+            past[change.record.key] = change.before
+    return [past[key] for key in sorted(past)]

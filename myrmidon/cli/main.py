@@ -1,0 +1,51 @@
+"""Arguments to a command.
+
+A command is a module with ``add_arguments(parser)`` and ``run(args) -> int``, whose docstring is its
+help.  Only the module of the command that was asked for is loaded, so that each starts as fast as it
+can.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from myrmidon.errors import MyrmidonError, UsageError
+
+_COMMANDS = {
+    "run": "run controllers against a cluster",
+    "server": "run a Kubernetes API server in memory",
+    "generate": "write definitions, roles and deployments from the declarations",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command: 0 is success, 1 a failure, 2 a wrong argument."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except MyrmidonError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def _run(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="myrmidon", description="Kubernetes controllers declared as state machines"
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    wanted = next((each for each in arguments if not each.startswith("-")), None)
+    for name, summary in _COMMANDS.items():
+        command = commands.add_parser(name, help=summary)
+        if name == wanted:
+            module = importlib.import_module(f"myrmidon.cli.{name}")
+            command.description = module.__doc__
+            command.formatter_class = argparse.RawDescriptionHelpFormatter
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    args = parser.parse_args(arguments)
+    code: int = args.run(args)
+    return code

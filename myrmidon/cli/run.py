@@ -1,0 +1,128 @@
+"""Run controllers against a cluster.
+
+The cluster is the one of --kubeconfig, of $KUBECONFIG, or of the pod this runs in.
+SIGTERM and Ctrl-C stop it: passes under way finish, the lease is given back, the status is 0.
+"""
+
+import argparse
+import asyncio
+import logging
+import re
+import signal
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from myrmidon.cli.targets import load
+from myrmidon.errors import UsageError
+from myrmidon.fsm.controller import Controller
+from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime.logs import configure
+
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "target", nargs="+", help="pkg.module[:Controller ...], or a folder with a controller.py"
+    )
+    parser.add_argument("--kubeconfig", metavar="FILE")
+    parser.add_argument("--context", metavar="NAME", help="of the kubeconfig")
+    parser.add_argument(
+        "--namespace",
+        action="append",
+        default=[],
+        metavar="NS",
+        help="only this one; may be repeated",
+    )
+    parser.add_argument(
+        "--metrics-addr", default=":8080", metavar="ADDR", help="default :8080; '' for none"
+    )
+    parser.add_argument(
+        "--health-addr", default=":8081", metavar="ADDR", help="default :8081; '' for none"
+    )
+    parser.add_argument(
+        "--leader-election", action="store_true", help="one of several replicas works"
+    )
+    parser.add_argument(
+        "--leader-election-id", metavar="ID", help="name of the Lease; default myrmidon"
+    )
+    parser.add_argument(
+        "--leader-election-namespace", default="", metavar="NS", help="where the Lease is"
+    )
+    parser.add_argument(
+        "--client-qps",
+        type=float,
+        default=0.0,
+        metavar="Q",
+        help="requests per second; 0 for no limit",
+    )
+    parser.add_argument("--client-burst", type=int, default=0, metavar="B")
+    parser.add_argument("--sync-period", type=duration, metavar="D", help="such as 10h or 30m")
+    parser.add_argument("--workers", type=int, metavar="N", help="passes at a time, per controller")
+    parser.add_argument("--log-format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--log-level", choices=("debug", "info", "warning", "error"), default="info"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run until stopped."""
+    configure(args.log_format, getattr(logging, args.log_level.upper()))
+    controllers = [_made(cls, args) for cls in load(args.target)]
+    asyncio.run(_run(controllers, _options(args)))
+    return 0
+
+
+def duration(text: str) -> timedelta:
+    """``1h30m``, ``45s`` as a time span."""
+    found = _DURATION.fullmatch(text)
+    if not text or found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 10h, 30m, 90s or 1h30m")
+    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+
+
+async def _run(controllers: list[Controller[Any]], options: ManagerOptions) -> None:
+    manager = Manager(options)
+    for controller in controllers:
+        manager.add(controller)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, manager.stop)
+    await manager.run()
+
+
+def _options(args: argparse.Namespace) -> ManagerOptions:
+    return ManagerOptions(
+        leader_election=args.leader_election,
+        leader_election_id=args.leader_election_id or "myrmidon",
+        leader_election_namespace=args.leader_election_namespace,
+        metrics_addr=args.metrics_addr,
+        health_addr=args.health_addr,
+        kubeconfig=args.kubeconfig,
+        context=args.context,
+        namespaces=tuple(args.namespace),
+        client_qps=args.client_qps,
+        client_burst=args.client_burst,
+    )
+
+
+def _made(cls: type[Controller[Any]], args: argparse.Namespace) -> Controller[Any]:
+    """An instance, with what the command line says about its options."""
+    try:
+        controller = cls()
+    except TypeError as error:
+        raise UsageError(
+            f"{cls.__name__} cannot be made without arguments: {error}.\n"
+            "  fix: give its __init__ defaults, or run a Manager from a program of your own"
+        ) from error
+    chosen: dict[str, Any] = {}
+    if args.workers is not None:
+        chosen["workers"] = args.workers
+    if args.sync_period is not None:
+        chosen["sync_period"] = args.sync_period
+    if chosen:
+        controller.options = replace(cls.options, **chosen)  # type: ignore[misc]
+    return controller

@@ -1,0 +1,244 @@
+"""What a client makes of answers, and when it may write."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from myrmidon.api.kinds import CONFIG_MAP, DEPLOYMENT
+from myrmidon.api.refs import ObjectRef
+from myrmidon.api.requests import Patch
+from myrmidon.api.wire import HttpResponse
+from myrmidon.errors import (
+    AlreadyExistsError,
+    AmbiguousError,
+    ApiError,
+    ConflictError,
+    ForbiddenError,
+    LeadershipLostError,
+    NotFoundError,
+    ServerError,
+    TooManyRequestsError,
+    UnreachableError,
+)
+from myrmidon.io.client import Client, is_ambiguous, template
+from myrmidon.io.scope import Scope
+from tests.io.fakes import Answer, FakeClock, ModelTransport, ScriptedTransport, answer
+from tests.io.model_server import ModelServer
+
+REF = ObjectRef(CONFIG_MAP, "a", "ns")
+
+
+def client(*script: Answer, **options: Any) -> tuple[Client, ScriptedTransport, FakeClock]:
+    """A client that is answered by a script."""
+    transport, clock = ScriptedTransport(*script), FakeClock()
+    return Client(transport, clock=clock, **options), transport, clock
+
+
+def status(code: int, reason: str = "", **headers: str) -> HttpResponse:
+    """A refusal."""
+    return answer({"kind": "Status", "reason": reason, "message": "no"}, code, **headers)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (status(403, "Forbidden"), ForbiddenError),
+        (status(404, "NotFound"), NotFoundError),
+        (HttpResponse(404, (), b"404 page not found\n"), NotFoundError),
+        (status(409, "AlreadyExists"), AlreadyExistsError),
+        (status(409, "Conflict"), ConflictError),
+        (status(500), ServerError),
+        (HttpResponse(502, (), b'{"kind":"Sta'), ServerError),
+        (status(429), TooManyRequestsError),
+    ],
+)
+def test_refusals_become_errors(given: HttpResponse, expected: type[ApiError]) -> None:
+    """With the status, also where a proxy answered something that is no Status."""
+    it, _, _ = client(given, given, given)
+    with pytest.raises(expected) as caught:
+        asyncio.run(it.get(REF))
+    assert caught.value.status == given.status
+
+
+@pytest.mark.parametrize("body", [b"", b'{"kind": "Conf', b"[]"])
+def test_an_answer_that_is_cut_short_is_no_answer(body: bytes) -> None:
+    """F11: the write may have happened."""
+    it, _, _ = client(HttpResponse(200, (), body))
+    with pytest.raises(AmbiguousError):
+        asyncio.run(it.create(CONFIG_MAP, {"metadata": {"name": "a", "namespace": "ns"}}))
+
+
+def test_later_is_obeyed_for_what_may_be_done_twice() -> None:
+    """F08: Retry-After, a little spread, within bounds."""
+    it, transport, clock = client(
+        status(429, retry_after="1"), status(503, retry_after="2"), answer({"kind": "ConfigMap"})
+    )
+    asyncio.run(it.get(REF))
+    assert len(transport.requests) == 3
+    assert 1 <= clock.slept[0] <= 1.25
+    assert 2 <= clock.slept[1] <= 2.5
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda it: it.create(CONFIG_MAP, {"metadata": {"name": "a"}}),
+        lambda it: it.patch(REF, [], patch=Patch.JSON),
+    ],
+)
+def test_later_is_reported_for_what_may_not(call: Callable[[Client], Any]) -> None:
+    """A create that a proxy let through must not be done again behind the caller's back."""
+    it, transport, _ = client(status(429, retry_after="1"))
+    with pytest.raises(TooManyRequestsError) as caught:
+        asyncio.run(call(it))
+    assert caught.value.retry_after == 1.0
+    assert len(transport.requests) == 1
+
+
+def test_long_waits_are_left_to_the_queue() -> None:
+    """A worker that sleeps for a minute holds its key for a minute."""
+    it, _, clock = client(status(429, retry_after="60"))
+    with pytest.raises(TooManyRequestsError) as caught:
+        asyncio.run(it.get(REF))
+    assert caught.value.retry_after == 60.0
+    assert clock.slept == []
+
+
+def test_the_fence_stands_before_every_attempt_of_every_write() -> None:
+    """Q6: also before the repetition of one that was told to wait."""
+    passes = iter([True, False])
+
+    def fence() -> None:
+        if not next(passes):
+            raise LeadershipLostError("the lease may be taken")
+
+    it, transport, _ = client(status(429, retry_after="1"), fence=fence)
+    with pytest.raises(LeadershipLostError):
+        asyncio.run(it.delete(REF, uid="u"))
+    assert len(transport.requests) == 1
+
+
+def test_reads_and_dry_runs_pass_the_fence() -> None:
+    """A standby looks, and may ask what would happen."""
+
+    def closed() -> None:
+        raise LeadershipLostError("not the leader")
+
+    it, transport, _ = client(answer({}), answer({}), fence=closed)
+    asyncio.run(it.get(REF))
+    asyncio.run(it.patch(REF, {"data": {}}, dry_run=True))
+    assert ("dryRun", "All") in transport.requests[1].query
+
+
+def test_requests_say_what_is_meant() -> None:
+    """Paths, queries, bodies and media types of every verb."""
+    it, transport, _ = client(*[answer({})] * 6)
+    obj = {"metadata": {"name": "d", "namespace": "ns", "resourceVersion": "5"}}
+    ref = ObjectRef(DEPLOYMENT, "d", "ns")
+
+    async def calls() -> None:
+        await it.create(DEPLOYMENT, obj, field_manager="m")
+        await it.update(DEPLOYMENT, obj, subresource="status")
+        await it.patch(ref, {}, patch=Patch.APPLY, field_manager="m", force=True)
+        await it.patch(ref, {"spec": {"replicas": 2}}, subresource="scale")
+        await it.delete(ref, uid="u", resource_version="5", propagation="Foreground")
+        await it.delete(ref)
+
+    asyncio.run(calls())
+    root = "/apis/apps/v1/namespaces/ns/deployments"
+    sent = [(r.method, r.path, r.query) for r in transport.requests]
+    assert sent == [
+        ("POST", root, (("fieldManager", "m"),)),
+        ("PUT", f"{root}/d/status", ()),
+        ("PATCH", f"{root}/d", (("fieldManager", "m"), ("force", "true"))),
+        ("PATCH", f"{root}/d/scale", ()),
+        ("DELETE", f"{root}/d", ()),
+        ("DELETE", f"{root}/d", ()),
+    ]
+    assert transport.requests[2].headers["content-type"] == Patch.APPLY.value
+    assert orjson.loads(transport.requests[4].body) == {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "preconditions": {"uid": "u", "resourceVersion": "5"},
+        "propagationPolicy": "Foreground",
+    }
+    assert transport.requests[5].body == b""
+
+
+def test_lists_are_read_to_their_end() -> None:
+    """Page by page, and each item knows its kind."""
+    server = ModelServer()
+    for name in "abcde":
+        server.write(name)
+    transport = ModelTransport(server)
+    found = asyncio.run(Client(transport).list(CONFIG_MAP, "ns", labels="x=y", page_size=2))
+    assert [obj["metadata"]["name"] for obj in found] == list("abcde")
+    assert found[0]["kind"] == "ConfigMap"
+    assert len(transport.requests) == 3
+    assert ("labelSelector", "x=y") in transport.requests[0].query
+
+
+def test_a_list_of_a_forgotten_moment_is_read_whole() -> None:
+    """Half of then and half of now was never true."""
+    server = ModelServer()
+    for name in "abcde":
+        server.write(name)
+    transport = ModelTransport(server)
+
+    async def read() -> list[str]:
+        it = Client(transport)
+        names: list[str] = []
+        async for page in it.pages(Scope(CONFIG_MAP), page_size=2):
+            names += [item["metadata"]["name"] for item in page.items]
+            server.compact()
+            if len(names) == 2:
+                break
+        transport.faults = [None, ApiErrorOnce]
+        return [obj["metadata"]["name"] for obj in await it.list(CONFIG_MAP, page_size=2)]
+
+    ApiErrorOnce = __import__("tests.io.model_server", fromlist=["expired"]).expired()
+    assert asyncio.run(read()) == list("abcde")
+    assert "limit" not in dict(transport.requests[-1].query)
+
+
+def test_every_attempt_is_observed() -> None:
+    """For metrics: no object names in the label, 0 where no answer came."""
+    seen: list[tuple[str, str, int]] = []
+
+    class Counter:
+        def on_request(self, method: str, path: str, status: int, seconds: float) -> None:
+            seen.append((method, path, status))
+
+    it, _, _ = client(answer({}), UnreachableError("refused"), observer=Counter())
+    asyncio.run(it.get(REF))
+    with pytest.raises(UnreachableError):
+        asyncio.run(it.get(REF))
+    path = "/api/v1/namespaces/{}/configmaps/{}"
+    assert seen == [("GET", path, 200), ("GET", path, 0)]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/api/v1/namespaces/x", "/api/v1/namespaces/{}"),
+        ("/api/v1/namespaces/x/pods", "/api/v1/namespaces/{}/pods"),
+        ("/apis/apps/v1/deployments", "/apis/apps/v1/deployments"),
+        ("/apis/a.b/v1/things/x/status", "/apis/a.b/v1/things/{}/status"),
+        ("/apis/a.b/v1/namespaces/n/things/x", "/apis/a.b/v1/namespaces/{}/things/{}"),
+        ("/version", "/version"),
+    ],
+)
+def test_templates_name_no_object(path: str, expected: str) -> None:
+    """A label with object names in it grows for ever."""
+    assert template(path) == expected
+
+
+def test_what_is_ambiguous() -> None:
+    """F09: no answer after sending, and the server failing in the middle."""
+    assert is_ambiguous(AmbiguousError("reset"))
+    assert is_ambiguous(ServerError(504, "Timeout", "slow"))
+    assert not is_ambiguous(UnreachableError("refused"))
+    assert not is_ambiguous(ConflictError(409, "Conflict", "stale"))

@@ -1,0 +1,227 @@
+"""The rules of the watch protocol, one by one.  Each name is the rule."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from myrmidon.errors import AmbiguousError, ApiError, api_error
+from myrmidon.io.changes import WatchEvent
+from myrmidon.io.watching import List, Timing, Wait, Watch, Watching
+from tests.io.model_server import config_map, expired, refusal
+
+
+def started(version: str = "10", *, streaming: bool = False) -> Watching:
+    """A protocol whose list is complete and whose watch is open."""
+    watching = Watching(jitter=lambda: 0.5, streaming=streaming)
+    watching.on_page([], version, "", 0.0)
+    watching.on_open(0.0)
+    return watching
+
+
+def event(version: int, type_: str = "MODIFIED", name: str = "a") -> WatchEvent:
+    """An event of an object."""
+    return WatchEvent(type_, config_map(name, f"{name}-uid", version))
+
+
+def too_new() -> ApiError:
+    """What a replica says that is behind."""
+    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
+    return api_error(504, {"reason": "Timeout", "details": {"causes": causes}})
+
+
+def waited(watching: Watching) -> List | Watch:
+    """The action after the wait that must come now."""
+    assert isinstance(watching.action, Wait)
+    watching.on_waited()
+    assert not isinstance(watching.action, Wait)
+    return watching.action
+
+
+def test_it_begins_with_a_list() -> None:
+    """Pages where streaming is off, a streaming list from no version where it is on."""
+    assert Watching(jitter=lambda: 0.5, streaming=False).action == List()
+    action = Watching(jitter=lambda: 0.5).action
+    assert isinstance(action, Watch)
+    assert action.initial
+    assert action.resource_version == ""
+
+
+def test_a_watch_begins_where_the_list_ended() -> None:
+    """Not a version later, not one earlier."""
+    action = started("17").action
+    assert isinstance(action, Watch)
+    assert action.resource_version == "17"
+
+
+def test_bookmarks_move_the_position() -> None:
+    """Without them a quiet kind would ask from a past that is compacted away."""
+    watching = started()
+    mark = WatchEvent("BOOKMARK", {"metadata": {"resourceVersion": "99"}})
+    assert watching.on_event(mark, 1.0) == mark
+    watching.on_end(60.0)
+    assert isinstance(watching.action, Watch)
+    assert watching.action.resource_version == "99"
+
+
+@given(versions=st.lists(st.integers(1, 40)))
+def test_only_what_is_newer_passes(versions: list[int]) -> None:
+    """Rule 3, for any order in which a server may repeat itself."""
+    watching = started("10")
+    passed = [v for v in versions if watching.on_event(event(v), 1.0) is not None]
+    assert passed == sorted(set(passed))
+    assert all(version > 10 for version in passed)
+
+
+def test_versions_that_are_no_numbers_pass() -> None:
+    """Some aggregated servers have them, and nothing can be said about their order."""
+    watching = started("opaque")
+    first = WatchEvent("ADDED", {"metadata": {"name": "a", "resourceVersion": "zz"}})
+    second = WatchEvent("MODIFIED", {"metadata": {"name": "a", "resourceVersion": "aa"}})
+    assert watching.on_event(first, 1.0) is not None
+    assert watching.on_event(second, 1.0) is not None
+
+
+def test_the_first_410_lists_at_once_and_the_next_waits() -> None:
+    """A server that forgets faster than we list must not be asked without end."""
+    watching = started()
+    watching.on_error(expired())
+    assert watching.action == List()
+    watching.on_page([], "20", "", 1.0)
+    watching.on_open(1.0)
+    watching.on_error(expired())
+    assert waited(watching) == List()
+
+
+def test_a_replica_that_is_behind_is_asked_again_and_then_listed() -> None:
+    """Rule 7: three times too new, and we ask for the truth."""
+    watching = started("10")
+    actions = []
+    for _ in range(3):
+        watching.on_error(too_new())
+        actions.append(waited(watching))
+    assert [type(action) for action in actions] == [Watch, Watch, List]
+
+
+def test_an_older_list_is_not_believed_until_it_insists() -> None:
+    """Rule 9: a stale replica is waited for, a restored backup is accepted."""
+    watching = started("10")
+    watching.on_error(expired())
+    for _ in range(2):
+        assert watching.on_page([config_map("a", "u", 3)], "5", "", 1.0) is None
+        assert waited(watching) == List()
+    listing = watching.on_page([config_map("a", "u", 3)], "5", "", 1.0)
+    assert listing is not None
+    assert listing.forgets
+    assert watching.on_event(event(6), 2.0) is not None
+
+
+def test_one_older_list_does_not_count_towards_another() -> None:
+    """Insisting means in a row."""
+    watching = started("10")
+    watching.on_error(expired())
+    assert watching.on_page([], "5", "", 1.0) is None
+    watching.on_waited()
+    listing = watching.on_page([], "12", "", 1.0)
+    assert listing is not None
+    assert not listing.forgets
+
+
+def test_retry_after_is_obeyed_within_reason() -> None:
+    """At least what was asked for, never an hour because somebody misprinted it."""
+    watching = started()
+    watching.on_error(api_error(429, None, retry_after=7.0))
+    assert isinstance(watching.action, Wait)
+    assert watching.action.seconds == 7.0
+
+    watching = started()
+    watching.on_error(api_error(429, None, retry_after=3600.0))
+    assert isinstance(watching.action, Wait)
+    assert watching.action.seconds == Timing().retry_after_seconds_max
+
+
+@given(jitter=st.floats(0, 1), count=st.integers(1, 40))
+def test_waits_grow_and_are_bounded(jitter: float, count: int) -> None:
+    """Rule 8: no storm, and no silence either."""
+    watching = Watching(jitter=lambda: jitter, streaming=False)
+    seconds = []
+    for _ in range(count):
+        watching.on_error(AmbiguousError("reset"))
+        assert isinstance(watching.action, Wait)
+        seconds.append(watching.action.seconds)
+        watching.on_waited()
+    assert seconds == sorted(seconds)
+    assert 0 < seconds[0]
+    assert seconds[-1] <= Timing().backoff_seconds_max
+
+
+def test_a_page_that_failed_is_asked_for_again() -> None:
+    """Not the whole list: at fifty thousand objects that would never end on a bad line."""
+    watching = Watching(jitter=lambda: 0.5, streaming=False)
+    watching.on_page([], "10", "token", 0.0)
+    watching.on_error(refusal(500))
+    assert waited(watching) == List("token")
+
+
+def test_after_404_we_list() -> None:
+    """A kind that was removed and came back is another one."""
+    watching = started()
+    watching.on_error(refusal(404))
+    assert waited(watching) == List()
+
+
+def test_a_streaming_list_becomes_the_watch() -> None:
+    """The end mark completes the list; the stream stays and its rules change."""
+    watching = Watching(jitter=lambda: 0.5)
+    action = watching.action
+    watching.on_open(0.0)
+    first = watching.on_event(event(7, "ADDED", "b"), 0.0)
+    second = watching.on_event(event(5, "ADDED", "c"), 0.0)
+    mark = {"resourceVersion": "9", "annotations": {"k8s.io/initial-events-end": "true"}}
+    end = watching.on_event(WatchEvent("BOOKMARK", {"metadata": mark}), 0.0)
+    assert watching.action is action
+    assert watching.synced
+    assert [first.begins, second.begins, end.completes] == [True, False, True]  # type: ignore[union-attr]
+    assert watching.on_event(event(9), 1.0) is None
+    assert watching.on_event(event(10), 1.0) is not None
+
+
+def test_a_streaming_list_without_objects_is_complete() -> None:
+    """The end mark is all that comes, and everything that was there is gone."""
+    watching = Watching(jitter=lambda: 0.5)
+    watching.on_open(0.0)
+    mark = {"resourceVersion": "9", "annotations": {"k8s.io/initial-events-end": "true"}}
+    listing = watching.on_event(WatchEvent("BOOKMARK", {"metadata": mark}), 0.0)
+    assert listing is not None
+    assert listing.begins  # type: ignore[union-attr]
+    assert listing.completes  # type: ignore[union-attr]
+
+
+def test_a_server_without_streaming_lists_is_asked_in_pages() -> None:
+    """Whether it refuses, falls silent, talks for ever or breaks off each time."""
+    refused = Watching(jitter=lambda: 0.5)
+    refused.on_error(refusal(422))
+    assert refused.action == List()
+
+    silent = Watching(jitter=lambda: 0.5)
+    silent.on_open(0.0)
+    silent.on_idle(90.0)
+    assert silent.action == List()
+
+    endless = Watching(jitter=lambda: 0.5)
+    endless.on_open(0.0)
+    endless.on_event(event(5), 1000.0)
+    assert endless.action == List()
+
+    breaking = Watching(jitter=lambda: 0.5)
+    for _ in range(3):
+        breaking.on_open(0.0)
+        breaking.on_error(AmbiguousError("reset"))
+        last = waited(breaking)
+    assert last == List()
+
+
+def test_unknown_events_are_skipped() -> None:
+    """A later version of the protocol may say more than we understand."""
+    watching = started()
+    action = watching.action
+    assert watching.on_event(WatchEvent("SNAPSHOT", {}), 1.0) is None
+    assert watching.action is action
