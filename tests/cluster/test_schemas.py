@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ from myrmidon.generate import Packaging, crd, files, schema_of_model
 from tests.cluster.controlplane.controlplane import ADMIN_TOKEN, ControlPlane
 from tests.generate.agreement import fits, paths, specs, stored
 from tests.generate.shapes import RESOURCES, RULED
+from tests.generate.test_definitions import Site
 from tests.generate.webapp import WebApps
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -127,10 +129,15 @@ def test_model_and_server_agree(server: Server, shape: str, data: st.DataObject)
         assert set(paths(kept)) == set(paths(read))
 
 
+def test_definition_of_several_versions_is_accepted(server: Server) -> None:
+    """One stored, one deprecated, one no longer served."""
+    status, answer = server.send("POST", f"{CRDS}?dryRun=All&fieldValidation=Strict", crd(Site))
+
+    assert status == 201, answer["message"]
+
+
 def test_generated_manifests_pass_a_strict_dry_run(server: Server) -> None:
     """Every file but those for kinds that the server lacks."""
-    import yaml  # noqa: PLC0415 - the only test that reads text
-
     packaging = Packaging(
         name="web-apps", namespace="default", image="web-apps:1", target=("shop",)
     )
