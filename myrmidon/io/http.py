@@ -10,6 +10,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from io import BytesIO
 from urllib.parse import quote, urlencode
 
 import aiohttp
@@ -22,6 +23,7 @@ from myrmidon.io.auth import Credentials
 from myrmidon.io.clock import LoopClock
 from myrmidon.io.config import Endpoint, Tls
 
+_PIECES_BYTES_MIN = 1 << 20
 _AUTO_HEADERS = ("accept", "accept-encoding", "content-type", "user-agent")
 _NOT_SENT = (
     aiohttp.ClientConnectorError,  # refused, no route, name unknown, handshake failed
@@ -118,7 +120,7 @@ class HttpTransport:
         return self._session(limit).request(
             request.method,
             self._url(request),
-            data=request.body or None,
+            data=_payload(request.body),
             headers=headers,
             allow_redirects=False,
             proxy=self._endpoint.proxy,
@@ -227,3 +229,10 @@ def _failure(error: Exception, request: HttpRequest) -> TransportError:
 
 def _named(request: HttpRequest) -> str:
     return f"{request.method} {request.path}"
+
+
+def _payload(body: bytes) -> bytes | BytesIO | None:
+    """What aiohttp sends; a large body in pieces, so that it does not hold up everybody else."""
+    if len(body) >= _PIECES_BYTES_MIN:
+        return BytesIO(body)
+    return body or None

@@ -53,13 +53,18 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("annotation", "value"), TAKEN, ids=repr)
+def _numbers(cases: list[tuple[Any, Any]]) -> list[str]:
+    """Names that are the same in every process; the repr of an annotation has addresses in it."""
+    return [f"{number}-{value!r:.40}" for number, (_, value) in enumerate(cases)]
+
+
+@pytest.mark.parametrize(("annotation", "value"), TAKEN, ids=_numbers(TAKEN))
 def test_takes_what_the_server_takes(annotation: Any, value: Any) -> None:
     """An object that the server holds must not be quarantined."""
     assert takes(annotation, value)
 
 
-@pytest.mark.parametrize(("annotation", "value"), REFUSED, ids=repr)
+@pytest.mark.parametrize(("annotation", "value"), REFUSED, ids=_numbers(REFUSED))
 def test_refuses_what_the_server_refuses(annotation: Any, value: Any) -> None:
     """What Python takes and the server refuses fails late, in a write."""
     assert not takes(annotation, value)

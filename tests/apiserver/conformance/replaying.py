@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from io import BytesIO
 
 import aiohttp
 from yarl import URL
@@ -64,9 +65,8 @@ class HttpTransport:
 
     def _open(self, request: HttpRequest) -> "aiohttp.client._RequestContextManager":
         url = URL(self._url + request.path, encoded=True).with_query(list(request.query))
-        return self._session.request(
-            request.method, url, headers=dict(request.headers), data=request.body or None
-        )
+        data = BytesIO(request.body) if request.body else None  # aiohttp warns of large bytes
+        return self._session.request(request.method, url, headers=dict(request.headers), data=data)
 
 
 class _HttpStream:
