@@ -69,7 +69,10 @@ class Session(RuleBasedStateMachine):
 
     def _versions_of_list(self, kind: str) -> tuple[str, str]:
         theirs, ours, _ = self.twins.ask(Ask("GET", self._path(kind)))
-        return tuple(each.body["metadata"]["resourceVersion"] for each in (theirs, ours))  # type: ignore[return-value]
+        return (
+            theirs.body["metadata"]["resourceVersion"],
+            ours.body["metadata"]["resourceVersion"],
+        )
 
     def _versions(self, kind: str, name: str, which: str) -> tuple[str, str]:
         """What each server calls a version of an object."""
@@ -78,7 +81,10 @@ class Session(RuleBasedStateMachine):
         theirs, ours, _ = self.twins.ask(Ask("GET", self._path(kind, name)))
         if theirs.status != 200 or which == "stale":
             return "1", "1"
-        return tuple(each.body["metadata"]["resourceVersion"] for each in (theirs, ours))  # type: ignore[return-value]
+        return (
+            theirs.body["metadata"]["resourceVersion"],
+            ours.body["metadata"]["resourceVersion"],
+        )
 
     @rule(kind=KINDS, name=NAMES, data=DATA, spec=SPECS, labels=LABELS, finalizers=FINALIZERS,
           manager=MANAGERS, dry=st.booleans())  # fmt: skip
@@ -186,9 +192,9 @@ class Session(RuleBasedStateMachine):
         name = ("ConfigMap", "Widget")[kind]
         asks = []
         for version in self.since[kind]:
-            query = (("watch", "1"), ("resourceVersion", version), ("timeoutSeconds", "1"))
-            query += (("labelSelector", selector),) if selector else ()
-            asks.append(Ask("GET", self._path(name), query=query))
+            query = [("watch", "1"), ("resourceVersion", version), ("timeoutSeconds", "1")]
+            query += [("labelSelector", selector)] if selector else []
+            asks.append(Ask("GET", self._path(name), query=tuple(query)))
         self._ask(*asks)
 
     def teardown(self) -> None:
