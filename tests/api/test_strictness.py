@@ -36,7 +36,7 @@ def takes(annotation: Any, value: Any) -> bool:
 
 TAKEN = [
     (int, 1), (int, 1.0), (int, -(2**63)), (float, 1), (float, 1.5), (str, "1"), (bool, True),
-    (datetime, "2030-01-31T12:00:00Z"), (datetime, "2030-01-31t12:00:00.123456789+02:00"), (date, "2028-02-29"),
+    (datetime, "2030-01-31T12:00:00Z"), (datetime, "2030-01-31t12:00:00.123456789+02:00"), (date, "2028-02-29"), (datetime, "2030-01-31T12:00:00,5Z"),
     (Quantity, "1.5Gi"), (Quantity, 5), (Quantity, ".5"), (IntOrString, 80), (IntOrString, "http"), (IntOrString, 80.0),
     (Duration, "1h30m"), (Duration, "0"), (Duration, "-1.5s"), (Base64, "aGVsbG8="), (Base64, ""),
     (Level, 1), (Literal[1, 2], 2), (Literal[1, 2], 1.0), (list[int], [1, 2.0]), (dict[str, int], {"a": 1}),
