@@ -8,14 +8,15 @@ import orjson
 
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
-from myrmidon.apiserver import encoding
+from myrmidon.apiserver import encoding, protobuf
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, bad_request, unsupported_media_type
 from myrmidon.apiserver.strategy import DecodeError
+from myrmidon.apiserver.yaml_bodies import parse_yaml
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
 _JSON, _YAML = "application/json", "application/yaml"
-_OBJECT_TYPES = (_JSON, _YAML, "application/vnd.kubernetes.protobuf", "application/cbor")
+_OBJECT_TYPES = (_JSON, _YAML, protobuf.MEDIA_TYPE, "application/cbor")
 
 
 def media_type(call: Call) -> str:
@@ -41,13 +42,14 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
     ``wanted`` is the type of a body that is none of the resource itself: a scale, say.
     """
     sent = media_type(call)
-    if sent not in {"", _JSON, _YAML}:
+    if sent not in {"", _JSON, _YAML} and (sent != protobuf.MEDIA_TYPE or call.type.custom):
         raise _unsupported()
     text = read_body(call)
     expected = wanted or call.type.kind
     kind = expected.kind
+    duplicates: list[str] = []
     try:
-        body = parse_yaml(text) if sent == _YAML else encoding.decode(text)
+        body = parse(text, sent, duplicates)
     except ValueError as error:
         raise _unrecognized(
             kind, f"couldn't get version/kind; json parse error: {_said(text, error)}"
@@ -60,7 +62,16 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
             'Kind string "json:\\"kind,omitempty\\"" }',
         )
     check_type(call, body, expected, strict=call.type.custom and wanted is None)
-    return body, ([] if sent == _YAML else duplicate_fields(text, body))
+    if sent in {"", _JSON}:
+        duplicates = duplicate_fields(text, body)
+    return body, duplicates
+
+
+def parse(text: bytes, sent: str, duplicates: list[str] | None = None) -> Any:
+    """A body in one of the forms that the server reads; raises ``ValueError``."""
+    if sent == _YAML:
+        return parse_yaml(text, duplicates)
+    return protobuf.decode(text) if sent == protobuf.MEDIA_TYPE else encoding.decode(text)
 
 
 def _said(text: bytes, error: Exception) -> str:
@@ -147,7 +158,7 @@ def decode_failure(call: Call, error: DecodeError) -> Failure:
 
 
 def duplicate_fields(text: bytes, body: Json) -> list[str]:
-    """The paths of keys that stand twice in an object of the text.
+    """What to say about keys that stand twice in an object of the text.
 
     A text that has the size of its own content printed again has none, and most have.
     """
@@ -155,7 +166,7 @@ def duplicate_fields(text: bytes, body: Json) -> list[str]:
         return []
     found: dict[str, None] = {}
     _walk(json.loads(text, object_pairs_hook=_Pairs), "", found)
-    return list(found)
+    return [f'duplicate field "{path}"' for path in found]
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -180,7 +191,7 @@ def check_fields(call: Call, unknown: Iterable[str], duplicates: Iterable[str]) 
     """What ``fieldValidation`` makes of fields: nothing, warnings, or the problems of a refusal."""
     if call.field_validation == "Ignore":
         return []
-    problems = [f'duplicate field "{path}"' for path in duplicates]
+    problems = list(duplicates)
     problems += [f'unknown field "{path}"' for path in unknown]
     if call.field_validation == "Strict":
         return problems
@@ -195,29 +206,3 @@ def strict_failure(call: Call, problems: list[str]) -> Failure:
         f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: strict decoding '
         f"error: {', '.join(problems)}"
     )
-
-
-def parse_yaml(text: bytes) -> Any:
-    """YAML as JSON; raises ``ValueError``."""
-    import yaml  # noqa: PLC0415 - few requests need it, and it is slow to load
-
-    try:
-        value = yaml.load(text, Loader=_json_loader())  # noqa: S506 - a safe loader
-        return encoding.decode(json.dumps(value).encode())
-    except (yaml.YAMLError, TypeError, RecursionError) as error:
-        raise ValueError(str(error)) from None
-
-
-def _json_loader() -> Any:
-    import yaml  # noqa: PLC0415
-
-    class JsonLoader(yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader):  # type: ignore[misc]
-        """Safe YAML without dates: they are texts in JSON."""
-
-    JsonLoader.yaml_implicit_resolvers = {
-        first: [
-            (tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"
-        ]
-        for first, resolvers in JsonLoader.yaml_implicit_resolvers.items()
-    }
-    return JsonLoader

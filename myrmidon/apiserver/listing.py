@@ -45,10 +45,13 @@ class Page:
 def list_page(call: Call) -> Page | WaitFor:
     """The objects that the query asks for."""
     limit = parse_int(call.query, "limit") or 0
+    parse_int(call.query, "timeoutSeconds")
     check_version_match(call)
     selection = read_selection(call)
     token = call.query.get("continue", "")
     version = call.query.get("resourceVersion", "")
+    if version == "0":
+        limit = 0  # what a cache answers comes as a whole
     if token:
         return _continued(call, selection, token, limit, version)
     at, wait = _revision(call, version, limit)
@@ -124,12 +127,10 @@ def _watch_causes(match: str, *, initial: bool, paged: bool) -> list[Cause]:
     if initial and match != "NotOlderThan":
         problem = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
         causes.append(forbidden(_MATCH, problem))
-    if not match:
-        return causes
-    if not initial:
+    if match and not initial:
         problem = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
         causes.append(forbidden(_MATCH, problem))
-    if match != "NotOlderThan":
+    if match and match != "NotOlderThan":
         causes.append(not_supported(_MATCH, match, ["NotOlderThan"]))
     if paged:
         causes.append(forbidden(_MATCH, _PAGED))

@@ -25,7 +25,9 @@ Verb = Callable[[Call, Form], Outcome]
 
 def act(call: Call) -> Outcome:
     """Do what the request asks for; what is asked for exists."""
-    form = negotiate(call.request.headers.get("accept", ""), call.route.verb)
+    form = negotiate(
+        call.request.headers.get("accept", ""), call.route.verb, custom=call.type.custom
+    )
     subresource = call.route.subresource
     verbs = _VERBS if not subresource else _SCALE_VERBS if subresource == "scale" else _OTHER_VERBS
     verb = verbs.get(call.route.verb)

@@ -199,7 +199,7 @@ class Pass:
             self._controller.graph,
             self.obj,
             now=self._now,
-            managed=managed_after(self._recorded(), self._applied, self._gone),
+            managed=self._managed(),
             own_fields=status_patch(self._typed),
             ready=self._controller.options.ready_condition,
         )
@@ -298,6 +298,10 @@ class Pass:
                 found.append(ref)
         return found
 
+    def _managed(self) -> tuple[ObjectRef, ...]:
+        """What the object manages by now."""
+        return managed_after(self._recorded(), self._applied, self._gone)
+
     def _recorded(self) -> list[ObjectRef]:
         """What ``status.resourceRefs`` lists."""
         known = {(kind.api_version, kind.kind): kind for kind in self._controller.managed_kinds}
@@ -360,6 +364,7 @@ class Pass:
             log=self._log.having(state=self._declared.state),
             cause=self._causes,
             record=self._event,
+            managed=self._managed,
         )
 
     def _event(self, kind: str, reason: str, message: str) -> None:

@@ -25,9 +25,10 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """The object should be gone."""
+    """The object should be gone; with ``foreground`` it stays until all that it owns is gone."""
 
     ref: ObjectRef
+    foreground: bool = False
 
 
 Output: TypeAlias = Apply | Delete
@@ -64,10 +65,17 @@ class OutputSet:
         for obj in objs:
             self._put(obj, chosen)
 
-    def delete(self, what: Any, name: str | None = None, namespace: str | None = None) -> None:
+    def delete(
+        self,
+        what: Any,
+        name: str | None = None,
+        namespace: str | None = None,
+        *,
+        foreground: bool = False,
+    ) -> None:
         """Say that an object should be gone: an object, a reference, or a kind with a name."""
         ref = self._ref_to_delete(what, name, namespace)
-        self._intend(ref, Delete(ref))
+        self._intend(ref, Delete(ref, foreground))
 
     def __iter__(self) -> Iterator[Output]:
         return iter(self._intentions.values())

@@ -118,7 +118,7 @@ def fields_of(spec: Json) -> FieldSet:
     return FieldSet(claimed({"spec": spec}, shape_of(SCHEMA)))
 
 
-def bare(obj: Json) -> Any:
+def bare(obj: Any) -> Any:
     """A value without what is empty: nothing that can be owned."""
     if isinstance(obj, dict):
         inner = {key: bare(value) for key, value in obj.items()}

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from myrmidon.apiserver.fields import elements
@@ -31,12 +31,14 @@ def is_inside(path: Path, outer: Path) -> bool:
     return path[: len(outer)] == outer
 
 
+@settings(deadline=None)
 @given(paths=st.lists(PATHS, max_size=6))
 def test_a_set_has_the_paths_it_was_made_of(paths: list[Path]) -> None:
     """No field comes in along with those above or beneath it."""
     assert members(FieldSet.of(*paths)) == set(paths)
 
 
+@settings(deadline=None)
 @given(left=sets(), right=sets())
 def test_algebra_is_that_of_the_paths(left: FieldSet, right: FieldSet) -> None:
     """Union, intersection and difference look at each field by itself."""
@@ -45,6 +47,7 @@ def test_algebra_is_that_of_the_paths(left: FieldSet, right: FieldSet) -> None:
     assert members(left - right) == members(left) - members(right)
 
 
+@settings(deadline=None)
 @given(left=sets(), right=sets())
 def test_a_deep_difference_takes_what_is_inside(left: FieldSet, right: FieldSet) -> None:
     """Fields inside of one that goes go, too."""
@@ -54,6 +57,7 @@ def test_a_deep_difference_takes_what_is_inside(left: FieldSet, right: FieldSet)
     assert members(left.without(right)) == kept
 
 
+@settings(deadline=None)
 @given(fields=sets())
 def test_leaves_are_fields_with_nothing_inside(fields: FieldSet) -> None:
     """A field is a leaf where no other field of the set is inside of it."""
@@ -65,6 +69,7 @@ def test_leaves_are_fields_with_nothing_inside(fields: FieldSet) -> None:
     }
 
 
+@settings(deadline=None)
 @given(left=sets(), right=sets())
 def test_operands_are_left_alone(left: FieldSet, right: FieldSet) -> None:
     """Nodes are shared between objects, so nothing may change them."""
@@ -73,12 +78,14 @@ def test_operands_are_left_alone(left: FieldSet, right: FieldSet) -> None:
     assert (members(left), members(right)) == before
 
 
+@settings(deadline=None)
 @given(fields=sets())
 def test_fields_v1_comes_back(fields: FieldSet) -> None:
     """What is written can be read."""
     assert FieldSet.from_json(fields.to_json()) == fields
 
 
+@settings(deadline=None)
 @given(left=sets(), right=sets())
 def test_elements_are_always_in_order(left: FieldSet, right: FieldSet) -> None:
     """The real server writes sorted sets; so do we, without sorting what we write."""
@@ -93,6 +100,7 @@ def assert_in_order(node: Node) -> None:
         assert_in_order(inner)
 
 
+@settings(deadline=None)
 @given(fields=sets(), path=PATHS)
 def test_membership_is_that_of_the_paths(fields: FieldSet, path: Path) -> None:
     """``in`` asks for the field itself."""

@@ -49,13 +49,12 @@ def numbers(draw: st.DrawFn) -> Json:
 
 def leaves() -> st.SearchStrategy[Json]:
     """Schemas of single values."""
-    others = st.sampled_from(
-        [
-            {"type": "boolean"},
-            {"x-kubernetes-int-or-string": True},
-            {"x-kubernetes-preserve-unknown-fields": True},
-        ]
-    )
+    known: list[Json] = [
+        {"type": "boolean"},
+        {"x-kubernetes-int-or-string": True},
+        {"x-kubernetes-preserve-unknown-fields": True},
+    ]
+    others = st.sampled_from(known)
     return strings() | numbers() | others
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import assume, given
 
+from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.schema import (
     admit,
     compile_schema,
@@ -15,7 +16,6 @@ from myrmidon.apiserver.schema import (
     validate,
 )
 from myrmidon.apiserver.schema.problems import UNCORRELATED, Report
-from myrmidon.apiserver.schema.ratcheting import same
 from myrmidon.apiserver.schema.validation import check_values
 from myrmidon.apiserver.schema.values import compile_node
 from tests.apiserver.schema.drawing import Json, contents, schemas
@@ -45,7 +45,7 @@ def test_pruning_drops_what_it_names_and_nothing_else(source: Json, obj: Json) -
 def missing(before: Any, after: Any, path: str) -> list[str]:
     """The fields that one value has and the other has not."""
     if isinstance(before, dict):
-        found = []
+        found: list[str] = []
         for key, value in before.items():
             where = f"{path}.{key}" if path else key
             found += missing(value, after[key], where) if key in after else [where]
