@@ -24,6 +24,7 @@ from myrmidon.io.clock import LoopClock
 from myrmidon.io.config import Endpoint, Tls
 
 _PIECES_BYTES_MIN = 1 << 20
+_TURNS_TO_CLOSE = 3  # of the event loop, until a TLS connection that was cut off is really closed
 _AUTO_HEADERS = ("accept", "accept-encoding", "content-type", "user-agent")
 _NOT_SENT = (
     aiohttp.ClientConnectorError,  # refused, no route, name unknown, handshake failed
@@ -164,6 +165,8 @@ class HttpTransport:
         for session in (*self._sessions.values(), *self._retired):
             await session.close()
         self._sessions, self._retired = {}, []
+        for _ in range(_TURNS_TO_CLOSE):
+            await self._clock.sleep(0)
 
 
 class HttpStream:
