@@ -1,26 +1,65 @@
-"""The Kubernetes data model: names, objects, conditions, requests, typed resources.  Plain values, no I/O."""
+"""The Kubernetes data model: names, objects, conditions, requests, typed resources.  Plain values, no I/O.
 
-from myrmidon.api.conditions import Condition, ConditionStatus, ConditionValue
-from myrmidon.api.markers import (
-    AtomicMap,
-    Column,
-    Embedded,
-    ListMap,
-    ListSet,
-    OpenApi,
-    PreserveUnknown,
-    Rule,
-    Scale,
-)
-from myrmidon.api.model import Model
+Typed resources need pydantic; they are loaded when somebody first asks for one, because the embedded
+server and the command line start without any.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from myrmidon.api.objects import Json
-from myrmidon.api.quantities import Base64, Duration, IntOrString, Quantity
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.api.resource import Resource, status_patch
 from myrmidon.api.selectors import Requirement, Selector
-from myrmidon.api.status import Status
 from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
+
+if TYPE_CHECKING:
+    from myrmidon.api.conditions import Condition, ConditionStatus, ConditionValue
+    from myrmidon.api.markers import (
+        AtomicMap,
+        Column,
+        Embedded,
+        ListMap,
+        ListSet,
+        OpenApi,
+        PreserveUnknown,
+        Rule,
+        Scale,
+    )
+    from myrmidon.api.model import Model
+    from myrmidon.api.quantities import Base64, Duration, IntOrString, Quantity
+    from myrmidon.api.resource import Resource, status_patch
+    from myrmidon.api.status import Status
+
+_TYPED = {
+    "AtomicMap": "myrmidon.api.markers",
+    "Base64": "myrmidon.api.quantities",
+    "Column": "myrmidon.api.markers",
+    "Condition": "myrmidon.api.conditions",
+    "ConditionStatus": "myrmidon.api.conditions",
+    "ConditionValue": "myrmidon.api.conditions",
+    "Duration": "myrmidon.api.quantities",
+    "Embedded": "myrmidon.api.markers",
+    "IntOrString": "myrmidon.api.quantities",
+    "ListMap": "myrmidon.api.markers",
+    "ListSet": "myrmidon.api.markers",
+    "Model": "myrmidon.api.model",
+    "OpenApi": "myrmidon.api.markers",
+    "PreserveUnknown": "myrmidon.api.markers",
+    "Quantity": "myrmidon.api.quantities",
+    "Resource": "myrmidon.api.resource",
+    "Rule": "myrmidon.api.markers",
+    "Scale": "myrmidon.api.markers",
+    "Status": "myrmidon.api.status",
+    "status_patch": "myrmidon.api.resource",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _TYPED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_TYPED[name]), name)
+
 
 __all__ = [
     "AtomicMap",

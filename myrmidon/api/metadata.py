@@ -15,6 +15,10 @@ class HasMetadata:
 
     _metadata: Json
 
+    def _refuse_if_read(self, part: str) -> None:
+        """Raise if the object came from a server."""
+        raise NotImplementedError
+
     @property
     def metadata(self) -> Mapping[str, Any]:
         """The metadata as JSON, read only."""
@@ -40,6 +44,11 @@ class HasMetadata:
         """``metadata.resourceVersion``, ``""`` for an object that no server has seen."""
         return cast("str", self._metadata.get("resourceVersion") or "")
 
+    @resource_version.setter
+    def resource_version(self, value: str) -> None:
+        self._refuse_if_read("resource_version")
+        self._metadata["resourceVersion"] = value
+
     @property
     def generation(self) -> int:
         """``metadata.generation``, 0 for an object that no server has seen."""
@@ -50,20 +59,40 @@ class HasMetadata:
         """``metadata.labels``."""
         return self._frozen_map("labels")
 
+    @labels.setter
+    def labels(self, value: Mapping[str, str]) -> None:
+        self._refuse_if_read("labels")
+        self._metadata["labels"] = dict(value)
+
     @property
     def annotations(self) -> Mapping[str, str]:
         """``metadata.annotations``."""
         return self._frozen_map("annotations")
+
+    @annotations.setter
+    def annotations(self, value: Mapping[str, str]) -> None:
+        self._refuse_if_read("annotations")
+        self._metadata["annotations"] = dict(value)
 
     @property
     def finalizers(self) -> Sequence[str]:
         """``metadata.finalizers``."""
         return self._frozen_list("finalizers")
 
+    @finalizers.setter
+    def finalizers(self, value: Sequence[str]) -> None:
+        self._refuse_if_read("finalizers")
+        self._metadata["finalizers"] = list(value)
+
     @property
     def owner_references(self) -> Sequence[Json]:
         """``metadata.ownerReferences``."""
         return self._frozen_list("ownerReferences")
+
+    @owner_references.setter
+    def owner_references(self, value: Sequence[Json]) -> None:
+        self._refuse_if_read("owner_references")
+        self._metadata["ownerReferences"] = [dict(owner) for owner in value]
 
     @property
     def creation_timestamp(self) -> datetime | None:

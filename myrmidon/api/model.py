@@ -10,7 +10,7 @@ timestamp as text from JSON, where it belongs, and from nowhere else.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -44,11 +44,19 @@ class Model(BaseModel):
 
     RULES: ClassVar[tuple[Rule, ...]] = ()
 
-    if not TYPE_CHECKING:  # the signature that a type checker sees is made of the fields
+    if not TYPE_CHECKING:  # a type checker sees the fields instead
 
         def __init__(self, /, **fields: Any) -> None:
             """Build the model; a name that is no field is a mistake and not an extra."""
             self.__pydantic_validator__.validate_python(fields, self_instance=self, extra="forbid")
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            part = getattr(self, "_read_only_part", None)
+            if part is not None:
+                raise ReadOnlyError(part)
+            if name not in type(self).__pydantic_fields__ and not name.startswith("_"):
+                raise AttributeError(_no_such_field(type(self), name))
+            super().__setattr__(name, value)
 
         # Tells pydantic that validation need not come through here: extras are for the wire.
         __init__.__pydantic_base_init__ = True
@@ -63,14 +71,6 @@ class Model(BaseModel):
     ) -> CoreSchema:
         judged: CoreSchema = as_the_server(handler(source), handler.resolve_ref_schema)
         return judged
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        part = getattr(self, "_read_only_part", None)
-        if part is not None:
-            raise ReadOnlyError(part)
-        if name not in type(self).__pydantic_fields__ and not name.startswith("_"):
-            raise AttributeError(_no_such_field(type(self), name))
-        super().__setattr__(name, value)
 
     @classmethod
     def from_wire(cls, value: Any) -> Self:
@@ -92,11 +92,14 @@ class Model(BaseModel):
         read: Self = cls.__pydantic_validator__.validate_json(text, by_alias=True, by_name=False)
         return read
 
-    def to_wire(self) -> Json:
-        """Exactly the fields that were set, as JSON; and what the server sent that we do not know."""
-        _notice_changes(self)
+    def to_wire(self, *, without: Collection[str] = ()) -> Json:
+        """Exactly the fields that were set, as JSON; and what the server sent that we do not know.
+
+        ``without`` leaves fields out, by their names in Python.
+        """
+        _notice_changes(self, without)
         said: Json = self.__pydantic_serializer__.to_python(
-            self, mode="json", by_alias=True, exclude_unset=True
+            self, mode="json", by_alias=True, exclude_unset=True, exclude=set(without)
         )
         return said
 
@@ -134,7 +137,7 @@ def _sealed(value: Any, part: str) -> Any:
     return value
 
 
-def _notice_changes(value: Any) -> None:
+def _notice_changes(value: Any, without: Collection[str] = ()) -> None:
     """Count a default that was changed in place (``hosts.append(...)``) as set."""
     match value:
         case Model():
@@ -142,7 +145,7 @@ def _notice_changes(value: Any) -> None:
             if value.__pydantic_extra__:
                 _forget_namesakes(value)
             for name, item in value.__dict__.items():
-                if type(item) in _SCALARS:
+                if type(item) in _SCALARS or name in without:
                     continue
                 _notice_changes(item)
                 if name not in known and _differs_from_default(value, name, item):

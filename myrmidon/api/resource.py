@@ -11,7 +11,7 @@ ends.
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from inspect import getdoc
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast, get_args, get_origin
 
 from pydantic import ValidationError
 
@@ -178,12 +178,21 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
             self._set("_spec", self.SPEC())
         return cast("SpecT", self._spec)
 
+    @spec.setter
+    def spec(self, value: SpecT) -> None:
+        self._refuse_if_read("spec")
+        self._set("_spec", self._part("spec", value))
+
     @property
     def status(self) -> StatusT:
         """What is the case.  What a state changes here is written when the pass ends."""
         if self._status is None:
             self._set("_status", self.STATUS())
         return cast("StatusT", self._status)
+
+    @status.setter
+    def status(self, value: StatusT) -> None:
+        self._set("_status", self._part("status", value))
 
     @property
     def ref(self) -> ObjectRef:
@@ -192,20 +201,19 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
 
     # ------------------------------------------------------------------------- changes
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "status":
-            self._set("_status", self._part("status", value))
-        elif self._raw is not None:
-            raise ReadOnlyError("obj.spec" if name == "spec" else f"obj.{name}")
-        elif name == "spec":
-            self._set("_spec", self._part("spec", value))
-        elif name in _SETTABLE:
-            self._metadata[_SETTABLE[name]] = value
-        else:
-            raise AttributeError(
-                f"{type(self).__name__} has no attribute {name!r} that can be set; "
-                f"there are spec, status, {', '.join(_SETTABLE)}"
-            )
+    if not TYPE_CHECKING:  # a type checker would take every name for an attribute
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            match getattr(type(self), name, None):
+                case property(fset=None):
+                    raise ReadOnlyError(f"obj.{name}")
+                case property():
+                    object.__setattr__(self, name, value)
+                case _:
+                    raise AttributeError(
+                        f"{type(self).__name__} has no attribute {name!r} that can be set; there are spec, "
+                        "status, labels, annotations, finalizers, owner_references, resource_version"
+                    )
 
     def __repr__(self) -> str:
         where = f"{self.namespace}/{self.name}" if self.namespace else self.name
@@ -215,6 +223,10 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
         return type(other) is type(self) and self.to_json() == cast("Self", other).to_json()
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _refuse_if_read(self, part: str) -> None:
+        if self._raw is not None:
+            raise ReadOnlyError(f"obj.{part}")
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -293,14 +305,3 @@ def _checked_types(cls: type[Any], arguments: tuple[Any, ...]) -> tuple[type[Mod
 
 def _called(thing: Any) -> str:
     return thing.__name__ if isinstance(thing, type) else repr(thing)
-
-
-_SETTABLE = {
-    "name": "name",
-    "namespace": "namespace",
-    "labels": "labels",
-    "annotations": "annotations",
-    "finalizers": "finalizers",
-    "owner_references": "ownerReferences",
-    "resource_version": "resourceVersion",
-}

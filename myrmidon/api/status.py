@@ -38,7 +38,12 @@ _RESOURCE_REFS: Json = {
     "x-kubernetes-list-type": "atomic",
 }
 
-FRAMEWORK_FIELDS = ("conditions", "observedGeneration", "resourceRefs")
+FRAMEWORK_FIELDS = {
+    "conditions": "conditions",
+    "observedGeneration": "observed_generation",
+    "resourceRefs": "resource_refs",
+}
+"""What the framework writes, by its names on the wire and in Python."""
 
 
 class Status(Model):
@@ -57,11 +62,9 @@ def difference(status: Status, read: Any) -> Json:
     ``{}`` where nothing changed.  Conditions, the observed generation and the references are left
     out: the framework writes those.
     """
-    before: Json = type(status).from_wire(read).to_wire() if read else {}
-    after = status.to_wire()
-    for field in FRAMEWORK_FIELDS:
-        before.pop(field, None)
-        after.pop(field, None)
+    mine = {key: value for key, value in (read or {}).items() if key not in FRAMEWORK_FIELDS}
+    before: Json = type(status).from_wire(mine).to_wire() if mine else {}
+    after = status.to_wire(without=FRAMEWORK_FIELDS.values())
     return _difference(before, after)
 
 

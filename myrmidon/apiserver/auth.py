@@ -64,6 +64,10 @@ class Tokens:
             token: user.with_group(AUTHENTICATED) for token, user in (users or {}).items()
         }
 
+    def find(self, token: str) -> User | None:
+        """The user of a token, if it has one."""
+        return self._users.get(token)
+
     def identify(self, headers: Mapping[str, str]) -> User:
         """The user of a request; a wrong token is a failure, none at all is anonymous."""
         scheme, _, token = headers.get("authorization", "").partition(" ")

@@ -42,7 +42,7 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
     """
     sent = media_type(call)
     if sent not in {"", _JSON, _YAML}:
-        raise _unsupported(sent)
+        raise _unsupported()
     text = read_body(call)
     expected = wanted or call.type.kind
     kind = expected.kind
@@ -81,11 +81,10 @@ def _unrecognized(kind: str, problem: str) -> Failure:
     return bad_request(f"the object provided is unrecognized (must be of type {kind}): {problem}")
 
 
-def _unsupported(sent: str) -> Failure:
-    accepted = ", ".join((_JSON, _YAML, "application/vnd.kubernetes.protobuf"))
+def _unsupported() -> Failure:
     return unsupported_media_type(
         "the body of the request was in an unknown format - accepted media types include: "
-        + accepted
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf"
     )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from myrmidon.api.objects import Json
 from myrmidon.api.wire import HttpRequest
 from myrmidon.apiserver.admission import AdmissionStep, Replies
-from myrmidon.apiserver.auth import Attributes, Authorizer, User
+from myrmidon.apiserver.auth import Attributes, Authorizer, Tokens, User
 from myrmidon.apiserver.failures import Cause, Failure, conflict, invalid_object, not_found
 from myrmidon.apiserver.registry import Registry, ResourceType
 from myrmidon.apiserver.routing import Route
@@ -22,6 +22,7 @@ class Core:
     registry: Registry
     seams: Seams
     authorizer: Authorizer
+    tokens: Tokens = field(default_factory=Tokens)
     admission: list[AdmissionStep] = field(default_factory=list)
 
 

@@ -14,7 +14,6 @@ from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.kinds import KindStrategy
 from myrmidon.apiserver.registry import ResourceType, ScalePaths
-from myrmidon.apiserver.schema.definitions import check_definition
 from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.seams import timestamp
@@ -42,10 +41,12 @@ def is_true(status: Json, wanted: str) -> bool:
     return found is not None and found["status"] == "True"
 
 
-def with_condition(
-    status: Json, now: str, kind: str, value: str, reason: str, message: str
-) -> Json:
-    """The status with a condition set; its time moves only when its value does."""
+def with_condition(status: Json, now: str, wanted: tuple[str, str, str, str]) -> Json:
+    """The status with a condition (type, status, reason, message) set.
+
+    Its time moves only when its value does.
+    """
+    kind, value, reason, message = wanted
     old = condition(status, kind)
     since = old["lastTransitionTime"] if old and old["status"] == value else now
     new = {
@@ -63,7 +64,30 @@ def with_condition(
     return {**status, "conditions": listed}
 
 
+_PENDING = (
+    "Terminating",
+    "True",
+    "InstanceDeletionPending",
+    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+)
+_ACCEPTED = ("NamesAccepted", "True", "NoConflicts", "no conflicts found")
+_ESTABLISHED = (
+    "Established",
+    "True",
+    "InitialNamesAccepted",
+    "the initial names have been accepted",
+)
+_NOT_ESTABLISHED = ("Established", "False", "NotAccepted", "not all names are accepted")
+
+
 # ------------------------------------------------------------------------- the definition
+
+
+def _check_definition(definition: Json, old: Json | None) -> list[Cause]:
+    # Loaded with the first definition: many servers start, and few of them see one at once.
+    from myrmidon.apiserver.schema.definitions import check_definition  # noqa: PLC0415
+
+    return check_definition(definition, old)
 
 
 class DefinitionStrategy(KindStrategy):
@@ -104,25 +128,18 @@ class DefinitionStrategy(KindStrategy):
 
     def validate_create(self, obj: Json) -> list[Cause]:
         """Whether resources can be served by it."""
-        return check_definition(obj)
+        return _check_definition(obj, None)
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[Cause]:
         """Whether resources can still be served by it."""
-        return [] if subresource else check_definition(obj, old)
+        return [] if subresource else _check_definition(obj, old)
 
     def mark_deleting(self, obj: Json, timestamp: str) -> None:
         """The objects go first: a finalizer holds the definition until they have."""
         meta = obj["metadata"]
         if CLEANUP not in meta.get("finalizers", ()):
             meta["finalizers"] = [*meta.get("finalizers", ()), CLEANUP]
-        obj["status"] = with_condition(
-            obj.get("status") or {},
-            timestamp,
-            "Terminating",
-            "True",
-            "InstanceDeletionPending",
-            "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
-        )
+        obj["status"] = with_condition(obj.get("status") or {}, timestamp, _PENDING)
 
 
 # ------------------------------------------------------------------------- serving
@@ -168,6 +185,7 @@ def _served_type(
             field["jsonPath"].removeprefix("."): _path(field["jsonPath"])
             for field in version.get("selectableFields") or ()
         },
+        columns=version.get("additionalPrinterColumns") or (),
     )
     return ResourceType(
         kind,
@@ -261,22 +279,10 @@ def _named(core: "Core", definition: Json) -> Json:
     accepted, problem = _accept(core, definition, status.get("acceptedNames") or {})
     status = {**status, "acceptedNames": accepted}
     if problem is None:
-        status = with_condition(
-            status, now, "NamesAccepted", "True", "NoConflicts", "no conflicts found"
-        )
-        return with_condition(
-            status,
-            now,
-            "Established",
-            "True",
-            "InitialNamesAccepted",
-            "the initial names have been accepted",
-        )
-    status = with_condition(status, now, "NamesAccepted", "False", *problem)
-    if is_true(status, "Established"):
-        return status
-    return with_condition(
-        status, now, "Established", "False", "NotAccepted", "not all names are accepted"
+        return with_condition(with_condition(status, now, _ACCEPTED), now, _ESTABLISHED)
+    status = with_condition(status, now, ("NamesAccepted", "False", *problem))
+    return (
+        status if is_true(status, "Established") else with_condition(status, now, _NOT_ESTABLISHED)
     )
 
 

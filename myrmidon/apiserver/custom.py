@@ -1,6 +1,7 @@
 """Custom resources: what a CustomResourceDefinition makes of their objects."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from myrmidon.api.objects import Json
@@ -15,7 +16,8 @@ from myrmidon.apiserver.schema.nulls import drop_nulls
 from myrmidon.apiserver.schema.pruning import prune
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.schema.validation import check_object, check_status
-from myrmidon.apiserver.strategy import DecodeError, Decoded, Strategy
+from myrmidon.apiserver.strategy import Decoded, DecodeError, Strategy
+from myrmidon.apiserver.tables import CustomLayout, Layout
 
 _STATUS = resetting("status")
 _NOTHING = Schema()
@@ -36,17 +38,24 @@ class CustomStrategy(Strategy):
         storage_schema: Schema,
         status: bool,
         selectable: Mapping[str, tuple[str, ...]],
+        columns: Sequence[Json] = (),
     ) -> None:
         self._api_version, self._kind = api_version, kind
         self._schema, self._storage_schema = schema, storage_schema
         self._storage_api_version = storage_api_version
         self._status = status
         self._selectable = selectable
+        self._columns = columns
 
     @property
     def schema(self) -> Schema:
         """The type of the objects."""
         return self._schema
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The columns that the definition lists."""
+        return CustomLayout(self._columns)
 
     # ------------------------------------------------------------------------- reading
 

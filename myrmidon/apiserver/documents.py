@@ -1,29 +1,116 @@
-"""Paths that are not about a resource: versions, health, discovery."""
+"""Paths that are not about a resource: the version, health, discovery, OpenAPI.
+
+Documents follow from what is served, so they are made when first asked for and kept until that
+changes.
+"""
+
+from collections.abc import Callable, Sequence
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
-from myrmidon.apiserver import encoding
-from myrmidon.apiserver.call import Core
+from myrmidon.apiserver import discovery, encoding
+from myrmidon.apiserver.builtin.kinds import version_document
+from myrmidon.apiserver.failures import method_not_allowed, unknown_resource
+from myrmidon.apiserver.registry import Registry, ResourceType
 
 _JSON = (("content-type", "application/json"),)
 _TEXT = (("content-type", "text/plain; charset=utf-8"),)
-VERSION = {
-    "major": "1",
-    "minor": "36",
-    "gitVersion": "v1.36.4",
-    "gitCommit": "myrmidon",
-    "gitTreeState": "clean",
-    "buildDate": "2026-01-01T00:00:00Z",
-    "goVersion": "go1.26",
-    "compiler": "gc",
-    "platform": "linux/amd64",
-}
+_HEALTH = ("/healthz", "/livez", "/readyz")
+_ADDRESS = "127.0.0.1:443"
+_MISSING_DOCUMENT = HttpResponse(404)
 
 
-def document(core: Core, request: HttpRequest, query: dict[str, str]) -> HttpResponse | None:
-    """The answer to a path without a resource; None if there is none."""
-    path = request.path.rstrip("/")
-    if path == "/version":
-        return HttpResponse(200, _JSON, encoding.encode(VERSION))
-    if path.startswith(("/healthz", "/livez", "/readyz")):
-        return HttpResponse(200, _TEXT, b"ok")
-    return None
+class Documents:
+    """What the server says about itself."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._epoch = -1
+        self._kept: dict[tuple[str, bool], HttpResponse | None] = {}
+
+    def find(self, request: HttpRequest) -> HttpResponse | None:
+        """The answer to a path without a resource; None if there is none."""
+        if self._epoch != self._registry.epoch:
+            self._kept, self._epoch = {}, self._registry.epoch
+        path = request.path.rstrip("/")
+        aggregated = "APIGroupDiscoveryList" in request.headers.get("accept", "")
+        key = (path, aggregated)
+        if key not in self._kept:
+            self._kept[key] = self._make(path, aggregated=aggregated)
+        found = self._kept[key]
+        if found is not None and request.method not in {"GET", "HEAD"}:
+            raise method_not_allowed()
+        return found
+
+    def _make(self, path: str, *, aggregated: bool) -> HttpResponse | None:
+        root, *parts = path.strip("/").split("/")
+        if f"/{root}" in _HEALTH:
+            return HttpResponse(200, _TEXT, b"ok")
+        makers: dict[str, Callable[[], HttpResponse | None]] = {
+            "version": lambda: _answer(version_document()),
+            "api": lambda: self._api(parts, aggregated=aggregated),
+            "apis": lambda: self._apis(parts, aggregated=aggregated),
+            "openapi": lambda: self._openapi(parts),
+        }
+        make = makers.get(root)
+        return make() if make is not None else None
+
+    def _custom(self) -> list[ResourceType]:
+        return [each for each in self._registry if each.custom]
+
+    def _api(self, parts: list[str], *, aggregated: bool) -> HttpResponse | None:
+        match parts:
+            case []:
+                if aggregated:
+                    return _aggregated(core=True, custom=())
+                return _answer(discovery.api_versions(_ADDRESS))
+            case [version]:
+                return self._version("", version)
+            case _:
+                return None
+
+    def _apis(self, parts: list[str], *, aggregated: bool) -> HttpResponse | None:
+        match parts:
+            case []:
+                if aggregated:
+                    return _aggregated(core=False, custom=self._custom())
+                return _answer(discovery.group_list(self._custom()))
+            case [group]:
+                found = discovery.group(group, self._custom())
+                return _answer(found) if found is not None else None
+            case [group, version]:
+                return self._version(group, version)
+            case _:
+                return None
+
+    def _version(self, group: str, version: str) -> HttpResponse | None:
+        found = discovery.resource_list(group, version, self._custom())
+        if found is not None:
+            return _answer(found)
+        if self._registry.is_builtin_group(group):
+            raise unknown_resource()
+        return None
+
+    def _openapi(self, parts: list[str]) -> HttpResponse | None:
+        from myrmidon.apiserver import openapi  # noqa: PLC0415 - for kubectl alone
+
+        match parts:
+            case ["v2"]:
+                return _answer(openapi.swagger(self._custom()))
+            case ["v3"]:
+                # The real server says so, although it is JSON.
+                return HttpResponse(200, _TEXT, encoding.encode(openapi.index(self._custom())))
+            case ["v3", *name]:
+                found = openapi.document("/".join(name), self._custom())
+                return _answer(found) if found is not None else _MISSING_DOCUMENT
+            case _:
+                return None
+
+
+def _answer(document: object) -> HttpResponse:
+    return HttpResponse(200, _JSON, encoding.encode(document))
+
+
+def _aggregated(*, core: bool, custom: Sequence[ResourceType]) -> HttpResponse:
+    listed = discovery.aggregated(core=core, custom=custom)
+    headers = (("content-type", discovery.AGGREGATED_TYPE),)
+    return HttpResponse(200, headers, encoding.encode(listed))

@@ -54,8 +54,10 @@ def settle_numbers(value: Any) -> None:
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer() and _INT64_MIN <= value <= _INT64_MAX:
-        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        printed = format_number(value)
+        if "e" not in printed and _INT64_MIN <= int(printed) <= _INT64_MAX:
+            return int(printed)  # what was printed is read again: shorter than the exact value
     if type(value) is int and value > _INT64_MAX:
         return float(value)
     return value

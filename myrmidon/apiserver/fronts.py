@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth import User
-from myrmidon.apiserver.handler import failed
 from myrmidon.apiserver.outcomes import Outcome, WaitFor
 from myrmidon.apiserver.server import ApiServer
+from myrmidon.apiserver.verbs import failed
 from myrmidon.apiserver.watching import Watch
 
 BOOKMARK_SECONDS = 60.0
@@ -76,6 +76,31 @@ async def stream_watch(server: ApiServer, watch: Watch) -> AsyncIterator[bytes]:
                 continue
     finally:
         stop()
+
+
+class Tending:
+    """Lets the actors act when their time has come, though nobody asks for anything."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self._server = server
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        server.settled = self._plan
+        self._plan()
+
+    def _plan(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        due = self._server.due()
+        if due is not None:
+            delay = (due - self._server.core.seams.now()).total_seconds()
+            self._timer = self._loop.call_later(max(delay, 0.0), self._server.settle)
+
+    def stop(self) -> None:
+        """Let them rest."""
+        self._server.settled = None
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def _next_bookmark(now: float, last: float, ends_at: float) -> float:

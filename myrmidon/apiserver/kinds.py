@@ -1,12 +1,13 @@
 """Built-in kinds in the server: what field ownership has to know about them."""
 
-from typing import Any
+from functools import cached_property
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.strategies import BuiltinStrategy
-from myrmidon.apiserver.builtin.types import GoType
+from myrmidon.apiserver.fields.blanks import blank_of
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, resetting
 from myrmidon.apiserver.strategy import Decoded
+from myrmidon.apiserver.tables import Layout
 
 _STATUS = resetting("status")
 _SPEC = resetting("spec")
@@ -21,7 +22,12 @@ _STATUS_RESETS = {
 class KindStrategy(BuiltinStrategy):
     """A built-in kind with owners of fields."""
 
-    _blank: Json | None = None
+    @cached_property
+    def layout(self) -> Layout:
+        """The columns that the real server shows."""
+        from myrmidon.apiserver.builtin.tables import BuiltinLayout  # noqa: PLC0415 - for kubectl alone
+
+        return BuiltinLayout(self._kind)
 
     def decode(self, body: Json) -> Decoded:
         """An empty list of managedFields is an order to clear them, so it is kept."""
@@ -39,18 +45,4 @@ class KindStrategy(BuiltinStrategy):
 
     def blank(self) -> Json:
         """The structs of the kind, which are there from the start and are nobody's."""
-        if self._blank is None:
-            self._blank = _blank(self.schema) | {
-                "apiVersion": self._kind.api_version,
-                "kind": self._kind.kind,
-            }
-        return self._blank
-
-
-def _blank(node: GoType) -> Json:
-    blank: dict[str, Any] = dict(node.zeros)
-    for name in node.structs:
-        child = node.properties[name]
-        assert isinstance(child, GoType)
-        blank[name] = _blank(child)
-    return blank
+        return blank_of(self.schema, self._kind.api_version, self._kind.kind)

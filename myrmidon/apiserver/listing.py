@@ -196,9 +196,10 @@ def _continued(call: Call, selection: Selection, token: str, limit: int, version
 def _read_token(token: str) -> tuple[int, str]:
     try:
         read = encoding.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        revision, start = read["rv"], read["start"]
-        if not isinstance(revision, int) or not isinstance(start, str):
-            raise ValueError
-    except (ValueError, KeyError, TypeError, binascii.Error):
-        raise bad_request("continue key is not valid: illegal base64 data or JSON") from None
-    return revision, start.removesuffix("\0")
+    except (ValueError, binascii.Error):
+        read = None
+    match read:
+        case {"v": "meta.k8s.io/v1", "rv": int(revision), "start": str(start)}:
+            return revision, start.removesuffix("\0")
+        case _:
+            raise bad_request("continue key is not valid: illegal base64 data or JSON")

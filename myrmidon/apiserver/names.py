@@ -83,10 +83,8 @@ def qualified_problems(name: str) -> list[str]:
     """Keys of labels and annotations, finalizers: ``prefix/name``."""
     parts = name.split("/")
     if len(parts) > 2:
-        return [
-            f"a valid label key {_QUALIFIED_EXAMPLES} with an optional DNS subdomain prefix and '/' "
-            "(e.g. 'example.com/MyName')"
-        ]
+        optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"a valid label key {_QUALIFIED_EXAMPLES} {optional}"]
     problems: list[str] = []
     if len(parts) == 2:
         if not parts[0]:

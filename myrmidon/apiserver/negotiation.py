@@ -58,9 +58,7 @@ def _fits(shape: str, options: dict[str, str], verb: str) -> bool:
     if options.get("g") != "meta.k8s.io" or options.get("v") not in {"v1", "v1beta1"}:
         return False
     lists = verb in {"list", "deletecollection"}
-    return shape == "Table" or shape == (
-        "PartialObjectMetadataList" if lists else "PartialObjectMetadata"
-    )
+    return shape in {"Table", "PartialObjectMetadataList" if lists else "PartialObjectMetadata"}
 
 
 def render(form: Form, body: bytes) -> bytes:

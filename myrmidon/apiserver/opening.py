@@ -11,6 +11,7 @@ from myrmidon.apiserver.registry import ResourceType
 from myrmidon.apiserver.routing import is_true
 from myrmidon.apiserver.selecting import read_selection
 from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.tabling import TableEncoder
 from myrmidon.apiserver.watching import Encoder, Watch
 
 
@@ -38,21 +39,23 @@ def open_watch(call: Call, form: Form) -> Watch | WaitFor:
         name=call.route.name or selection.name(),
         selection=selection,
         cursor=number or store.revision,
-        encode=_encoder(form),
+        encode=_encoder(call, form),
         bookmarks=is_true(query.get("allowWatchBookmarks")),
         seconds=float(seconds) if seconds else None,
-        headers=(("content-type", "application/json"), ("transfer-encoding", "chunked")),
+        headers=(("content-type", "application/json"),),
     )
     if is_true(send_initial) or (send_initial is None and not number):
         watch.begin(end_mark=is_true(send_initial) and watch.bookmarks)
     return watch
 
 
-def _encoder(form: Form) -> Encoder:
-    if form.shape.startswith("Partial"):
+def _encoder(call: Call, form: Form) -> Encoder:
+    if form.shape == "Table":
+        return TableEncoder(call)
+    if not form.shape:
+        return views.encoded
 
-        def encode(resource_type: ResourceType, record: Record) -> bytes:
-            return encoding.encode(partial(form, views.shown(resource_type, record)))
+    def encode(resource_type: ResourceType, record: Record) -> bytes:
+        return encoding.encode(partial(form, views.shown(resource_type, record)))
 
-        return encode
-    return views.encoded
+    return encode

@@ -7,6 +7,7 @@ objects; the pipelines (creating, updating, deleting …) know what is the same 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.strategy import Strategy
@@ -47,6 +48,16 @@ class ResourceType:
     def schema(self) -> Schema:
         """The type of the objects."""
         return self.strategy.schema
+
+    @property
+    def openapi(self) -> Json:
+        """The schema as its definition has it."""
+        return self.schema.source
+
+    @property
+    def storage_version(self) -> str:
+        """The version that is stored."""
+        return self.storage_api_version.rpartition("/")[2] or self.kind.version
 
     @property
     def is_storage(self) -> bool:

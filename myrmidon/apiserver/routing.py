@@ -53,19 +53,29 @@ def route(request: HttpRequest, query: dict[str, str]) -> Route | None:
     verb = _VERBS.get(request.method, request.method.lower())
     if rest[0] == "watch" and len(rest) > 1:
         verb, rest = "watch", rest[1:]
-    namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 1:
-        namespace = rest[1]
-        if len(rest) > 2 and not (len(rest) == 3 and rest[2] in _NAMESPACE_SUBRESOURCES):
-            rest = rest[2:]
-        elif group:
-            namespace = ""
+    namespace, rest = _namespace(group, rest)
     name = rest[1] if len(rest) > 1 else ""
+    if not name:
+        verb = _of_collection(verb, query)
     subresource = rest[2] if len(rest) > 2 else ""
-    if not name and verb == "get":
-        verb = "watch" if is_true(query.get("watch")) or query.get("watch") == "" else "list"
-    if not name and verb == "delete":
-        verb = "deletecollection"
-    if group == "" and rest[0] == "namespaces":
-        namespace = name
     return Route(verb, group, version, rest[0], namespace, name, subresource, tuple(rest[3:]))
+
+
+def _namespace(group: str, rest: list[str]) -> tuple[str, list[str]]:
+    """The namespace of a path, and what is left of it; a namespace is in itself."""
+    if rest[0] != "namespaces" or len(rest) == 1:
+        return "", rest
+    if len(rest) > 3 or (len(rest) == 3 and rest[2] not in _NAMESPACE_SUBRESOURCES):
+        return rest[1], rest[2:]
+    return ("" if group else rest[1]), rest
+
+
+def _of_collection(verb: str, query: dict[str, str]) -> str:
+    match verb:
+        case "get":
+            watched = query.get("watch")
+            return "watch" if is_true(watched) or watched == "" else "list"
+        case "delete":
+            return "deletecollection"
+        case _:
+            return verb

@@ -1,6 +1,6 @@
 """The server: a store, what is served, who may ask, and what happens beside the requests."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -17,9 +17,10 @@ from myrmidon.apiserver.crds import DefinitionLifecycle
 from myrmidon.apiserver.handler import Handler
 from myrmidon.apiserver.lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.outcomes import Outcome
-from myrmidon.apiserver.serving import builtin_types
+from myrmidon.apiserver.rbac import RoleAuthorizer, first_roles
 from myrmidon.apiserver.registry import Registry
 from myrmidon.apiserver.seams import CountingSeams, Seams
+from myrmidon.apiserver.serving import builtin_types
 from myrmidon.apiserver.store import HISTORY_MAX, Store
 
 _ROUNDS_MAX = 1000
@@ -35,6 +36,7 @@ class ApiServer:
         seams: Seams | None = None,
         users: Mapping[str, User] | None = None,
         authorizer: Authorizer | None = None,
+        rbac: bool = False,
         admission: Iterable[AdmissionStep] = (),
         actors: Iterable[Actor] = (),
         history_max: int = HISTORY_MAX,
@@ -44,14 +46,18 @@ class ApiServer:
             store,
             Registry(builtin_types(store)),
             seams or CountingSeams(),
-            authorizer or AllowAll(),
+            authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
+            Tokens(users),
             [NamespaceLifecycle(), *admission],
         )
-        self.handler = Handler(self.core, Tokens(users))
+        self.handler = Handler(self.core, self.core.tokens)
         self.actors: list[Any] = [DefinitionLifecycle(), *actors]
+        self.settled: Callable[[], None] | None = None  # called when the actors are at rest
         self._settled = self.core.store.revision
         for name in _FIRST_NAMESPACES:
             self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+        for manifest in first_roles() if rbac else ():
+            self.create(manifest)
         self.settle()
         self.store.compact(self.store.revision)  # nobody can have seen what came before
 
@@ -106,6 +112,8 @@ class ApiServer:
             for actor in self.actors:
                 wrote = actor.act(self) or wrote
             if not wrote and self._settled == self.core.store.revision:
+                if self.settled is not None:
+                    self.settled()
                 return
         raise AssertionError("the actors of the server never come to rest")
 

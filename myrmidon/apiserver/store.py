@@ -85,7 +85,7 @@ class Store:
 
     def __init__(self, *, history_max: int = HISTORY_MAX, first_revision: int = 1) -> None:
         self.revision = first_revision
-        self.compacted = first_revision - 1  # changes up to this one are forgotten
+        self.compacted = first_revision  # changes up to this one are forgotten
         self._history_max = history_max
         self._history: deque[Change] = deque()
         self._collections: dict[str, _Collection] = {}

@@ -21,6 +21,7 @@ from myrmidon.apiserver.strategic_lists import (
     merge_scalars,
     plain,
     reordered,
+    server_order,
     without_scalars,
 )
 
@@ -136,25 +137,37 @@ def _merge_ordered(merged: Json, patch: Json, schema: Schema) -> set[str]:
     for key, order in patch.items():
         if not key.startswith(_ORDER[:-1]):
             continue
-        if not isinstance(order, list):
-            raise StrategicPatchError.wrong_type(list, order)
+        _check_list(order)
         if not key.startswith(_ORDER):
             raise StrategicPatchError(BAD_ORDER, code=400)
         name = key[len(_ORDER) :]
         done.add(key)
-        if name not in merged and name not in patch:
-            continue
-        field = _field(schema, name)
-        old, new = merged.get(name, []), patch.get(name, [])
-        for value in (old, new):
-            if not isinstance(value, list):
-                raise StrategicPatchError.wrong_type(list, value)
-        check_order(new, order, field.merge_key)
-        both = _merge_value(old, new, field) if name in merged and name in patch else old or new
-        check_same_kind(old, new)
-        merged[name] = reordered(both, order, old, field.merge_key)
-        done.add(name)
+        for lists in (merged, patch):
+            if name in lists:
+                _check_list(lists[name])
+        if name in merged or name in patch:
+            merged[name] = _in_order(merged.get(name), patch.get(name), order, _field(schema, name))
+            done.add(name)
     return done
+
+
+def _in_order(
+    original: list[Any] | None, patch: list[Any] | None, order: list[Any], schema: Schema
+) -> list[Any]:
+    """One list, or what a patch makes of it, in the order that the patch asks for."""
+    old, new, key = original or [], patch or [], schema.merge_key
+    check_order(new, order, key)
+    if original is None:
+        both: list[Any] = plain(new)
+    else:
+        both = old if patch is None else _merge_value(old, new, schema)
+    check_same_kind(old, new)
+    return reordered(both, order, server_order(old, new, key), key)
+
+
+def _check_list(value: Any) -> None:
+    if not isinstance(value, list):
+        raise StrategicPatchError.wrong_type(list, value)
 
 
 def _field(schema: Schema, name: str) -> Schema:

@@ -107,7 +107,7 @@ def merge_keyed(
         wanted = _key_of(item, key)
         found = _find(merged, key, wanted)
         if found is None:
-            merged.append(plain(item))
+            merged.append(item)  # as it is: directives inside of it are not obeyed
         else:
             merged[found] = merge(merged[found], item)
     return reordered(merged, additions, before, key)
@@ -149,20 +149,41 @@ def _find(items: list[Any], key: str, wanted: Any) -> int | None:
     return None
 
 
+def server_order(original: list[Any], patch: list[Any], key: str) -> list[Any]:
+    """The order that the server goes by when a patch with an order has merged a list.
+
+    It is that of the original list, which the real server has overwritten by then: elements that
+    were deleted have left room at its end, and new ones have moved in there.
+    """
+    if not key:
+        return original
+    kept, additions = _directed(original, patch, key)
+    new = [item for item in additions if _find(kept, key, _key_of(item, key)) is None]
+    return [*kept, *new][: len(original)]
+
+
 def check_order(patch: list[Any], order: list[Any], key: str) -> None:
     """The patch must name its elements in the order that it asks for."""
     if not patch or not order:
         return
-    named = [item for item in patch if not _is_directive(item)] if key else patch
-    position = 0
-    for wanted in order:
-        if position < len(named) and _same_item(named[position], wanted, key):
+    named = [item for item in patch if not _deletes(item)] if key else patch
+    position, place = 0, 0
+    while position < len(named) and place < len(order):
+        if _is_directive(named[position]):
             position += 1
+            continue
+        if _same_item(named[position], order[place], key):
+            position += 1
+        place += 1
     if position < len(named):
         raise StrategicPatchError(
             f"The order in patch list:\n{go_text(patch)}\n doesn't match"
             f" $setElementOrder list:\n{go_text(order)}\n"
         )
+
+
+def _deletes(item: Any) -> bool:
+    return _is_directive(item) and item[DIRECTIVE] == "delete"
 
 
 def _same_item(left: Any, right: Any, key: str) -> bool:
@@ -177,8 +198,8 @@ def _same_item(left: Any, right: Any, key: str) -> bool:
 def reordered(items: list[Any], order: list[Any], server_order: list[Any], key: str) -> list[Any]:
     """Elements named in ``order`` by it, the others by the order they had, woven together."""
     wanted, server = _Places(order, key), _Places(server_order, key)
-    named = sorted((item for item in items if wanted.has(item)), key=wanted.index)
-    others = sorted((item for item in items if not wanted.has(item)), key=server.index)
+    named = wanted.sorted([item for item in items if wanted.has(item)])
+    others = server.sorted([item for item in items if not wanted.has(item)])
     woven: list[Any] = []
     for item in others:
         while named and not server.before(item, named[0]):
@@ -202,6 +223,24 @@ class _Places:
         """Where it is; -1 if it is not."""
         value = self._value(item)
         return self._known.index(value) if value in self._known else -1
+
+    def sorted(self, items: list[Any]) -> list[Any]:
+        """The items in the order of the list.
+
+        The real server sorts by insertion and counts an item that the list does not have as less
+        than any other, so the order of such items is turned around.
+        """
+        result: list[Any] = []
+        for item in items:
+            place = len(result)
+            while place > 0 and self._goes_before(item, result[place - 1]):
+                place -= 1
+            result.insert(place, item)
+        return result
+
+    def _goes_before(self, left: Any, right: Any) -> bool:
+        places = self.index(left), self.index(right)
+        return places[0] < places[1] if min(places) >= 0 else True
 
     def before(self, left: Any, right: Any) -> bool:
         """Whether the list has both, in this order."""

@@ -14,8 +14,10 @@ from myrmidon.apiserver import names
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields
 from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.tables import CustomLayout, Layout
 
 _ANYTHING = Schema()
+_PLAIN_LAYOUT = CustomLayout(())
 
 
 class DecodeError(Exception):
@@ -41,6 +43,11 @@ class Strategy:
     def schema(self) -> Schema:
         """The type of the objects."""
         return _ANYTHING
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of tables."""
+        return _PLAIN_LAYOUT
 
     def decode(self, body: Json) -> Decoded:
         """Read a body: drop what the type does not know; raises ``DecodeError``."""

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from myrmidon.apiserver.actors import housekeepers
 from myrmidon.apiserver.auth import MASTERS, User
 from myrmidon.apiserver.http import serve
 from myrmidon.apiserver.seams import SUFFIX_LENGTH, SUFFIX_LETTERS
@@ -49,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
     users = _users(args)
     manifests = list(_manifests(args.manifests)) if args.manifests else []
-    server = ApiServer(seams=RealSeams(), users=users)
+    actors = housekeepers()
+    server = ApiServer(seams=RealSeams(), users=users, actors=actors, rbac=bool(users))
     for path, manifest in manifests:
         _create(server, path, manifest)
     asyncio.run(_serve(args, server))

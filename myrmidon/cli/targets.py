@@ -6,6 +6,7 @@
 
 import importlib
 import importlib.util
+import pkgutil
 import re
 import sys
 from collections.abc import Sequence
@@ -117,10 +118,21 @@ def _broken(place: str, error: Exception) -> UsageError:
 
 
 def _unknown_module(place: str) -> str:
-    known = [path.stem for path in Path.cwd().glob("*.py")]
-    known += [path.parent.name for path in Path.cwd().glob("*/__init__.py")]
-    close = get_close_matches(place.partition(".")[0], known, n=1)
-    fix = f"did you mean {close[0]}?" if close else "run it where the module is, or install it"
+    parent, _, missing = place.rpartition(".")
+    folders = [str(Path.cwd())]
+    if parent:
+        try:
+            spec = importlib.util.find_spec(parent)
+        except ModuleNotFoundError:
+            spec = None
+        if spec is None:
+            return _unknown_module(parent)
+        folders = list(spec.submodule_search_locations or ())
+    known = [module.name for module in pkgutil.iter_modules(folders)]
+    known += [each.name for folder in folders for each in Path(folder).iterdir() if each.is_dir()]
+    close = get_close_matches(missing, known, n=1)
+    near = f"{parent}.{close[0]}" if close and parent else "".join(close)
+    fix = f"did you mean {near}?" if near else "run it where the module is, or install it"
     return f"there is no module {place}.\n  fix: {fix}"
 
 

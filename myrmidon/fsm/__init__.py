@@ -1,6 +1,8 @@
 """Machines: which state next, and what follows for the status."""
 
 from myrmidon.fsm.channel import Channel
+from myrmidon.fsm.children import delete_children_foreground, when_children_ready
+from myrmidon.fsm.claims import ClaimController
 from myrmidon.fsm.context import Cause, Context
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Walk
@@ -21,6 +23,7 @@ from myrmidon.fsm.watches import (
 __all__ = [
     "Cause",
     "Channel",
+    "ClaimController",
     "Context",
     "Controller",
     "ControllerOptions",
@@ -35,8 +38,10 @@ __all__ = [
     "Watch",
     "annotations_changed",
     "changed",
+    "delete_children_foreground",
     "generation_changed",
     "hashed_name",
     "labels_changed",
     "state",
+    "when_children_ready",
 ]

@@ -73,6 +73,10 @@ class Context(Reader, Protocol):
         """What triggered this pass, as far as it was not too much to remember."""
         ...
 
+    async def children(self) -> Mapping[ObjectRef, Json | None]:
+        """Every object that this one manages, this pass's own writes included; None for one that is gone."""
+        ...
+
     def event(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Record a Kubernetes Event about the object; it never delays or fails the pass."""
         ...

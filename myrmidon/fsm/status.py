@@ -75,20 +75,18 @@ def conditions_after(
 ) -> list[Json]:
     """The list of conditions after a pass; those of other writers stay as they are, where they are."""
     own = {*graph.conditions, READY} if ready else {*graph.conditions}
-    before = {
-        condition.type: condition
-        for raw in previous
-        if (condition := Condition.from_json(raw)) is not None and condition.type in own
-    }
-    after = _unvisited(before, outcome, generation, now)
+    read = [Condition.from_json(raw) for raw in previous]
+    before = {one.type: one for one in read if one is not None and one.type in own}
+    stamp = timestamp(now)
+    after = _unvisited(before, outcome, generation, stamp)
     after += [
-        _steady(_condition(visit, generation, now), before, failed=visit.failed)
+        _steady(_condition(visit, generation, stamp), before, failed=visit.failed)
         for visit in outcome.visits
     ]
     if ready:
         failed = outcome.failure is not None
-        after.append(_steady(_ready(outcome, generation, now), before, failed=failed))
-    return _in_place(previous, own, after)
+        after.append(_steady(_ready(outcome, generation, stamp), before, failed=failed))
+    return _in_place(zip(previous, read, strict=True), own, after)
 
 
 def managed_after(
@@ -110,10 +108,10 @@ def reference(ref: ObjectRef) -> Json:
 # -------------------------------------------------------------------------------- inside
 
 
-def _condition(visit: Visit, generation: int, now: datetime) -> Condition:
+def _condition(visit: Visit, generation: int, stamp: str) -> Condition:
     value = visit.value
     return Condition(
-        visit.state.condition, value.status, value.reason, value.message, generation, timestamp(now)
+        visit.state.condition, value.status, value.reason, value.message, generation, stamp
     )
 
 
@@ -138,7 +136,7 @@ def _differs_in_noise_only(old: Condition, new: Condition) -> bool:
 
 
 def _unvisited(
-    before: Mapping[str, Condition], outcome: Outcome, generation: int, now: datetime
+    before: Mapping[str, Condition], outcome: Outcome, generation: int, stamp: str
 ) -> list[Condition]:
     """Conditions of states that this pass did not reach, as far as they may stay."""
     if outcome.ended:
@@ -148,19 +146,19 @@ def _unvisited(
     return [
         condition
         if condition.observed_generation == generation
-        else _steady(_not_reached(condition.type, generation, now), before)
+        else _steady(_not_reached(condition.type, generation, stamp), before)
         for condition in left
     ]
 
 
-def _not_reached(condition_type: str, generation: int, now: datetime) -> Condition:
-    return Condition(condition_type, "Unknown", "NotReached", "", generation, timestamp(now))
+def _not_reached(condition_type: str, generation: int, stamp: str) -> Condition:
+    return Condition(condition_type, "Unknown", "NotReached", "", generation, stamp)
 
 
-def _ready(outcome: Outcome, generation: int, now: datetime) -> Condition:
+def _ready(outcome: Outcome, generation: int, stamp: str) -> Condition:
     wanting = [visit for visit in outcome.visits if visit.value.status != "True"]
     if outcome.ended and not wanting and not outcome.unsettled:
-        return Condition(READY, "True", "Ready", "", generation, timestamp(now))
+        return Condition(READY, "True", "Ready", "", generation, stamp)
     if wanting:
         reason = wanting[0].value.reason
         message = "; ".join(_named(visit) for visit in wanting)
@@ -168,7 +166,7 @@ def _ready(outcome: Outcome, generation: int, now: datetime) -> Condition:
         reason, message = outcome.failure.reason, outcome.failure.message
     else:
         reason, message = "InProgress", "the walk has not reached an end"
-    return Condition(READY, "False", reason, message, generation, timestamp(now))
+    return Condition(READY, "False", reason, message, generation, stamp)
 
 
 def _named(visit: Visit) -> str:
@@ -176,12 +174,13 @@ def _named(visit: Visit) -> str:
     return f"{visit.state.condition} is {visit.value.status} ({visit.value.reason})"
 
 
-def _in_place(previous: Sequence[Any], own: set[str], after: Sequence[Condition]) -> list[Json]:
+def _in_place(
+    previous: Iterable[tuple[Any, Condition | None]], own: set[str], after: Sequence[Condition]
+) -> list[Json]:
     """Put our conditions where they were, others' untouched between them, new ones at the end."""
     left = {condition.type: condition for condition in after}
     placed: list[Json] = []
-    for raw in previous:
-        condition = Condition.from_json(raw)
+    for raw, condition in previous:
         if condition is None or condition.type not in own:
             placed.append(raw)
         elif condition.type in left:

@@ -3,20 +3,23 @@
 import ast
 import inspect
 import textwrap
+from functools import cache
 from tokenize import TokenError
+
+from myrmidon.api.model import Model
 
 
 def field_docs(cls: type) -> dict[str, str]:
     """The text below each field of a class and of its bases; nothing where there is no source."""
     docs: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        docs |= _own_docs(base)
+        if issubclass(base, Model) and base is not Model:
+            docs |= _own_docs(base)
     return docs
 
 
+@cache  # finding a class in its source means to parse the whole file
 def _own_docs(cls: type) -> dict[str, str]:
-    if cls.__module__ == "builtins":
-        return {}
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     except (OSError, TypeError, SyntaxError, TokenError):

@@ -1,6 +1,6 @@
 """PassContext: what a state may ask for, answered from the shared caches."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
@@ -95,9 +95,10 @@ class PassContext:
         log: Logger,
         cause: tuple[Cause, ...],
         record: Callable[[str, str, str], None],
+        managed: Callable[[], Iterable[ObjectRef]],
     ) -> None:
         self._declared, self._objects, self._client = declared, objects, client
-        self._record = record
+        self._record, self._managed = record, managed
         self.now, self.log, self.cause = now, log, cause
 
     @property
@@ -124,6 +125,10 @@ class PassContext:
             declared, where if declared.namespaced else "", labels=labels, index=index
         )
         return [_typed(kind, obj) for obj in found]
+
+    async def children(self) -> Mapping[ObjectRef, Json | None]:
+        """Every object that this one manages, as the cache has it."""
+        return {ref: self._objects.get(ref) for ref in self._managed() if ref.kind.plural}
 
     def event(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Record a Kubernetes Event about the object."""

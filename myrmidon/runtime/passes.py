@@ -82,7 +82,8 @@ class Pass:
         self._controller = crew.controller
         self._by = author(crew.controller.name, ref)
         self._now = crew.clock.now()
-        self._obj = obj  # as the server has it, our own writes of this pass included
+        self.obj = obj
+        """The object as the server has it, our own writes of this pass included."""
         self._typed: Resource[Any, Any] = crew.controller.resource.from_json(obj)
         self._parent = Parent(ref, uid_of(obj))
         self._declared = Declared(type(crew.controller), ref.namespace)
@@ -96,9 +97,9 @@ class Pass:
             type(self._controller).__name__,
             self._controller.graph,
             finalizer=self._controller.finalizer(),
-            finalizers=finalizers_of(self._obj),
-            deleting=is_deleting(self._obj),
-            suspended=is_suspended(self._obj),
+            finalizers=finalizers_of(self.obj),
+            deleting=is_deleting(self.obj),
+            suspended=is_suspended(self.obj),
         )
         while True:
             report: Report
@@ -122,22 +123,22 @@ class Pass:
 
     def _skip(self, reason: str) -> None:
         self._log.debug("nothing to do", reason=reason)
-        if reason == "suspended" and is_deleting(self._obj):
+        if reason == "suspended" and is_deleting(self.obj):
             self._event(
                 "Normal", "Suspended", f"the deletion waits until the label {SUSPEND} is removed"
             )
 
     async def _ensure_finalizer(self) -> Report:
-        request = add_finalizer(self._ref, self._obj, self._controller.finalizer())
+        request = add_finalizer(self._ref, self.obj, self._controller.finalizer())
         try:
-            self._obj = await self._crew.applicator.send(request, by=self._by)
+            self.obj = await self._crew.applicator.send(request, by=self._by)
         except (InvalidError, ConflictError):
             return await self._read_again()
         except NotFoundError as error:
             raise GoneError(str(self._ref)) from error
         except MyrmidonError as error:
             return refusal(self._ref, error)
-        self._typed = self._controller.resource.from_json(self._obj)
+        self._typed = self._controller.resource.from_json(self.obj)
         return Acted()
 
     async def _enter(self, state: State) -> Report:
@@ -177,7 +178,7 @@ class Pass:
             return Wait(
                 "DeletingChildren", f"waiting for {', '.join(map(str, children))} to be gone"
             )
-        request = remove_finalizer(self._ref, self._obj, self._controller.finalizer())
+        request = remove_finalizer(self._ref, self.obj, self._controller.finalizer())
         try:
             await self._crew.applicator.send(request, by=self._by)
         except (InvalidError, ConflictError):
@@ -191,14 +192,14 @@ class Pass:
     async def _finish(self, outcome: Outcome) -> Outcome:
         if outcome.released:
             return outcome
-        if outcome.ended and self._controller.options.prune and not is_deleting(self._obj):
+        if outcome.ended and self._controller.options.prune and not is_deleting(self.obj):
             outcome = await self._prune(outcome)
         status = status_after(
             outcome,
             self._controller.graph,
-            self._obj,
+            self.obj,
             now=self._now,
-            managed=managed_after(self._recorded(), self._applied, self._gone),
+            managed=self._managed(),
             own_fields=status_patch(self._typed),
             ready=self._controller.options.ready_condition,
         )
@@ -208,7 +209,7 @@ class Pass:
 
     async def _flush(self, outputs: Iterable[Apply | Delete], state: str) -> Report:
         """Write outputs; the first one that failed is the reason for all."""
-        creating = not is_deleting(self._obj)
+        creating = not is_deleting(self.obj)
         written = await self._crew.applicator.write(
             outputs, self._parent, creating=creating, by=self._by
         )
@@ -265,17 +266,17 @@ class Pass:
         """
         tracked = [one.ref for one in self._out.applied() if is_tracked(one)]
         new = [ref for ref in tracked if ref not in self._recorded()]
-        if not new or is_deleting(self._obj):
+        if not new or is_deleting(self.obj):
             return None
-        if self._controller.finalizer() not in finalizers_of(self._obj):
+        if self._controller.finalizer() not in finalizers_of(self.obj):
             report = await self._finalizer_for_tracked()
             if not isinstance(report, Acted):
                 return report
         refs = [reference(ref) for ref in (*self._recorded(), *new)]
-        request = status_request(self._ref, self._obj, {"resourceRefs": refs})
+        request = status_request(self._ref, self.obj, {"resourceRefs": refs})
         assert request is not None, "new references are a change"
         try:
-            self._obj = await self._crew.applicator.send(request, by=self._by)
+            self.obj = await self._crew.applicator.send(request, by=self._by)
         except MyrmidonError as error:
             return refusal(self._ref, error)
         return None
@@ -297,11 +298,15 @@ class Pass:
                 found.append(ref)
         return found
 
+    def _managed(self) -> tuple[ObjectRef, ...]:
+        """What the object manages by now."""
+        return managed_after(self._recorded(), self._applied, self._gone)
+
     def _recorded(self) -> list[ObjectRef]:
         """What ``status.resourceRefs`` lists."""
         known = {(kind.api_version, kind.kind): kind for kind in self._controller.managed_kinds}
         found: list[ObjectRef] = []
-        for entry in (self._obj.get("status") or {}).get("resourceRefs") or ():
+        for entry in (self.obj.get("status") or {}).get("resourceRefs") or ():
             kind = known.get((entry.get("apiVersion"), entry.get("kind"))) or _undeclared(entry)
             found.append(ObjectRef(kind, str(entry.get("name")), str(entry.get("namespace") or "")))
         return found
@@ -309,14 +314,14 @@ class Pass:
     # --------------------------------------------------------------------------- status
 
     async def _write_status(self, status: Json, outcome: Outcome) -> Outcome:
-        request = status_request(self._ref, self._obj, status)
+        request = status_request(self._ref, self.obj, status)
         if request is None:
             return outcome
-        attempt = (fingerprint(request.body["status"]), version_of(self._obj))
+        attempt = (fingerprint(request.body["status"]), version_of(self.obj))
         if self._crew.settled.get(self._parent.uid) == attempt:
             return outcome
         try:
-            self._obj = await self._crew.applicator.send(request, by=self._by)
+            self.obj = await self._crew.applicator.send(request, by=self._by)
         except NotFoundError as error:
             raise GoneError(str(self._ref)) from error
         except ConflictError:
@@ -331,11 +336,11 @@ class Pass:
 
     def _settle(self, status: Json) -> None:
         """Remember a status that the server stored otherwise: a schema may drop what we say."""
-        again = status_request(self._ref, self._obj, status)
+        again = status_request(self._ref, self.obj, status)
         if again is None:
             self._crew.settled.pop(self._parent.uid, None)
         else:
-            left = (fingerprint(again.body["status"]), version_of(self._obj))
+            left = (fingerprint(again.body["status"]), version_of(self.obj))
             self._crew.settled[self._parent.uid] = left
 
     # --------------------------------------------------------------------------- others
@@ -359,10 +364,11 @@ class Pass:
             log=self._log.having(state=self._declared.state),
             cause=self._causes,
             record=self._event,
+            managed=self._managed,
         )
 
     def _event(self, kind: str, reason: str, message: str) -> None:
-        self._crew.record_event(self._obj, kind, reason, message)
+        self._crew.record_event(self.obj, kind, reason, message)
 
 
 def _unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:

@@ -31,13 +31,17 @@ class Reconciler:
         if obj is None:
             return await self._absent(turn, log)
         log.debug("pass begins", cause=", ".join(map(str, turn.causes)), collapsed=turn.collapsed)
+        generation = generation_of(obj)
         try:
-            outcome = await Pass(self._crew, turn.key, obj, turn.causes, log).run()
+            single = Pass(self._crew, turn.key, obj, turn.causes, log)
+            outcome = await single.run()
+            obj = single.obj
         except UnfitObjectError as error:
             outcome = await self._quarantine(turn.key, obj, error)
         except GoneError:
             return None
-        self._show(turn, obj, outcome, log)
+        self._show(turn, obj, outcome)
+        self._judge(turn, generation, outcome, log)
         return outcome
 
     async def _read(self, ref: ObjectRef) -> Json | None:
@@ -73,24 +77,26 @@ class Reconciler:
                 self._log.warning("status refused", object=ref.key, error=str(refused))
         return outcome
 
-    def _show(
-        self, turn: Turn[ObjectRef], seen: Json, outcome: Outcome | None, log: Logger
-    ) -> None:
-        observing = self._crew.observing
-        obj = self._crew.objects.get(turn.key)
-        if obj is None:
-            observing.forget(turn.key)
+    def _show(self, turn: Turn[ObjectRef], obj: Json, outcome: Outcome | None) -> None:
+        """What the object looks like after the pass."""
+        if outcome is not None and outcome.released:
+            self._crew.observing.forget(turn.key)
             return
         ready = find(obj, READY)
         status = "Deleted" if is_deleting(obj) else ready.status if ready else "Unknown"
-        observing.shows(turn.key, status, suspended=is_suspended(obj))
+        self._crew.observing.shows(turn.key, status, suspended=is_suspended(obj))
+
+    def _judge(
+        self, turn: Turn[ObjectRef], generation: int, outcome: Outcome | None, log: Logger
+    ) -> None:
+        """How the pass went."""
         if outcome is None:
             return
         failed = outcome.failure is not None
         if failed or outcome.ended:
             now = self._crew.clock.monotonic()
-            observing.processed(
-                turn.key, generation_of(seen), turn.added_at, now, success=not failed
+            self._crew.observing.processed(
+                turn.key, generation, turn.added_at, now, success=not failed
             )
         if outcome.failure is not None:
             log.warning(

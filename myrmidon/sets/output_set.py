@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 from myrmidon.api import kinds as well_known
@@ -24,9 +25,10 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """The object should be gone."""
+    """The object should be gone; with ``foreground`` it stays until all that it owns is gone."""
 
     ref: ObjectRef
+    foreground: bool = False
 
 
 Output: TypeAlias = Apply | Delete
@@ -49,10 +51,7 @@ class OutputSet:
         controller: str = "",
         state: str = "",
     ) -> None:
-        known = well_known.ALL if kinds is None else tuple(kinds)
-        self._kinds: Mapping[tuple[str, str], Kind] = {
-            (kind.api_version, kind.kind): kind for kind in known
-        }
+        self._kinds = _by_name(well_known.ALL if kinds is None else tuple(kinds))
         self._namespace, self._controller, self._state = namespace, controller, state
         self._intentions: dict[ObjectRef, Output] = {}
 
@@ -66,10 +65,17 @@ class OutputSet:
         for obj in objs:
             self._put(obj, chosen)
 
-    def delete(self, what: Any, name: str | None = None, namespace: str | None = None) -> None:
+    def delete(
+        self,
+        what: Any,
+        name: str | None = None,
+        namespace: str | None = None,
+        *,
+        foreground: bool = False,
+    ) -> None:
         """Say that an object should be gone: an object, a reference, or a kind with a name."""
         ref = self._ref_to_delete(what, name, namespace)
-        self._intend(ref, Delete(ref))
+        self._intend(ref, Delete(ref, foreground))
 
     def __iter__(self) -> Iterator[Output]:
         return iter(self._intentions.values())
@@ -153,3 +159,9 @@ class OutputSet:
         if not where:
             raise UnidentifiedObjectError("metadata.namespace", f"{kind.kind} {name}")
         return ObjectRef(kind, name, where)
+
+
+@cache
+def _by_name(known: tuple[Kind, ...]) -> Mapping[tuple[str, str], Kind]:
+    """Kinds as manifests name them; every pass of a controller asks for the same ones."""
+    return {(kind.api_version, kind.kind): kind for kind in known}

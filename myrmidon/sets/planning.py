@@ -67,7 +67,7 @@ def plan(
     if current is not None:
         refuse_foreign(current, output.ref, parent)
     if isinstance(output, Delete):
-        return _plan_delete(output.ref, current)
+        return _plan_delete(output.ref, current, foreground=output.foreground)
     if output.options.optimistic_lock and not version_of(output.manifest):
         raise MissingLockError(str(output.ref))
     if current is None:
@@ -102,14 +102,16 @@ def fingerprint(declared: Mapping[str, Any]) -> str:
 # ---------------------------------------------------------------------------- strategies
 
 
-def _plan_delete(ref: ObjectRef, current: Json | None) -> Request | None:
+def _plan_delete(
+    ref: ObjectRef, current: Json | None, *, foreground: bool = False
+) -> Request | None:
     if current is None or is_deleting(current):
         return None
     body = {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
         "preconditions": {"uid": uid_of(current)},
-        "propagationPolicy": "Background",
+        "propagationPolicy": "Foreground" if foreground else "Background",
     }
     return Request(Verb.DELETE, ref, body)
 

@@ -21,6 +21,7 @@ from myrmidon.api.objects import Json, namespace_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.api.resource import Resource
+from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.local import LocalTransport
 from myrmidon.apiserver.seams import CountingSeams
 from myrmidon.apiserver.server import ApiServer
@@ -49,7 +50,7 @@ class Harness:
         self,
         *controllers: Controller[Any],
         manifests: Iterable[Any] = (),
-        actors: Iterable[Any] = (),
+        actors: Iterable[Any] | None = None,
         options: ManagerOptions | None = None,
         namespace: str = NAMESPACE,
     ) -> None:
@@ -57,7 +58,10 @@ class Harness:
         self._options = options or ManagerOptions(seed=0)
         self.loop = VirtualTimeLoop()
         self.clock = VirtualClock(self.loop)
-        self.server = ApiServer(seams=_ClockedSeams(self.clock), actors=actors)
+        self.server = ApiServer(
+            seams=_ClockedSeams(self.clock),
+            actors=cluster_actors() if actors is None else actors,
+        )
         for controller in controllers:
             if controller.kind().group:
                 _created(self.server.create(crd(controller.resource)))

@@ -120,7 +120,7 @@ FIELDS: dict[str, Any] = {
     "EnumPlain": Plain,
     "LiteralText": Literal["a", "b"],
     "LiteralNumber": Literal[1, 2],
-    "LiteralUnion": Literal["a"] | Literal["b", "c"] | None,
+    "LiteralUnion": Color | Literal["blue"] | None,
     "Moment": datetime,
     "MomentOptional": (datetime | None, None),
     "Day": date,
@@ -176,8 +176,9 @@ FIELDS: dict[str, Any] = {
 
 def _spec(name: str, field: Any) -> type[Model]:
     declared = field if isinstance(field, tuple) else (field, ...)
-    made = {"value_of": declared, "other_field": (int | None, None)}
-    return create_model(f"{name}Spec", __base__=Model, **made)
+    made: dict[str, Any] = {"value_of": declared, "other_field": (int | None, None)}
+    spec: type[Model] = create_model(f"{name}Spec", __base__=Model, **made)
+    return spec
 
 
 def _resource(name: str, spec: type[Model]) -> type[Resource[Any, Any]]:

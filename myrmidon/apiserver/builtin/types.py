@@ -113,7 +113,8 @@ class _Compiler:
     def _fill(self, node: GoType, source: Json) -> None:
         node.shape = _shape(node.name, source)
         node.type = _schema_type(node.shape)
-        node.format = source.get("format", "")
+        # A quantity may be a number, too: to whoever looks at formats it is no plain string.
+        node.format = "quantity" if node.shape == "quantity" else source.get("format", "")
         node.int_or_string = node.shape == "int-or-string"
         node.preserve_unknown = node.shape in ("raw", "schema-or-other")
         node.required = tuple(source.get("required", ()))

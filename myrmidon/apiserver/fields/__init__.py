@@ -6,10 +6,12 @@ ownership through the scale subresource.
 """
 
 from myrmidon.apiserver.fields.applying import Applied, after_apply
+from myrmidon.apiserver.fields.blanks import blank_of
 from myrmidon.apiserver.fields.conflicts import ApplyConflict, Conflict
 from myrmidon.apiserver.fields.elements import Path
 from myrmidon.apiserver.fields.entries import same_but_for_times
 from myrmidon.apiserver.fields.fieldset import FieldSet
+from myrmidon.apiserver.fields.resets import reset_fields
 from myrmidon.apiserver.fields.scaling import SCALE_VERSION, from_scale, replicas_path, to_scale
 from myrmidon.apiserver.fields.updating import after_update
 from myrmidon.apiserver.fields.versions import (
@@ -32,9 +34,11 @@ __all__ = [
     "Versions",
     "after_apply",
     "after_update",
+    "blank_of",
     "from_scale",
     "keeping",
     "replicas_path",
+    "reset_fields",
     "resetting",
     "same_but_for_times",
     "to_scale",

@@ -8,11 +8,18 @@ themselves, and are kept with them.
 
 from typing import Any, Literal, TypeAlias
 
+from myrmidon.apiserver.builtin.types import GoType
 from myrmidon.apiserver.schema.types import Schema
 
 Scalar: TypeAlias = Literal["numeric", "string", "boolean", "untyped"]
 
-_SCALARS: dict[str, Scalar] = {"integer": "numeric", "number": "numeric", "boolean": "boolean"}
+_SCALARS: dict[str, Scalar] = {
+    "integer": "numeric",
+    "number": "numeric",
+    "boolean": "boolean",
+    "string": "string",
+}
+_PLAIN = ("integer", "number", "boolean", "string", "bytes")
 _ATOMS: dict[type, str] = {str: "s", int: "s", bool: "s", float: "s", list: "l", dict: "m"}
 
 
@@ -100,7 +107,7 @@ def shape_of(schema: Schema) -> Shape:
 
 
 def _shape(schema: Schema, preserve: bool) -> Shape:
-    if not schema.type and not schema.properties:
+    if _atoms_of(schema) == "msl":
         return DEDUCED
     return Shape(schema, preserve=preserve)
 
@@ -111,6 +118,8 @@ def _atoms_of(schema: Schema) -> str:
             return "m"
         case "array":
             return "l"
+        case "" if isinstance(schema, GoType) and schema.shape == "int-or-string":
+            return "s"
         case "":
             return "m" if schema.properties else "msl"
         case _:
@@ -118,9 +127,9 @@ def _atoms_of(schema: Schema) -> str:
 
 
 def _scalar_of(schema: Schema) -> Scalar:
-    if schema.type == "string":
-        # Times, quantities and the like have several spellings of one value.
-        return "string" if schema.format in ("", "byte") else "untyped"
+    is_more = isinstance(schema, GoType) and schema.shape not in _PLAIN
+    if is_more or (schema.type == "string" and schema.format not in ("", "byte")):
+        return "untyped"  # quantities may be numbers, and of other formats nobody is sure
     return _SCALARS.get(schema.type, "untyped")
 
 

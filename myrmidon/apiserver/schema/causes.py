@@ -36,8 +36,7 @@ def child(path: str, name: str) -> str:
 
 def invalid(path: str, value: Any, detail: str, reason: str = INVALID) -> Cause:
     """A value that breaks a rule; of the wrong type, if ``reason`` says so."""
-    body = "Invalid value" if value is OMITTED else f"Invalid value: {gotext.shown(value)}"
-    return Cause(at(path), reason, _with(body, detail))
+    return Cause(at(path), reason, _with(_about("Invalid value", value), detail))
 
 
 def required(path: str, detail: str = "") -> Cause:
@@ -53,7 +52,7 @@ def forbidden(path: str, detail: str) -> Cause:
 def not_supported(path: str, value: Any, supported: Iterable[str]) -> Cause:
     """A value that is none of those that are possible."""
     choices = ", ".join(gotext.quote(choice) for choice in supported)
-    body = f"Unsupported value: {gotext.shown(value)}"
+    body = _about("Unsupported value", value)
     return Cause(
         at(path), NOT_SUPPORTED, _with(body, f"supported values: {choices}" if choices else "")
     )
@@ -61,7 +60,7 @@ def not_supported(path: str, value: Any, supported: Iterable[str]) -> Cause:
 
 def duplicate(path: str, value: Any) -> Cause:
     """A value that is there already."""
-    return Cause(at(path), DUPLICATE, f"Duplicate value: {gotext.shown(value)}")
+    return Cause(at(path), DUPLICATE, _about("Duplicate value", value))
 
 
 def too_long(path: str, limit: int) -> Cause:
@@ -79,6 +78,10 @@ def too_many(path: str, size: int, limit: int) -> Cause:
 def internal(path: str, detail: str) -> Cause:
     """Something that should not happen."""
     return Cause(at(path), INTERNAL, _with("Internal error", detail))
+
+
+def _about(what: str, value: Any) -> str:
+    return what if value is OMITTED else f"{what}: {gotext.shown(value)}"
 
 
 def _with(body: str, detail: str) -> str:

@@ -5,13 +5,31 @@ import re
 import unicodedata
 from calendar import monthrange
 from collections.abc import Callable
+from functools import cached_property
 
 Format = Callable[[str], bool]
 
-_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
-_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
-_GO_DURATION = re.compile(r"[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
-_SCALA_DURATION = re.compile(r"(\d+)\s*([A-Za-zµ]+)", re.ASCII)
+
+class _Pattern:
+    """A regular expression that is compiled when it is needed: most formats never are."""
+
+    def __init__(self, text: str, flags: re.RegexFlag = re.NOFLAG) -> None:
+        self._text, self._flags = text, flags | re.ASCII
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """The compiled expression."""
+        return re.compile(self._text, self._flags)
+
+    def fits(self, text: str) -> bool:
+        """Whether the whole text matches."""
+        return self.compiled.fullmatch(text) is not None
+
+
+_DATE = _Pattern(r"(\d{4})-(\d{2})-(\d{2})")
+_TIME = _Pattern(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
+_GO_DURATION = _Pattern(r"[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)")
+_SCALA_DURATION = _Pattern(r"(\d+)\s*([A-Za-zµ]+)")
 # The last word of each group is a prefix (`minutes`), the others stand for themselves.
 _UNITS = (
     ("ns", "nano"),
@@ -25,43 +43,37 @@ _UNITS = (
 )
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-]+"
 _ADDRESS = rf'(?:{_ATOM}(?:\.{_ATOM})*|"(?:[^"\\]|\\.)*")@(?:{_ATOM}(?:\.{_ATOM})*|\[[^\]]*\])'
-_EMAIL = re.compile(rf'(?:{_ADDRESS}|(?:(?:{_ATOM}|"(?:[^"\\]|\\.)*"|[. ])*\s*)<{_ADDRESS}>)')
+_EMAIL = _Pattern(rf'(?:{_ADDRESS}|(?:(?:{_ATOM}|"(?:[^"\\]|\\.)*"|[. ])*\s*)<{_ADDRESS}>)')
 # `$` stands for a symbol and `l` for a letter, once the text has been reduced to those.
-_HOSTNAME = re.compile(
+_HOSTNAME = _Pattern(
     r"(?:[l0-9$](?:-?[l0-9$]{0,62})?|(?:[l0-9$](?:[l0-9$-]{0,61}[l0-9$])?\.)+l{2,63})"
 )
-_MAC = re.compile(
+_MAC = _Pattern(
     r"(?:[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}(?:(?:[0-9a-f]{2}\1){2}(?:(?:[0-9a-f]{2}\1){12})?)?[0-9a-f]{2}"
     r"|[0-9a-f]{4}\.(?:[0-9a-f]{4}\.)(?:[0-9a-f]{4}\.)?(?:(?:[0-9a-f]{4}\.){6})?[0-9a-f]{4})",
-    re.IGNORECASE | re.ASCII,
+    re.IGNORECASE,
 )
-_IPV4 = re.compile(r"0*(\d{1,3})\.0*(\d{1,3})\.0*(\d{1,3})\.0*(\d{1,3})", re.ASCII)
-_CREDIT_CARD = re.compile(
+_IPV4 = _Pattern(r"0*(\d{1,3})\.0*(\d{1,3})\.0*(\d{1,3})\.0*(\d{1,3})")
+_CREDIT_CARD = _Pattern(
     r"(?:4\d{12}(?:\d{3})?|5[1-5]\d{14}|6(?:011|5\d\d)\d{12}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}"
     r"|(?:2131|1800|35\d{3})\d{11})",
-    re.ASCII,
 )
 _COLOR = r"\s*(?:0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*"
-_URI = re.compile(r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):)?(?P<rest>.*)", re.DOTALL)
-_AUTHORITY = re.compile(
+_URI = _Pattern(r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):)?(?P<rest>.*)", re.DOTALL)
+_AUTHORITY = _Pattern(
     r"(?:(?P<user>[^@]*)@)?(?P<host>\[[^\]]*\]|[^\[\]:\s\"<>\\^`{|}]*)(?::(?P<port>\d*))?"
 )
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_BAD_ESCAPE = _Pattern(r"%(?![0-9A-Fa-f]{2})")
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_SHORT_NAME = re.compile(_LABEL)
-_LONG_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_SHORT_NAME = _Pattern(_LABEL)
+_LONG_NAME = _Pattern(rf"{_LABEL}(?:\.{_LABEL})*")
 _SHORT_MAX, _LONG_MAX, _HOST_MAX = 63, 253, 255
 _SSN_LENGTH = 11
 
 
-def _matching(pattern: str, flags: re.RegexFlag = re.ASCII) -> Format:
-    compiled = re.compile(pattern, flags)
-    return lambda text: compiled.fullmatch(text) is not None
-
-
 def is_date(text: str) -> bool:
     """``2006-01-02``, a day that there is."""
-    found = _DATE.fullmatch(text)
+    found = _DATE.compiled.fullmatch(text)
     if found is None:
         return False
     year, month, day = map(int, found.groups())
@@ -74,7 +86,7 @@ def is_date_time(text: str) -> bool:
     day, *rest = text.lower().split("t")
     if not rest or not is_date(day):
         return False
-    found = _TIME.fullmatch(rest[0])
+    found = _TIME.compiled.fullmatch(rest[0])
     return (
         found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
     )  # digits
@@ -82,9 +94,9 @@ def is_date_time(text: str) -> bool:
 
 def is_duration(text: str) -> bool:
     """``1h30m`` as in Go, or ``2 days`` as in Scala."""
-    if _GO_DURATION.fullmatch(text):
+    if _GO_DURATION.fits(text):
         return True
-    return any(_is_unit(unit.lower()) for _, unit in _SCALA_DURATION.findall(text))
+    return any(_is_unit(unit.lower()) for _, unit in _SCALA_DURATION.compiled.findall(text))
 
 
 def _is_unit(unit: str) -> bool:
@@ -94,7 +106,7 @@ def _is_unit(unit: str) -> bool:
 def is_hostname(text: str) -> bool:
     """A host name; letters and symbols of all scripts are fine."""
     reduced = "".join(map(_reduced, text))
-    if _HOSTNAME.fullmatch(reduced) is None or len(text.encode()) > _HOST_MAX:
+    if not _HOSTNAME.fits(reduced) or len(text.encode()) > _HOST_MAX:
         return False
     return all(len(label.encode()) <= _SHORT_MAX for label in text.split("."))
 
@@ -106,7 +118,7 @@ def _reduced(char: str) -> str:
 
 def is_ipv4(text: str) -> bool:
     """An address with dots; zeros may lead, as they did in older versions of Go."""
-    found = _IPV4.fullmatch(text)
+    found = _IPV4.compiled.fullmatch(text)
     if found is not None:
         return all(int(part) <= 0xFF for part in found.groups())
     return "." in text and is_ipv6(text)
@@ -128,7 +140,7 @@ def is_cidr(text: str) -> bool:
     address, slash, length = text.partition("/")
     if not slash or not (length.isascii() and length.isdigit()):
         return False
-    if _IPV4.fullmatch(address):
+    if _IPV4.fits(address):
         return is_ipv4(address) and int(length) <= 32
     return is_ipv6(address) and int(length) <= 128
 
@@ -137,7 +149,7 @@ def is_uri(text: str) -> bool:
     """What may stand in the first line of a request: an absolute URI, or an absolute path."""
     if not text or any(ord(char) < 0x20 or char == "\x7f" for char in text):
         return False
-    found = _URI.fullmatch(text)
+    found = _URI.compiled.fullmatch(text)
     assert found is not None
     scheme, rest = found["scheme"], found["rest"]
     if text == "*":
@@ -147,9 +159,9 @@ def is_uri(text: str) -> bool:
     path = rest
     if scheme and rest.startswith("//"):
         authority, _, path = rest[2:].partition("/")
-        if _AUTHORITY.fullmatch(authority.partition("?")[0]) is None:
+        if not _AUTHORITY.fits(authority.partition("?")[0]):
             return False
-    return _BAD_ESCAPE.search(path.partition("?")[0]) is None
+    return _BAD_ESCAPE.compiled.search(path.partition("?")[0]) is None
 
 
 def is_isbn10(text: str) -> bool:
@@ -172,7 +184,7 @@ def is_isbn13(text: str) -> bool:
 def is_credit_card(text: str) -> bool:
     """A card number with its check digit; what is no digit is skipped."""
     digits = re.sub(r"[^0-9]+", "", text)
-    if _CREDIT_CARD.fullmatch(digits) is None:
+    if not _CREDIT_CARD.fits(digits):
         return False
     doubled = (int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits)))
     return sum(value // 10 + value % 10 for value in doubled) % 10 == 0
@@ -180,34 +192,34 @@ def is_credit_card(text: str) -> bool:
 
 def is_short_name(text: str) -> bool:
     """A name of Kubernetes without dots."""
-    return len(text) <= _SHORT_MAX and _SHORT_NAME.fullmatch(text) is not None
+    return len(text) <= _SHORT_MAX and _SHORT_NAME.fits(text)
 
 
 def is_long_name(text: str) -> bool:
     """A name of Kubernetes that may have dots."""
-    return len(text) <= _LONG_MAX and _LONG_NAME.fullmatch(text) is not None
+    return len(text) <= _LONG_MAX and _LONG_NAME.fits(text)
 
 
 def _uuid(third: str, fourth: str) -> Format:
-    return _matching(
+    return _Pattern(
         rf"[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{third}-?{fourth}-?[0-9a-f]{{12}}",
-        re.IGNORECASE | re.ASCII,
-    )
+        re.IGNORECASE,
+    ).fits
 
 
 _HEX4, _VARIANT = "[0-9a-f]{4}", "[89ab][0-9a-f]{3}"
-_ssn = _matching(r"\d{3}[- ]?\d{2}[- ]?\d{4}")
+_SSN = _Pattern(r"\d{3}[- ]?\d{2}[- ]?\d{4}")
 
 # Names are compared without their dashes: `date-time` is `datetime`.
 STRING_FORMATS: dict[str, Format] = {
-    "bsonobjectid": _matching(r"[0-9a-fA-F]{24}"),
+    "bsonobjectid": _Pattern(r"[0-9a-fA-F]{24}").fits,
     "uri": is_uri,
-    "email": lambda text: _EMAIL.fullmatch(text.strip()) is not None,
+    "email": lambda text: _EMAIL.fits(text.strip()),
     "hostname": is_hostname,
     "ipv4": is_ipv4,
     "ipv6": is_ipv6,
     "cidr": is_cidr,
-    "mac": lambda text: _MAC.fullmatch(text) is not None,
+    "mac": _MAC.fits,
     "uuid": _uuid(_HEX4, _HEX4),
     "uuid3": _uuid("3[0-9a-f]{3}", _HEX4),
     "uuid4": _uuid("4[0-9a-f]{3}", _VARIANT),
@@ -216,12 +228,12 @@ STRING_FORMATS: dict[str, Format] = {
     "isbn10": is_isbn10,
     "isbn13": is_isbn13,
     "creditcard": is_credit_card,
-    "ssn": lambda text: len(text) == _SSN_LENGTH and _ssn(text),
-    "hexcolor": _matching(r"#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
-    "rgbcolor": _matching(rf"rgb\({_COLOR},{_COLOR},{_COLOR}\)"),
-    "byte": _matching(
+    "ssn": lambda text: len(text) == _SSN_LENGTH and _SSN.fits(text),
+    "hexcolor": _Pattern(r"#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})").fits,
+    "rgbcolor": _Pattern(rf"rgb\({_COLOR},{_COLOR},{_COLOR}\)").fits,
+    "byte": _Pattern(
         r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
-    ),
+    ).fits,
     "password": lambda _: True,
     "date": is_date,
     "duration": is_duration,

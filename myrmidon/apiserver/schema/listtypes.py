@@ -33,16 +33,33 @@ def _check_keys(items: list[Any], keys: tuple[str, ...], path: str, found: list[
             detail = "must be an object for an array of list-type map"
             found.append(causes.invalid(f"{path}[{index}]", item, detail))
             return
-    shown = [{key: item[key] for key in keys if key in item} if item else {} for item in items]
-    _check_unique(shown, path, found)
+    if len(items) > 1 and _may_repeat(items, keys):
+        shown = [{key: item[key] for key in keys if key in item} if item else {} for item in items]
+        _check_unique(shown, path, found)
+
+
+def _may_repeat(items: list[Any], keys: tuple[str, ...]) -> bool:
+    """A quick look that is right for lists whose elements all have keys of texts."""
+    if len(keys) != 1:
+        return True
+    values = [item.get(keys[0]) for item in items if item]
+    texts = {value for value in values if isinstance(value, str)}
+    return len(texts) != len(items)
 
 
 def _check_unique(items: list[Any], path: str, found: list[Cause]) -> None:
     if len(items) <= 1:
         return
-    times: dict[tuple[type, str], int] = {}
+    times: dict[Any, int] = {}
     for index, item in enumerate(items):
-        key = type(item), gotext.to_json(item)
+        key = _identity(item)
         times[key] = times.get(key, 0) + 1
         if times[key] == 2:
             found.append(causes.duplicate(f"{path}[{index}]", item))
+
+
+def _identity(item: Any) -> Any:
+    """What two equal values have in common; ``1``, ``1.0`` and ``true`` are not equal."""
+    if isinstance(item, dict | list):
+        return dict, gotext.to_json(item)
+    return item if isinstance(item, str) else (type(item), item)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from myrmidon.apiserver.schema.pruning import CONTAINERS
 from myrmidon.apiserver.schema.types import Schema
 
 
@@ -18,7 +19,7 @@ def drop_nulls(value: Any, schema: Schema | None) -> None:
         items = schema.items if schema is not None else None
         if items is not None:
             for item in value:
-                if isinstance(item, dict | list):
+                if type(item) in CONTAINERS:
                     drop_nulls(item, items)
 
 
@@ -32,7 +33,7 @@ def _drop_fields(fields: dict[str, Any], schema: Schema | None) -> None:
             known = properties.get(key, additional)
             if known is not None and not known.nullable and not known.has_default:
                 empty.append(key)
-        elif isinstance(value, dict | list):
+        elif type(value) in CONTAINERS:
             drop_nulls(value, properties.get(key, additional))
     for key in empty:
         del fields[key]

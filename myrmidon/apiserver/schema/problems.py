@@ -32,14 +32,16 @@ class Report:
     """The findings of one run, and how many checks were made.
 
     The real server counts the checks to find the alternative of an ``anyOf`` that came closest,
-    and reports what is wrong with that one.
+    and reports what is wrong with that one.  Counting takes time, so it is done only where no
+    alternative fits.
     """
 
-    __slots__ = ("matches", "problems")
+    __slots__ = ("counting", "matches", "problems")
 
-    def __init__(self) -> None:
+    def __init__(self, *, counting: bool = False) -> None:
         self.problems: list[Problem] = []
-        self.matches = 0
+        self.matches = 0  # complete only if ``counting``
+        self.counting = counting
 
     def add(self, problem: Problem) -> None:
         """Note a finding."""

@@ -12,8 +12,15 @@ if TYPE_CHECKING:
     from myrmidon.apiserver.cel import Program
 
 
+_UNTYPED = "failed to convert to declType for CEL validation rules"
+
+
 class CompileError(ValueError):
     """The expression makes no sense; the message is that of the real server."""
+
+
+class UntypedError(CompileError):
+    """The schema says too little about its values to have rules."""
 
 
 class EvaluationError(ValueError):
@@ -30,7 +37,8 @@ def compile_program(
     try:
         return compiler(text, schema, resource=root, optional_old_self=optional_old)
     except cel.CelError as error:
-        raise CompileError(str(error)) from error
+        text = str(error)
+        raise (UntypedError if text == _UNTYPED else CompileError)(text) from error
 
 
 def evaluate(program: "Program", value: Any, old: Any) -> Any:

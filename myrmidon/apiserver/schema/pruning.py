@@ -6,6 +6,7 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver.schema.types import Schema
 
 META_FIELDS = frozenset(("apiVersion", "kind", "metadata"))
+CONTAINERS = frozenset((dict, list))
 _NOTHING = Schema()
 
 
@@ -24,7 +25,7 @@ def prune(obj: Json, schema: Schema) -> list[str]:
 def prune_value(value: Any, schema: Schema) -> list[str]:
     """The same for a part of an object, which is an object itself only if it is embedded."""
     dropped: list[str] = []
-    if isinstance(value, dict | list):
+    if type(value) in CONTAINERS:
         _prune_value(value, schema, "", dropped)
     return dropped
 
@@ -40,7 +41,7 @@ def _prune_map(
         known = properties.get(key, additional)
         if known is None:
             unknown.append(key)
-        elif isinstance(value, dict | list):
+        elif type(value) in CONTAINERS:
             _prune_value(value, known, f"{path}.{key}" if path else key, dropped)
     if unknown and not schema.preserve_unknown:
         for key in unknown:
@@ -56,7 +57,7 @@ def _prune_value(value: Any, schema: Schema, path: str, dropped: list[str]) -> N
     else:
         items = schema.items or _NOTHING
         for index, item in enumerate(value):
-            if isinstance(item, dict | list):
+            if type(item) in CONTAINERS:
                 _prune_value(item, items, f"{path}[{index}]", dropped)
 
 
@@ -77,5 +78,5 @@ def _keep_unknown(fields: Json, schema: Schema, path: str, dropped: list[str]) -
         if schema.embedded_resource and key in META_FIELDS:
             continue
         known = schema.properties.get(key, schema.additional)
-        if known is not None and isinstance(value, dict | list):
+        if known is not None and type(value) in CONTAINERS:
             _prune_value(value, known, f"{path}.{key}", dropped)

@@ -7,20 +7,10 @@ not fail because of it, so findings about values that are as they were are forgi
 from typing import Any
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.schema.problems import UNCORRELATED
 
 _SCALARS = (str, int, float, bool)
-
-
-def same(one: Any, other: Any) -> bool:
-    """Equality that tells ``1`` from ``1.0`` and from ``true``, as Go does."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
 
 
 def is_unchanged(value: Any, old: Any, source: Json) -> bool:

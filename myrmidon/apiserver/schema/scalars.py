@@ -9,10 +9,10 @@ from math import isfinite, trunc
 from typing import Any
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver.encoding import same
+from myrmidon.apiserver.go_regex import translate
 from myrmidon.apiserver.schema import causes, formats, gotext, problems
-from myrmidon.apiserver.schema.patterns import compile_pattern
 from myrmidon.apiserver.schema.problems import Check, Problem, Report
-from myrmidon.apiserver.schema.ratcheting import same
 
 KINDS: dict[type, tuple[str, str]] = {
     str: ("string", ""),
@@ -110,7 +110,7 @@ def string_check(source: Json) -> Check | None:
     pattern = source.get("pattern") or ""
     if longest is None and not shortest and not pattern:
         return None
-    search = compile_pattern(pattern).search if pattern else None
+    search = translate(pattern).search if pattern else None
 
     def check(value: Any, path: str, _old: Any, report: Report) -> None:
         if longest is not None and len(value) > longest:

@@ -16,7 +16,7 @@ from myrmidon.apiserver.schema.listtypes import check_lists
 from myrmidon.apiserver.schema.problems import UNCORRELATED, Check, Report
 from myrmidon.apiserver.schema.rules import check_rules, has_rules
 from myrmidon.apiserver.schema.types import Schema
-from myrmidon.apiserver.schema.values import compile_check
+from myrmidon.apiserver.schema.values import compile_node
 
 _PLAN = "validation"
 _BLOCKING = frozenset(
@@ -53,9 +53,13 @@ def check_values(
     """The value, or a part of an object at ``path``, against its schema alone."""
     check: Check | None = schema.plans.get(_PLAN)
     if check is None:
-        check = schema.plans[_PLAN] = compile_check(schema.source)
+        check = schema.plans[_PLAN] = compile_node(schema.source).check
     report = Report()
-    check(value, "", old, report)
+    check(value, "", UNCORRELATED, report)
+    if report.problems and old is not UNCORRELATED:
+        # Most objects are fine, so what they were before is looked at only if they are not.
+        report = Report()
+        check(value, "", old, report)
     return report.causes(path) if report.problems else []
 
 

@@ -1,7 +1,8 @@
 """From a schema to a check of values, compiled once.
 
-The result is a tree of closures.  Each node knows for each Python type which checks are worth
-running, so that a value that fits costs little more than the walk over it.
+The result is a tree of nodes with closures.  Each node knows for each Python type which checks are
+worth running, and its parent does not even ask it about values of a type that always fits: most of
+an object is such values.
 """
 
 from typing import Any
@@ -14,16 +15,24 @@ from myrmidon.apiserver.schema.ratcheting import by_keys, is_unchanged, key_of, 
 _TYPE_FIELDS = ("apiVersion", "kind")
 
 
-def compile_check(source: Json) -> Check:
+class Node:
+    """A schema, compiled.  Values of a type in ``plain`` need no check, unless checks are counted."""
+
+    __slots__ = ("check", "plain")
+
+    def __init__(self, check: Check, plain: frozenset[type]) -> None:
+        self.check, self.plain = check, plain
+
+
+def compile_node(source: Json) -> Node:
     """The check of values against a schema as it was written."""
-    plans = {kind: _plan(source, kind) for kind in scalars.KINDS}
-    null_plan = _null_plan(source)
+    combined = _combinations(source)
+    plans = {kind: _plan(source, kind, combined) for kind in scalars.KINDS}
+    plans[type(None)] = _null_plan(source)
 
     def check(value: Any, path: str, old: Any, report: Report) -> None:
-        parts, matches = plans[type(value)] if value is not None else null_plan
+        parts, matches = plans[type(value)]
         report.matches += matches
-        if not parts:
-            return
         found = report.problems
         before = len(found)
         for part in parts:
@@ -31,17 +40,18 @@ def compile_check(source: Json) -> Check:
         if len(found) > before and old is not UNCORRELATED and is_unchanged(value, old, source):
             del found[before:]
 
-    return check
+    plain = frozenset(kind for kind, (parts, _) in plans.items() if not parts)
+    return Node(check, plain)
 
 
-def _plan(source: Json, kind: type) -> tuple[tuple[Check, ...], int]:
+def _plan(source: Json, kind: type, combined: list[Check]) -> tuple[tuple[Check, ...], int]:
     """The checks for values of a Python type, and how many the real server would count."""
     wrong = scalars.type_check(source, kind)
     typed = bool(scalars.types_of(source) or scalars.format_of(source))
     matches = 4 + (2 if typed else 0)
     if wrong and scalars.type_verdict(source, kind, integral=True):
         matches -= 1
-    parts: list[Check | None] = [wrong, *_combinations(source)]
+    parts: list[Check | None] = [wrong, *combined]
     if kind is str:
         matched = scalars.format_check(source)
         parts += [scalars.string_check(source), matched]
@@ -76,42 +86,44 @@ def _combinations(source: Json) -> list[Check]:
     checks: list[Check] = []
     for name, combine in (("anyOf", _any_of), ("oneOf", _one_of), ("allOf", _all_of)):
         if source.get(name):
-            checks.append(combine([compile_check(each) for each in source[name]]))
+            checks.append(combine([compile_node(each).check for each in source[name]]))
     if source.get("not") is not None:
-        checks.append(_not(compile_check(source["not"])))
+        checks.append(_not(compile_node(source["not"]).check))
     return checks
 
 
-def _try(check: Check, value: Any, path: str) -> Report:
+def _try(check: Check, value: Any, path: str, around: Report) -> Report:
     """Run an alternative on its own.  It is not forgiven what was wrong before."""
-    report = Report()
+    report = Report(counting=around.counting)
     check(value, path, UNCORRELATED, report)
     return report
 
 
-def _closest(failures: list[Report]) -> Report:
-    return max(failures, key=lambda report: report.matches)
+def _closest(alternatives: list[Check], value: Any, path: str) -> Report:
+    """What the alternative has found that passed most checks; all of them fail."""
+    reports = [Report(counting=True) for _ in alternatives]
+    for alternative, report in zip(alternatives, reports, strict=True):
+        alternative(value, path, UNCORRELATED, report)
+    return max(reports, key=lambda report: report.matches)
 
 
 def _any_of(alternatives: list[Check]) -> Check:
     def check(value: Any, path: str, _old: Any, report: Report) -> None:
-        failures = []
         for alternative in alternatives:
-            tried = _try(alternative, value, path)
+            tried = _try(alternative, value, path, report)
             if not tried.problems:
                 report.matches += tried.matches
                 return
-            failures.append(tried)
         text = f"{gotext.quote(path)} must validate at least one schema (anyOf)"
         report.add(problems.combined(text))
-        report.absorb(_closest(failures))
+        report.absorb(_closest(alternatives, value, path))
 
     return check
 
 
 def _one_of(alternatives: list[Check]) -> Check:
     def check(value: Any, path: str, _old: Any, report: Report) -> None:
-        tried = [_try(alternative, value, path) for alternative in alternatives]
+        tried = [_try(alternative, value, path, report) for alternative in alternatives]
         valid = [each for each in tried if not each.problems]
         if len(valid) == 1:
             report.matches += valid[0].matches
@@ -120,14 +132,14 @@ def _one_of(alternatives: list[Check]) -> Check:
         text = f"{gotext.quote(path)} must validate one and only one schema (oneOf). {found}"
         report.add(problems.combined(text))
         if not valid:
-            report.absorb(_closest(tried))
+            report.absorb(_closest(alternatives, value, path))
 
     return check
 
 
 def _all_of(parts: list[Check]) -> Check:
     def check(value: Any, path: str, _old: Any, report: Report) -> None:
-        tried = [_try(part, value, path) for part in parts]
+        tried = [_try(part, value, path, report) for part in parts]
         for each in tried:
             report.absorb(each)
         failed = sum(bool(each.problems) for each in tried)
@@ -141,7 +153,7 @@ def _all_of(parts: list[Check]) -> Check:
 
 def _not(forbidden: Check) -> Check:
     def check(value: Any, path: str, _old: Any, report: Report) -> None:
-        if not _try(forbidden, value, path).problems:
+        if not _try(forbidden, value, path, report).problems:
             text = f"{gotext.quote(path)} must not validate the schema (not)"
             report.add(problems.combined(text))
 
@@ -151,16 +163,13 @@ def _not(forbidden: Check) -> Check:
 def _list_check(source: Json) -> Check | None:
     items, keys = source.get("items"), map_keys(source)
     fewest, most = source.get("minItems"), source.get("maxItems")
-    item_check = compile_check(items) if isinstance(items, dict) else None
-    if item_check is None and fewest is None and most is None:
+    node = compile_node(items) if isinstance(items, dict) else None
+    if node is None and fewest is None and most is None:
         return None
 
     def check(value: Any, path: str, old: Any, report: Report) -> None:
-        if item_check is not None:
-            earlier = by_keys(old, keys) if keys and isinstance(old, list) else {}
-            for index, item in enumerate(value):
-                before = earlier.get(key_of(item, keys), UNCORRELATED) if earlier else UNCORRELATED
-                item_check(item, f"{path}[{index}]", before, report)
+        if node is not None:
+            _check_items(value, old, path, report, node=node, keys=keys)
         size = len(value)
         if fewest is not None and size < fewest:
             report.add(problems.broken(path, size, f"should have at least {fewest} items"))
@@ -168,6 +177,20 @@ def _list_check(source: Json) -> Check | None:
             report.add(problems.too_many(path, size, most, "items"))
 
     return check
+
+
+def _check_items(
+    value: list[Any], old: Any, path: str, report: Report, *, node: Node, keys: tuple[str, ...]
+) -> None:
+    plain, check = node.plain if not report.counting else (), node.check
+    earlier = by_keys(old, keys) if keys and isinstance(old, list) else {}
+    before = UNCORRELATED
+    for index, item in enumerate(value):
+        if type(item) in plain:
+            continue
+        if earlier:
+            before = earlier.get(key_of(item, keys), UNCORRELATED)
+        check(item, f"{path}[{index}]", before, report)
 
 
 def _object_check(source: Json) -> Check:
@@ -203,51 +226,35 @@ def _size_check(source: Json) -> Check | None:
 
 
 def _fields_check(source: Json) -> Check:
-    """Each field against its schema.  This is where the time goes, hence two loops."""
-    checks = {
-        name: compile_check(schema) for name, schema in (source.get("properties") or {}).items()
+    """Each field against its schema.  This is where the time goes."""
+    nodes = {
+        name: compile_node(schema) for name, schema in (source.get("properties") or {}).items()
     }
     additional = source.get("additionalProperties")
-    other = compile_check(additional) if isinstance(additional, dict) else None
+    other = compile_node(additional) if isinstance(additional, dict) else None
     closed = additional is False
 
     def check(value: Any, path: str, old: Any, report: Report) -> None:
         if closed:
-            _forbid_others(value, checks, path, report)
-        if isinstance(old, dict):
-            _check_changes(value, old, path, report, checks=checks, other=other)
-            return
-        prefix = f"{path}." if path else ""
+            _forbid_others(value, nodes, path, report)
+        earlier = old if isinstance(old, dict) else None
+        counting, before = report.counting, UNCORRELATED
         for key, item in value.items():
-            if (child := checks.get(key)) is not None:
-                child(item, prefix + key, UNCORRELATED, report)
-            elif other is not None:
-                other(item, f"{path}.{key}", UNCORRELATED, report)
+            node = nodes.get(key, other)
+            if node is None or (type(item) in node.plain and not counting):
+                continue
+            if earlier is not None:
+                before = earlier.get(key, UNCORRELATED)
+                # Old and new objects are converted to the same version, so these never change.
+                if not path and key in _TYPE_FIELDS:
+                    before = UNCORRELATED
+            where = f"{path}.{key}" if path or node is other else key
+            node.check(item, where, before, report)
 
     return check
 
 
-def _check_changes(
-    value: Json,
-    old: Json,
-    path: str,
-    report: Report,
-    *,
-    checks: dict[str, Check],
-    other: Check | None,
-) -> None:
-    prefix = f"{path}." if path else ""
-    for key, item in value.items():
-        # Old and new objects are converted to the same version, so these never change.
-        fixed = not path and key in _TYPE_FIELDS
-        before = UNCORRELATED if fixed else old.get(key, UNCORRELATED)
-        if (child := checks.get(key)) is not None:
-            child(item, prefix + key, before, report)
-        elif other is not None:
-            other(item, f"{path}.{key}", before, report)
-
-
-def _forbid_others(value: Json, known: dict[str, Check], path: str, report: Report) -> None:
+def _forbid_others(value: Json, known: dict[str, Node], path: str, report: Report) -> None:
     for key in value:
         if key not in known:
             report.add(_forbidden(path, key))

@@ -1,3 +1,4 @@
+# ruff: noqa: T201 - a command prints
 """Replays scenarios, and counts: ``python -m tests.apiserver.conformance.replaying [-k REGEX]``."""
 
 import argparse
@@ -13,6 +14,7 @@ import aiohttp
 from yarl import URL
 
 from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
+from myrmidon.apiserver.actors import GarbageCollector, NamespaceController
 from myrmidon.apiserver.auth import MASTERS, User
 from myrmidon.apiserver.http import serve
 from myrmidon.apiserver.local import LocalTransport
@@ -35,7 +37,8 @@ class WallClockSeams(CountingSeams):
 
 def new_server() -> ApiServer:
     """A server as the scenarios want it: two users, RBAC, garbage collection."""
-    return ApiServer(seams=WallClockSeams(), users=USERS)
+    actors = (GarbageCollector(), NamespaceController())
+    return ApiServer(seams=WallClockSeams(), users=USERS, actors=actors, rbac=True)
 
 
 class HttpTransport:

@@ -83,9 +83,9 @@ class Runner:
 
     async def run(self) -> list[Answer]:
         """Set up, and take every step."""
+        for item in self._scenario.setup:
+            await self._set_up({"namespace": "${ns}"} if item == "namespace" else item)
         async with asyncio.TaskGroup() as self._tasks:
-            for item in self._scenario.setup:
-                await self._set_up({"namespace": "${ns}"} if item == "namespace" else item)
             answers = [await self._take(step) for step in self._scenario.steps]
             for stream in self._streams.values():
                 stream.close()
@@ -207,7 +207,7 @@ def _request(step: Step) -> HttpRequest:
     headers = {"accept": ACCEPTS.get(step.accept or "", step.accept or "application/json")}
     headers |= {key.lower(): value for key, value in step.headers.items()}
     headers.setdefault("user-agent", "golden/1.0")
-    if step.token != "none":  # noqa: S105
+    if step.token != "none":
         headers.setdefault("authorization", f"Bearer {TOKENS.get(step.token, step.token)}")
     payload = _payload(step)
     if payload is not None and step.content_type != "none":
@@ -277,7 +277,7 @@ def broken_claims(claims: list[dict[str, Any]], document: Any) -> list[str]:
 def _holds(operator: str, value: Any, wanted: Any) -> bool:
     match operator:
         case "exists":
-            return (value is not places.ABSENT) == wanted
+            return (value is not places.ABSENT) is bool(wanted)
         case "eq":
             return bool(value == wanted)
         case "ne":
@@ -288,6 +288,11 @@ def _holds(operator: str, value: Any, wanted: Any) -> bool:
             return value is not places.ABSENT and len(value) == wanted
         case "contains":
             return value is not places.ABSENT and wanted in value
+        case _:
+            return _compares(operator, value, wanted)
+
+
+def _compares(operator: str, value: Any, wanted: Any) -> bool:
     try:
         left, right = int(value), int(wanted)
     except (TypeError, ValueError):

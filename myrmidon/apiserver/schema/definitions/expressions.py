@@ -8,12 +8,16 @@ from myrmidon.apiserver.schema import causes
 from myrmidon.apiserver.schema.definitions.costs import Cost, check_cost, times
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
 from myrmidon.apiserver.schema.gotext import Struct
-from myrmidon.apiserver.schema.programs import CompileError, compile_program
+from myrmidon.apiserver.schema.programs import CompileError, UntypedError, compile_program
 from myrmidon.apiserver.schema.rules import RULES
 from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema.types import Schema
 
 _REASONS = (causes.DUPLICATE, causes.FORBIDDEN, causes.INVALID, causes.REQUIRED)
+_UNTYPED = (
+    f"internal error: failed to construct type information for {RULES} rules: unable to convert "
+    "structural schema to CEL declarations"
+)
 _LINE_BREAK = re.compile(r"[\n\r]")
 
 
@@ -37,9 +41,9 @@ def _check_texts(rule: Json, path: str) -> list[Cause]:
     if not text:
         found.append(causes.required(f"{path}.rule", "rule is not specified"))
     elif message and not message.strip():
-        found.append(causes.invalid(where, message, "message must be non-empty if specified"))
+        found.append(causes.invalid(where, message, "must be non-empty if specified"))
     elif _LINE_BREAK.search(message.strip()):
-        found.append(causes.invalid(where, message, "message must not contain line breaks"))
+        found.append(causes.invalid(where, message, "must not contain line breaks"))
     elif _LINE_BREAK.search(text) and not message.strip():
         detail = "message must be specified if rule contains line breaks"
         found.append(causes.required(where, detail))
@@ -55,13 +59,13 @@ def _check_field_path(given: str, schema: Json, path: str) -> list[Cause]:
         return []
     found: list[Cause] = []
     if not given.strip():
-        found.append(causes.invalid(path, given, "fieldPath must be non-empty if specified"))
+        found.append(causes.invalid(path, given, "must be non-empty if specified"))
     if _LINE_BREAK.search(given):
-        found.append(causes.invalid(path, given, "fieldPath must not contain line breaks"))
+        found.append(causes.invalid(path, given, "must not contain line breaks"))
     try:
         follow(given, compile_schema(schema))
     except FieldPathError:
-        found.append(causes.invalid(path, given, "fieldPath must be a valid path"))
+        found.append(causes.invalid(path, given, "must be a valid path"))
     return found
 
 
@@ -81,6 +85,8 @@ def check_expressions(
         optional = bool(rule.get("optionalOldSelf"))
         try:
             program = compile_program(rule["rule"], node, root=root, optional_old=optional)
+        except UntypedError:
+            return [causes.internal(f"{path}.{RULES}", _UNTYPED)], []
         except CompileError as error:
             found.append(causes.invalid(f"{where}.rule", _shown(rule), str(error)))
             continue

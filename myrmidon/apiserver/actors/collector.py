@@ -1,0 +1,192 @@
+"""The garbage collector: objects go when their owners have gone.
+
+It keeps the graph of owners and dependents by uid, as the changes tell it, and looks at an object
+again whenever one of its owners changes or goes:
+
+- all owners gone: the object is deleted;
+- one owner left: references to those that are gone are removed;
+- an owner that is deleted in the foreground waits until the dependents which block it are gone;
+- an owner that is deleted as ``Orphan`` first has its references removed from its dependents.
+
+An owner is gone when nothing with its uid is where a reference may point: in the namespace of the
+dependent, or in none.  A reference across namespaces therefore points at nothing.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from myrmidon.api.objects import Json, finalizers_of, is_deleting, namespace_of, owners_of, uid_of
+from myrmidon.api.refs import split_api_version
+from myrmidon.apiserver.actors.objects import delete, patch, path_of
+from myrmidon.apiserver.metadata import FOREGROUND, ORPHAN
+from myrmidon.apiserver.registry import ResourceType
+from myrmidon.apiserver.store import Change
+
+if TYPE_CHECKING:
+    from myrmidon.apiserver.server import ApiServer
+
+_NOT_COLLECTED = frozenset({"events"})
+
+
+@dataclass(slots=True)
+class _Node:
+    """An object in the graph."""
+
+    resource: str
+    value: Json
+    dependents: dict[str, None] = field(default_factory=dict)
+
+
+class GarbageCollector:
+    """Deletes what nobody owns any more."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, _Node] = {}
+        self._waiting: dict[str, dict[str, None]] = {}  # owners that were never seen: dependents
+        self._dirty: dict[str, None] = {}
+
+    # ------------------------------------------------------------------------- seeing
+
+    def observe(self, change: Change) -> None:
+        """Keep the graph, and remember whom the change concerns."""
+        if change.resource in _NOT_COLLECTED:
+            return
+        uid = uid_of(change.record.value)
+        if change.before is not None and uid_of(change.before.value) != uid:
+            self._forget(uid_of(change.before.value))
+        if change.deleted:
+            self._forget(uid)
+        else:
+            self._learn(uid, change)
+
+    def due(self) -> datetime | None:
+        """It acts when something changes, and at no other time."""
+        return None
+
+    def _learn(self, uid: str, change: Change) -> None:
+        node = self._nodes.get(uid)
+        if node is None:
+            found = self._waiting.pop(uid, {})
+            node = self._nodes[uid] = _Node(change.resource, change.record.value, found)
+        else:
+            self._unlink(uid, node)
+            node.value = change.record.value
+        for owner in owners_of(node.value):
+            self._dependents(str(owner.get("uid")))[uid] = None
+        if owners_of(node.value) or is_deleting(node.value):
+            self._dirty[uid] = None
+
+    def _forget(self, uid: str) -> None:
+        node = self._nodes.pop(uid, None)
+        if node is None:
+            return
+        self._unlink(uid, node)
+        if node.dependents:
+            self._waiting[uid] = node.dependents
+        self._dirty.update(node.dependents)
+
+    def _unlink(self, uid: str, node: _Node) -> None:
+        for owner in owners_of(node.value):
+            owner_uid = str(owner.get("uid"))
+            self._dependents(owner_uid).pop(uid, None)
+            if owner_uid in self._nodes:
+                self._dirty[owner_uid] = None  # it may have waited for this one
+            elif not self._waiting.get(owner_uid):
+                self._waiting.pop(owner_uid, None)
+
+    def _dependents(self, owner_uid: str) -> dict[str, None]:
+        node = self._nodes.get(owner_uid)
+        return self._waiting.setdefault(owner_uid, {}) if node is None else node.dependents
+
+    # ------------------------------------------------------------------------- acting
+
+    def act(self, server: "ApiServer") -> bool:
+        """Look at every object that a change concerned."""
+        dirty, self._dirty = self._dirty, {}
+        wrote = False
+        storages = server.core.registry.storages() if dirty else {}
+        for uid in dirty:
+            node = self._nodes.get(uid)
+            if node is not None and node.resource in storages:
+                wrote = self._look(server, storages[node.resource], node) or wrote
+        return wrote
+
+    def _look(self, server: "ApiServer", resource_type: ResourceType, node: _Node) -> bool:
+        path = path_of(resource_type, node.value)
+        if is_deleting(node.value):
+            if FOREGROUND in finalizers_of(node.value):
+                return self._finish_foreground(server, node, path)
+            if ORPHAN in finalizers_of(node.value):
+                return self._finish_orphan(server, node, path)
+            return False
+        if not owners_of(node.value):
+            return False
+        return self._judge(server, node, path)
+
+    def _judge(self, server: "ApiServer", node: _Node, path: str) -> bool:
+        """Keep an object that has an owner left, delete one that has none."""
+        kept, blocking = [], False
+        for owner in owners_of(node.value):
+            state = self._state(server, node, owner)
+            if state == "solid":
+                kept.append(owner)
+            blocking = blocking or state == "waits"
+        if len(kept) == len(owners_of(node.value)):
+            return False
+        if kept:
+            patch(server, path, {"metadata": {"ownerReferences": kept, "uid": uid_of(node.value)}})
+            return True
+        # Where an owner waits for us, our own dependents go first, too.
+        policy = "Foreground" if blocking and node.dependents else self._policy(node.value)
+        delete(server, path, uid_of(node.value), policy)
+        return True
+
+    def _state(self, server: "ApiServer", node: _Node, reference: Json) -> str:
+        """What has become of an owner: ``solid``, ``gone``, or it ``waits`` for its dependents."""
+        group, version = split_api_version(str(reference.get("apiVersion") or ""))
+        if server.core.registry.find_kind(group, version, str(reference.get("kind"))) is None:
+            return "solid"  # nobody can tell: the kind may come back
+        owner = self._nodes.get(str(reference.get("uid")))
+        if owner is None or namespace_of(owner.value) not in ("", namespace_of(node.value)):
+            return "gone"
+        if owner.value.get("kind") != reference.get("kind"):
+            return "gone"
+        waits = is_deleting(owner.value) and FOREGROUND in finalizers_of(owner.value)
+        return "waits" if waits and reference.get("blockOwnerDeletion") else "solid"
+
+    def _policy(self, value: Json) -> str:
+        if ORPHAN in finalizers_of(value):
+            return "Orphan"
+        return "Foreground" if FOREGROUND in finalizers_of(value) else "Background"
+
+    def _finish_foreground(self, server: "ApiServer", node: _Node, path: str) -> bool:
+        """Let an owner go when nothing that blocks it is left."""
+        uid = uid_of(node.value)
+        blocking = False
+        for dependent_uid in node.dependents:
+            self._dirty[dependent_uid] = None
+            for owner in owners_of(self._nodes[dependent_uid].value):
+                blocking = blocking or (
+                    owner.get("uid") == uid and bool(owner.get("blockOwnerDeletion"))
+                )
+        if blocking:
+            return True
+        return self._drop_finalizer(server, node.value, path, FOREGROUND)
+
+    def _finish_orphan(self, server: "ApiServer", node: _Node, path: str) -> bool:
+        """Take an owner's name off its dependents, then let it go."""
+        uid = uid_of(node.value)
+        storages = server.core.registry.storages()
+        for dependent_uid in list(node.dependents):
+            dependent = self._nodes[dependent_uid]
+            kept = [owner for owner in owners_of(dependent.value) if owner.get("uid") != uid]
+            where = path_of(storages[dependent.resource], dependent.value)
+            changes = {"metadata": {"ownerReferences": kept or None, "uid": dependent_uid}}
+            patch(server, where, changes)
+        return self._drop_finalizer(server, node.value, path, ORPHAN)
+
+    def _drop_finalizer(self, server: "ApiServer", value: Json, path: str, name: str) -> bool:
+        left = [finalizer for finalizer in finalizers_of(value) if finalizer != name]
+        patch(server, path, {"metadata": {"finalizers": left or None, "uid": uid_of(value)}})
+        return True

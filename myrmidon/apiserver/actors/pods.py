@@ -1,0 +1,200 @@
+"""Pods, Jobs and claims: what a kubelet and a volume provider would do, in small."""
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from myrmidon.api.objects import Json, is_deleting, name_of, namespace_of, uid_of
+from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch
+from myrmidon.apiserver.actors.watching import Watching, create, pod_of, pods_path
+from myrmidon.apiserver.seams import timestamp
+from myrmidon.apiserver.store import Change
+
+if TYPE_CHECKING:
+    from myrmidon.apiserver.server import ApiServer
+
+
+class Kubelet:
+    """Runs every pod: ready after a while, done after a while where it is meant to end.
+
+    It has no images and no processes; it only says what a kubelet would say.
+    """
+
+    def __init__(self, delay: timedelta = timedelta(seconds=1)) -> None:
+        self._delay = delay
+        self._news: dict[str, None] = {}
+        self._later: dict[str, datetime] = {}
+
+    def observe(self, change: Change) -> None:
+        """Remember pods that are new, or that should go."""
+        if change.resource != "pods":
+            return
+        if change.deleted:
+            self._later.pop(change.record.key, None)
+        else:
+            self._news[change.record.key] = None
+
+    def due(self) -> datetime | None:
+        """When the next pod has something to say."""
+        return min(self._later.values(), default=None)
+
+    def act(self, server: "ApiServer") -> bool:
+        """Start, finish or end pods."""
+        before, now = server.store.revision, server.core.seams.now()
+        news, self._news = self._news, {}
+        for key in news:
+            record = server.store.get("pods", key)
+            if record is not None:
+                self._look(server, key, record.value, now)
+        for key in [key for key, at in self._later.items() if at <= now]:
+            del self._later[key]
+            record = server.store.get("pods", key)
+            if record is not None:
+                self._progress(server, record.value, now)
+        return server.store.revision != before
+
+    def _look(self, server: "ApiServer", key: str, pod: Json, now: datetime) -> None:
+        if is_deleting(pod):
+            options = {"gracePeriodSeconds": 0, "preconditions": {"uid": uid_of(pod)}}
+            server.request("DELETE", _path(pod), options, user=CONTROLLER_MANAGER)
+        elif (
+            key not in self._later
+            and _phase(pod) in ("Pending", "Running")
+            and not _is_settled(pod)
+        ):
+            self._later[key] = now + self._delay
+
+    def _progress(self, server: "ApiServer", pod: Json, now: datetime) -> None:
+        if is_deleting(pod):
+            return
+        ends = pod["spec"].get("restartPolicy") != "Always"
+        status = (
+            _running(pod, now) if _phase(pod) == "Pending" or not ends else _succeeded(pod, now)
+        )
+        patch(server, f"{_path(pod)}/status", {"status": status})
+
+
+class Jobs(Watching):
+    """Runs a pod as often as a Job wants it done."""
+
+    resource, kind, api_version = "jobs.batch", "Job", "batch/v1"
+
+    def reconcile(self, server: "ApiServer", obj: Json) -> None:
+        """Create pods until enough have succeeded."""
+        if is_deleting(obj) or _has_condition(obj, "Complete"):
+            return
+        pods = list(self.children(server, obj, "pods"))
+        wanted = obj["spec"].get("completions") or 1
+        succeeded = sum(_phase(pod) == "Succeeded" for pod in pods)
+        active = sum(_phase(pod) in ("Pending", "Running") for pod in pods)
+        missing = min(obj["spec"].get("parallelism", 1), wanted - succeeded) - active
+        for _ in range(max(missing, 0)):
+            template, reference = obj["spec"]["template"], self.owner_reference(obj)
+            create(
+                server,
+                pods_path(obj),
+                pod_of(obj, template, reference, generateName=f"{name_of(obj)}-"),
+            )
+        now = timestamp(server.core.seams.now())
+        status: Json = {
+            "active": active + max(missing, 0) or None,
+            "ready": 0,
+            "succeeded": succeeded or None,
+            "startTime": (obj.get("status") or {}).get("startTime") or now,
+        }
+        if succeeded >= wanted:
+            done = {"status": "True", "lastProbeTime": now, "lastTransitionTime": now}
+            reason = {
+                "reason": "CompletionsReached",
+                "message": "Reached expected number of succeeded pods",
+            }
+            kinds = ("SuccessCriteriaMet", "Complete")
+            status |= {
+                "completionTime": now,
+                "conditions": [{"type": kind, **done, **reason} for kind in kinds],
+            }
+        self.write_status(server, obj, status)
+
+
+class Volumes(Watching):
+    """Binds every claim, as if there were storage."""
+
+    resource, kind, api_version = "persistentvolumeclaims", "PersistentVolumeClaim", "v1"
+
+    def reconcile(self, server: "ApiServer", obj: Json) -> None:
+        """Give a pending claim what it asks for."""
+        if is_deleting(obj) or _phase(obj) == "Bound":
+            return
+        path = f"/api/v1/namespaces/{namespace_of(obj)}/persistentvolumeclaims/{name_of(obj)}"
+        if not obj["spec"].get("volumeName"):
+            patch(server, path, {"spec": {"volumeName": f"pvc-{uid_of(obj)}"}})
+        capacity = (obj["spec"].get("resources") or {}).get("requests") or {}
+        bound = {
+            "phase": "Bound",
+            "accessModes": obj["spec"].get("accessModes") or [],
+            "capacity": capacity,
+        }
+        patch(server, f"{path}/status", {"status": bound})
+
+
+def _path(pod: Json) -> str:
+    return f"{pods_path(pod)}/{name_of(pod)}"
+
+
+def _phase(obj: Json) -> str:
+    return str((obj.get("status") or {}).get("phase") or "Pending")
+
+
+def _has_condition(obj: Json, kind: str) -> bool:
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    return any(one["type"] == kind and one["status"] == "True" for one in conditions)
+
+
+def _is_settled(pod: Json) -> bool:
+    """Whether the pod has nothing more to say by itself."""
+    ends = pod["spec"].get("restartPolicy") != "Always"
+    return _phase(pod) == "Running" and not ends and _has_condition(pod, "Ready")
+
+
+def _running(pod: Json, now: datetime) -> Json:
+    at = timestamp(now)
+    kinds = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+    return {
+        "phase": "Running",
+        "startTime": at,
+        "conditions": [
+            {"type": kind, "status": "True", "lastTransitionTime": at} for kind in kinds
+        ],
+        "containerStatuses": [
+            _container(container, ready=True, state={"running": {"startedAt": at}})
+            for container in pod["spec"].get("containers") or ()
+        ],
+    }
+
+
+def _succeeded(pod: Json, now: datetime) -> Json:
+    at = timestamp(now)
+    ended = {
+        "terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": at, "startedAt": at}
+    }
+    return {
+        "phase": "Succeeded",
+        "conditions": [
+            {"type": "Ready", "status": "False", "reason": "PodCompleted", "lastTransitionTime": at}
+        ],
+        "containerStatuses": [
+            _container(container, ready=False, state=ended)
+            for container in pod["spec"].get("containers") or ()
+        ],
+    }
+
+
+def _container(container: Json, *, ready: bool, state: Json) -> Json:
+    return {
+        "name": container["name"],
+        "image": container["image"],
+        "imageID": "",
+        "ready": ready,
+        "started": ready,
+        "restartCount": 0,
+        "state": state,
+    }

@@ -1,0 +1,238 @@
+"""Deployments, ReplicaSets and StatefulSets, in small.
+
+No surge and no budget: a new template is rolled out by a new ReplicaSet, and the old one goes when
+the new one is available.
+"""
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from myrmidon.api.objects import Json, generation_of, is_deleting, name_of, uid_of
+from myrmidon.apiserver.actors.objects import delete, patch
+from myrmidon.apiserver.actors.watching import Watching, create, is_pod_ready, pod_of, pods_path
+from myrmidon.apiserver.encoding import encode
+from myrmidon.apiserver.seams import timestamp
+
+if TYPE_CHECKING:
+    from myrmidon.apiserver.server import ApiServer
+
+_HASH = "pod-template-hash"
+_REVISION = "deployment.kubernetes.io/revision"
+
+
+class Deployments(Watching):
+    """Makes a ReplicaSet of every template, and tells how far it got."""
+
+    resource, kind, api_version = "deployments.apps", "Deployment", "apps/v1"
+
+    def reconcile(self, server: "ApiServer", obj: Json) -> None:
+        """One ReplicaSet for the template as it is; the others go down when it is up."""
+        if is_deleting(obj):
+            return
+        wanted = f"{name_of(obj)}-{template_hash(obj['spec']['template'])}"
+        sets = {name_of(one): one for one in self.children(server, obj, "replicasets.apps")}
+        replicas = obj["spec"].get("replicas", 1)
+        if wanted not in sets:
+            create(server, self._sets_path(obj), self._replica_set(obj, wanted, len(sets) + 1))
+            return
+        if sets[wanted]["spec"].get("replicas") != replicas:
+            self._scale(server, sets[wanted], replicas)
+        up = _status(sets[wanted], "availableReplicas") >= replicas
+        for name, one in sets.items():
+            if name != wanted and up and one["spec"].get("replicas"):
+                self._scale(server, one, 0)
+        self.write_status(server, obj, self._status(server, obj, sets, wanted))
+
+    def _sets_path(self, obj: Json) -> str:
+        return f"/apis/apps/v1/namespaces/{obj['metadata']['namespace']}/replicasets"
+
+    def _scale(self, server: "ApiServer", one: Json, replicas: int) -> None:
+        patch(server, f"{self._sets_path(one)}/{name_of(one)}", {"spec": {"replicas": replicas}})
+
+    def _replica_set(self, obj: Json, name: str, revision: int) -> Json:
+        template, digest = obj["spec"]["template"], name.rpartition("-")[2]
+        labels = {**(template.get("metadata") or {}).get("labels", {}), _HASH: digest}
+        selector = {**(obj["spec"]["selector"].get("matchLabels") or {}), _HASH: digest}
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {
+                "name": name,
+                "labels": labels,
+                "annotations": {_REVISION: str(revision)},
+                "ownerReferences": [self.owner_reference(obj)],
+            },
+            "spec": {
+                "replicas": obj["spec"].get("replicas", 1),
+                "selector": {**obj["spec"]["selector"], "matchLabels": selector},
+                "template": {
+                    **template,
+                    "metadata": {**(template.get("metadata") or {}), "labels": labels},
+                },
+            },
+        }
+
+    def _status(self, server: "ApiServer", obj: Json, sets: dict[str, Json], wanted: str) -> Json:
+        replicas = obj["spec"].get("replicas", 1)
+        available = sum(_status(one, "availableReplicas") for one in sets.values())
+        updated = _status(sets[wanted], "replicas")
+        complete = updated >= replicas and available >= replicas
+        counts = {
+            "replicas": sum(_status(one, "replicas") for one in sets.values()),
+            "updatedReplicas": updated,
+            "readyReplicas": sum(_status(one, "readyReplicas") for one in sets.values()),
+            "availableReplicas": available,
+            "unavailableReplicas": max(replicas - available, 0),
+        }
+        now = timestamp(server.core.seams.now())
+        enough = ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
+        lacking = (
+            "False",
+            "MinimumReplicasUnavailable",
+            "Deployment does not have minimum availability.",
+        )
+        done = (
+            "True",
+            "NewReplicaSetAvailable",
+            f'ReplicaSet "{wanted}" has successfully progressed.',
+        )
+        busy = ("True", "ReplicaSetUpdated", f'ReplicaSet "{wanted}" is progressing.')
+        return {
+            "observedGeneration": generation_of(obj),
+            **{field: count or None for field, count in counts.items()},
+            "conditions": [
+                _condition(obj, now, "Available", enough if available >= replicas else lacking),
+                _condition(obj, now, "Progressing", done if complete else busy),
+            ],
+        }
+
+
+class ReplicaSets(Watching):
+    """Makes as many pods as are wanted."""
+
+    resource, kind, api_version = "replicasets.apps", "ReplicaSet", "apps/v1"
+
+    def reconcile(self, server: "ApiServer", obj: Json) -> None:
+        """Create what is missing, delete what is too much, count."""
+        if is_deleting(obj):
+            return
+        pods = [pod for pod in self.children(server, obj, "pods") if not is_deleting(pod)]
+        wanted = obj["spec"].get("replicas", 1)
+        for _ in range(wanted - len(pods)):
+            pod = pod_of(
+                obj,
+                obj["spec"]["template"],
+                self.owner_reference(obj),
+                generateName=f"{name_of(obj)}-",
+            )
+            create(server, pods_path(obj), pod)
+        for pod in sorted(pods, key=is_pod_ready)[: max(len(pods) - wanted, 0)]:
+            delete(server, f"{pods_path(obj)}/{name_of(pod)}", uid_of(pod))
+        ready = sum(map(is_pod_ready, pods))
+        self.write_status(
+            server,
+            obj,
+            {
+                "observedGeneration": generation_of(obj),
+                "replicas": len(pods),
+                "fullyLabeledReplicas": len(pods) or None,
+                "readyReplicas": ready or None,
+                "availableReplicas": ready or None,
+            },
+        )
+
+
+class StatefulSets(Watching):
+    """Makes pods with names that stay, one after the other."""
+
+    resource, kind, api_version = "statefulsets.apps", "StatefulSet", "apps/v1"
+
+    def reconcile(self, server: "ApiServer", obj: Json) -> None:
+        """The first pod that is missing is made when the one before it is ready."""
+        if is_deleting(obj):
+            return
+        revision = f"{name_of(obj)}-{template_hash(obj['spec']['template'])}"
+        pods = {name_of(pod): pod for pod in self.children(server, obj, "pods")}
+        wanted = [f"{name_of(obj)}-{ordinal}" for ordinal in range(obj["spec"].get("replicas", 1))]
+        self._replace(server, obj, pods, wanted, revision)
+        ready = [name for name in wanted if name in pods and is_pod_ready(pods[name])]
+        updated = [name for name in ready if _revision(pods[name]) == revision]
+        current = revision if len(updated) == len(wanted) else _status_text(obj, revision)
+        self.write_status(
+            server,
+            obj,
+            {
+                "observedGeneration": generation_of(obj),
+                "replicas": len(pods),
+                "readyReplicas": len(ready) or None,
+                "availableReplicas": len(ready),
+                "currentReplicas": len(pods) or None,
+                "updatedReplicas": len(updated) or None,
+                "currentRevision": current,
+                "updateRevision": revision,
+                "collisionCount": 0,
+            },
+        )
+
+    def _replace(
+        self,
+        server: "ApiServer",
+        obj: Json,
+        pods: dict[str, Json],
+        wanted: list[str],
+        revision: str,
+    ) -> None:
+        for name in [name for name in pods if name not in wanted]:
+            if not is_deleting(pods[name]):
+                delete(server, f"{pods_path(obj)}/{name}", uid_of(pods[name]))
+        for name in wanted:
+            pod = pods.get(name)
+            if pod is None:
+                template = obj["spec"]["template"]
+                labels = (template.get("metadata") or {}).get("labels") or {}
+                labels = {**labels, "controller-revision-hash": revision}
+                reference = self.owner_reference(obj)
+                create(
+                    server,
+                    pods_path(obj),
+                    pod_of(obj, template, reference, name=name, labels=labels),
+                )
+                return
+            if _revision(pod) != revision and not is_deleting(pod):
+                delete(server, f"{pods_path(obj)}/{name}", uid_of(pod))
+                return
+            if not is_pod_ready(pod):
+                return
+
+
+def template_hash(template: Json) -> str:
+    """A name for a template: other content, other name."""
+    return blake2b(encode(template), digest_size=5).hexdigest()
+
+
+def _status(obj: Json, field: str) -> int:
+    return int((obj.get("status") or {}).get(field) or 0)
+
+
+def _status_text(obj: Json, default: str) -> str:
+    return str((obj.get("status") or {}).get("currentRevision") or default)
+
+
+def _revision(pod: Json) -> str:
+    return str((pod["metadata"].get("labels") or {}).get("controller-revision-hash"))
+
+
+def _condition(obj: Json, now: str, kind: str, said: tuple[str, str, str]) -> Json:
+    """A condition (status, reason, message) that keeps its times while it does not change."""
+    status, reason, message = said
+    for old in (obj.get("status") or {}).get("conditions") or ():
+        if (old["type"], old["status"], old["reason"]) == (kind, status, reason):
+            return dict(old)
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": now,
+        "lastUpdateTime": now,
+    }

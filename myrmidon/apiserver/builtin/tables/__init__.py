@@ -1,0 +1,52 @@
+"""The tables of the built-in kinds, with the columns that the real server gives them."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind
+from myrmidon.apiserver.builtin.kinds import columns_of
+from myrmidon.apiserver.builtin.tables import core, pods, small, storage, workloads
+from myrmidon.apiserver.tables import AGE_TEXT, NAME_TEXT, Row, column
+
+Printer: TypeAlias = Callable[[Json, datetime], list[Any]]
+
+# By kind; the groups of a kind agree on its table.
+PRINTERS: dict[str, Printer] = {
+    **core.PRINTERS,
+    **pods.PRINTERS,
+    **small.PRINTERS,
+    **storage.PRINTERS,
+    **workloads.PRINTERS,
+}
+
+
+class BuiltinLayout:
+    """The columns of one built-in kind."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        self._printer = PRINTERS.get(kind.kind, _name_and_creation)
+
+    @property
+    def columns(self) -> list[Json]:
+        """As recorded from a real server."""
+        return columns_of(self._kind) or [
+            column("Name", "string", NAME_TEXT, format_="name"),
+            column("Created At", "date", AGE_TEXT),
+        ]
+
+    def row(self, obj: Json, now: datetime) -> Row:
+        """The row of an object."""
+        conditions = pods.row_conditions(obj) if self._kind.kind == "Pod" else ()
+        return Row(self._printer(obj, now), conditions)
+
+
+def _name_and_creation(obj: Json, now: datetime) -> list[Any]:
+    del now
+    meta = obj["metadata"]
+    return [meta.get("name", ""), meta.get("creationTimestamp")]
+
+
+__all__ = ["PRINTERS", "BuiltinLayout"]

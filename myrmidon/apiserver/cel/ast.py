@@ -1,0 +1,150 @@
+"""The tree of a rule.
+
+Two trees are the same when they mean the same, wherever they stand in the text: positions do not
+take part in comparisons.  Operators are calls of functions with the names the language gives them
+(``_+_``, ``!_``, ``_[_]``), so that checker, estimator and evaluator need one mechanism for all.
+"""
+
+from dataclasses import dataclass
+from dataclasses import field as attribute
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+AND, OR, NOT, CONDITIONAL = "_&&_", "_||_", "!_", "_?_:_"
+INDEX, OPT_INDEX, OPT_SELECT, NEGATE, IN = "_[_]", "_[?_]", "_?._", "-_", "@in"
+BINARY = {
+    "==": "_==_",
+    "!=": "_!=_",
+    "<": "_<_",
+    "<=": "_<=_",
+    ">": "_>_",
+    ">=": "_>=_",
+    "in": IN,
+    "+": "_+_",
+    "-": "_-_",
+    "*": "_*_",
+    "/": "_/_",
+    "%": "_%_",
+}
+
+LiteralKind = OneOf["null", "bool", "int", "uint", "double", "string", "bytes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant.  ``kind`` tells 1 from 1u, 1.0 and true, which Python thinks equal."""
+
+    kind: LiteralKind
+    value: bool | int | float | str | bytes | None
+    pos: int = attribute(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ident:
+    """A name, with a leading dot where one was written."""
+
+    name: str
+    pos: int = attribute(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """``operand.field``; with ``test`` the question whether it is there: ``has(operand.field)``."""
+
+    operand: "Expr"
+    field: str
+    test: bool = False
+    pos: int = attribute(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """``function(args)`` or ``target.function(args)``.  ``&&`` and ``||`` take any number of args."""
+
+    function: str
+    args: tuple["Expr", ...]
+    target: "Expr | None" = None
+    pos: int = attribute(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ListExpr:
+    """``[a, ?b]``: ``optional`` has the indices of the elements that may be missing."""
+
+    elements: tuple["Expr", ...]
+    optional: tuple[int, ...] = ()
+    pos: int = attribute(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One ``key: value`` of a map."""
+
+    key: "Expr"
+    value: "Expr"
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MapExpr:
+    """``{k: v, ?k: optional}``."""
+
+    entries: tuple[Entry, ...]
+    pos: int = attribute(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StructExpr:
+    """``Name{field: value}``: parsed, and refused by the checker, as no rule can name a type."""
+
+    name: str
+    fields: tuple[tuple[str, "Expr"], ...]
+    pos: int = attribute(default=0, compare=False)
+
+
+Loop = OneOf["all", "exists", "exists_one", "list", "map", "entries", "bind"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comprehension:
+    """What a macro becomes: a fold over a list or map.
+
+    ``accu`` starts as ``init``, becomes ``step`` for each element while ``condition`` holds, and
+    ``result`` is the value.  Checker and estimator see only that.  The evaluator runs the
+    loop of the given ``kind`` instead, from ``filter`` and ``body``, which is the same and quicker.
+    """
+
+    kind: Loop
+    range: "Expr"
+    var: str
+    var2: str
+    accu: str
+    init: "Expr"
+    condition: "Expr"
+    step: "Expr"
+    result: "Expr"
+    filter: "Expr | None"
+    body: "Expr"
+    pos: int = attribute(default=0, compare=False)
+
+
+Expr: TypeAlias = Literal | Ident | Select | Call | ListExpr | MapExpr | StructExpr | Comprehension
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The parts of an expression, in the order they were written or unfolded."""
+    match expr:
+        case Select(operand=operand):
+            return (operand,)
+        case Call(args=args, target=target):
+            return args if target is None else (target, *args)
+        case ListExpr(elements=elements):
+            return elements
+        case MapExpr(entries=entries):
+            return tuple(part for entry in entries for part in (entry.key, entry.value))
+        case StructExpr(fields=fields):
+            return tuple(value for _, value in fields)
+        case Comprehension():
+            return (expr.range, expr.init, expr.condition, expr.step, expr.result)
+        case _:
+            return ()

@@ -1,0 +1,80 @@
+"""Functions: what they are called, what they take, and what runs.
+
+A signature is written as text, ``"indexOf(list(A), A) -> int"``.  A method takes its target as the
+first argument.  The order of overloads matters to the checker: the first that fits decides the
+type of a result, and two that fit and disagree make it dynamic.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from myrmidon.apiserver.cel.types import Type, parse_type, split_types
+from myrmidon.apiserver.cel.values import Value, kind_of
+
+Implementation = Callable[..., Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One way to call a function."""
+
+    id: str
+    name: str
+    method: bool
+    args: tuple[Type, ...]
+    result: Type
+    params: tuple[str, ...]
+    run: Implementation
+
+    def takes(self, values: tuple[Value, ...]) -> bool:
+        """Whether these can be its arguments, as far as a look at their first elements tells."""
+        return len(values) == len(self.args) and all(map(_fits, self.args, values))
+
+
+def _fits(wanted: Type, value: Value) -> bool:
+    if wanted.kind in ("dyn", "param"):
+        return True
+    if kind_of(value) != (wanted.name if wanted.kind in ("opaque", "struct") else wanted.kind):
+        return False
+    if wanted.kind == "list":
+        return not value or _fits(wanted.params[0], value[0])
+    if wanted.kind == "map":
+        first = next(iter(value.items()), None)
+        return first is None or all(map(_fits, wanted.params, first))
+    return True
+
+
+def function(overload_id: str, signature: str, run: Implementation) -> Overload:
+    """A function that is called by its name: ``size(x)``."""
+    return _overload(overload_id, signature, run, method=False)
+
+
+def method(overload_id: str, signature: str, run: Implementation) -> Overload:
+    """A function that is called on its first argument: ``x.size()``."""
+    return _overload(overload_id, signature, run, method=True)
+
+
+def _overload(overload_id: str, signature: str, run: Implementation, *, method: bool) -> Overload:
+    head, _, result = signature.rpartition(" -> ")
+    name, _, inner = head.removesuffix(")").partition("(")
+    args = tuple(parse_type(part) for part in split_types(inner))
+    answer = parse_type(result)
+    params: dict[str, None] = {}
+    for t in (*args, answer):
+        _collect_params(t, params)
+    return Overload(overload_id, name, method, args, answer, tuple(params), run)
+
+
+def _collect_params(t: Type, found: dict[str, None]) -> None:
+    if t.kind == "param":
+        found[t.name] = None
+    for inner in t.params:
+        _collect_params(inner, found)
+
+
+def by_name(overloads: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
+    """All overloads of each function, in the given order."""
+    table: dict[str, list[Overload]] = {}
+    for overload in overloads:
+        table.setdefault(overload.name, []).append(overload)
+    return {name: tuple(group) for name, group in table.items()}

@@ -1,0 +1,67 @@
+"""What is wrong with a rule, and where: errors as the real server prints them.
+
+Positions are offsets of code points into the text of the rule, as the lexer counts them.  People
+who write rules see line, column and a pointer under the place, so the layout is part of the text.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+MOST_ISSUES = 100  # further ones are only counted
+LONGEST_SNIPPET = 16384
+
+
+class CelError(Exception):
+    """A rule that cannot be compiled, or that failed while it ran."""
+
+
+class CelCompileError(CelError):
+    """The rule is no rule: the text is the whole message, prefix and pointers included."""
+
+
+class CelEvaluationError(CelError):
+    """The rule went wrong for these values, e.g. ``no such key: count``."""
+
+
+class Issue(NamedTuple):
+    """One complaint about one place, or about none in particular: -1."""
+
+    pos: int
+    message: str
+
+
+def render(text: str, issues: Iterable[Issue]) -> str:
+    """All complaints in the order of their places, each with its line and a pointer."""
+    lines = text.split("\n")
+    placed = sorted(((*_place(lines, issue.pos), issue.message) for issue in issues), key=_where)
+    shown = [_show(lines, *entry) for entry in placed[:MOST_ISSUES]]
+    if len(placed) > MOST_ISSUES:
+        shown.append(f"{len(placed) - MOST_ISSUES} more errors were truncated")
+    return "\n".join(shown)
+
+
+def _where(entry: tuple[int, int, str]) -> tuple[int, int]:
+    return entry[:2]
+
+
+def _place(lines: list[str], pos: int) -> tuple[int, int]:
+    if pos < 0:
+        return -2, -1
+    for number, line in enumerate(lines):
+        if pos <= len(line):
+            return number, pos
+        pos -= len(line) + 1
+    return len(lines) - 1, len(lines[-1])
+
+
+def _show(lines: list[str], line: int, column: int, message: str) -> str:
+    head = f"ERROR: <input>:{line + 1}:{column + 1}: {message}"
+    if line < 0:
+        return head
+    snippet = lines[line].replace("\t", " ")
+    if len(snippet.encode()) > LONGEST_SNIPPET:
+        return head
+    # Wide characters get wide dots, so that the pointer stays under its place.
+    dots = "".join("." if ord(char) < 128 else "\uff0e" for char in snippet[:column])
+    pointer = "\uff3e" if ord(snippet[column : column + 1] or "x") >= 128 else "^"
+    return f"{head}\n | {snippet}\n | {dots}{pointer}"

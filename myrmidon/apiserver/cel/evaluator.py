@@ -1,0 +1,381 @@
+"""A checked tree to closures.
+
+Each part becomes a function of a frame, a list with a slot for each variable.  What the checker
+knows is used up here: a call with one fitting overload is bound to it, a field of an object gets
+the adapter of its schema, constant patterns are compiled.  Only dynamic values choose their
+overload while the rule runs.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from myrmidon.apiserver.cel.access import (
+    find_field,
+    find_index,
+    get_field,
+    get_index,
+    has_field,
+    no_such_key,
+)
+from myrmidon.apiserver.cel.ast import (
+    AND,
+    CONDITIONAL,
+    IN,
+    INDEX,
+    OPT_INDEX,
+    OPT_SELECT,
+    OR,
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    Select,
+    StructExpr,
+)
+from myrmidon.apiserver.cel.checker import TYPE_NAMES, Checked
+from myrmidon.apiserver.cel.declarations import Implementation, Overload
+from myrmidon.apiserver.cel.documents import Adapters
+from myrmidon.apiserver.cel.errors import CelEvaluationError
+from myrmidon.apiserver.cel.escaping import unescape
+from myrmidon.apiserver.cel.functions import FUNCTIONS
+from myrmidon.apiserver.cel.functions.conversions import FOLDED
+from myrmidon.apiserver.cel.functions.regex import PATTERN_FUNCTIONS
+from myrmidon.apiserver.cel.go_regex import PatternError, translate
+from myrmidon.apiserver.cel.logic import Run, choice, conjunction, disjunction, or_other, or_value
+from myrmidon.apiserver.cel.loops import fold_loop
+from myrmidon.apiserver.cel.schema_types import Declared
+from myrmidon.apiserver.cel.types import RUNTIME_NAMES, STRING
+from myrmidon.apiserver.cel.values import (
+    NO_OVERLOAD,
+    Mapped,
+    OptionalValue,
+    TypeValue,
+    Uint,
+    Value,
+    kind_of,
+)
+
+_UNSURE = frozenset(("dyn", "null", "error", "param"))
+_QUIET = frozenset(
+    ("matches", "find", "findAll", "contains", "startsWith", "endsWith", "!_", "-_", IN)
+)
+_UNGUARDED = frozenset(("_==_", "_!=_", "dyn", "type", "optional.of", "flatten"))
+_ONLY_NAME = frozenset(("size", "sort"))
+_RECEIVERS = frozenset(("string", "timestamp", "duration"))
+
+
+SELF_SLOT, OLD_SELF_SLOT = 0, 1
+MISSING: Any = object()
+
+
+class InstantiationError(Exception):
+    """A rule that is well-typed, but has a constant that cannot be."""
+
+
+class Evaluator:
+    """Makes the function of one rule."""
+
+    def __init__(
+        self, checked: Checked, slots: dict[str, int], objects: dict[str, Declared]
+    ) -> None:
+        self._checked = checked
+        self._slots = dict(slots)
+        self._objects = objects
+        self._adapters = Adapters()
+        self.frame_size = len(slots)
+
+    def compile(self, expr: Expr) -> Run:
+        """The function of an expression."""
+        match expr:
+            case Literal():
+                return _constant(_literal(expr))
+            case Ident(name=name):
+                return self._name(name)
+            case Select():
+                return self._select(expr)
+            case Call():
+                return self._call(expr)
+            case ListExpr():
+                return self._list(expr)
+            case MapExpr():
+                return self._map(expr)
+            case Comprehension():
+                return self._fold(expr)
+            case StructExpr():
+                raise AssertionError("the checker knows no type that could be built")
+
+    # ------------------------------------------------------------ names and fields
+
+    def _name(self, name: str) -> Run:
+        name = name.removeprefix(".")
+        slot = self._slots.get(name)
+        if slot is None:
+            if name in ("timestamp", "duration"):
+                raise InstantiationError(f"reference to undefined type: {name}")
+            assert name in TYPE_NAMES, f"the checker let {name} through"
+            return _constant(TypeValue(name))
+        if slot == OLD_SELF_SLOT:
+            return _old_self
+        return lambda frame: frame[slot]
+
+    def _select(self, select: Select) -> Run:
+        name = self._checked.names.get(id(select))
+        if name is not None:
+            return self._name(name)
+        operand = self.compile(select.operand)
+        field = select.field
+        target = self._checked.type_of(select.operand)
+        if target.kind == "struct" and target.name in self._objects:
+            return self._typed_field(operand, self._objects[target.name], select)
+        if select.test:
+            return lambda frame: has_field(operand(frame), field)
+        return lambda frame: get_field(operand(frame), field)
+
+    def _typed_field(self, operand: Run, declared: Declared, select: Select) -> Run:
+        key = select.field
+        name = unescape(key) or key
+        found = declared.fields.get(key) or declared.fields[f"__{key}__"]
+        adapt = self._adapters.of(found.schema)
+
+        def has(frame: list[Value]) -> bool:
+            container = operand(frame)
+            if isinstance(container, Mapped):
+                return container.raw.get(name) is not None
+            return has_field(container, key)
+
+        def get(frame: list[Value]) -> Value:
+            container = operand(frame)
+            if not isinstance(container, Mapped):
+                return get_field(container, key)
+            raw = container.raw.get(name)
+            if raw is None:
+                raise no_such_key(key)
+            return adapt(raw)
+
+        return has if select.test else get
+
+    # ------------------------------------------------------------ collections
+
+    def _list(self, expr: ListExpr) -> Run:
+        if all(isinstance(item, Literal) for item in expr.elements) and not expr.optional:
+            return _constant([_literal(i) for i in expr.elements if isinstance(i, Literal)])
+        items = [self.compile(item) for item in expr.elements]
+        if not expr.optional:
+            return lambda frame: [item(frame) for item in items]
+        marked = list(enumerate(items))
+
+        def build(frame: list[Value]) -> Value:
+            built: list[Value] = []
+            for at, item in marked:
+                value = item(frame)
+                if at not in expr.optional:
+                    built.append(value)
+                elif _wanted(value):
+                    built.append(value.value)
+            return built
+
+        return build
+
+    def _map(self, expr: MapExpr) -> Run:
+        entries = [(self.compile(e.key), self.compile(e.value), e.optional) for e in expr.entries]
+
+        def build(frame: list[Value]) -> Value:
+            built: dict[Value, Value] = {}
+            for key, value, optional in entries:
+                name, item = key(frame), value(frame)
+                if isinstance(name, list | Mapping):
+                    raise CelEvaluationError("unsupported key type")
+                if not optional:
+                    built[name] = item
+                elif _wanted(item):
+                    built[name] = item.value
+            return built
+
+        return build
+
+    def _fold(self, fold: Comprehension) -> Run:
+        over = self.compile(fold.range)
+        names = [fold.accu] if fold.kind == "bind" else [n for n in (fold.var, fold.var2) if n]
+        init = self.compile(fold.init)
+        hidden = {name: self._slots.get(name) for name in names}
+        slots = []
+        for name in names:
+            self._slots[name] = self.frame_size
+            slots.append(self.frame_size)
+            self.frame_size += 1
+        body = self.compile(fold.body)
+        keep = None if fold.filter is None else self.compile(fold.filter)
+        for name, slot in hidden.items():
+            del self._slots[name]
+            if slot is not None:
+                self._slots[name] = slot
+        return fold_loop(fold.kind, init if fold.kind == "bind" else over, slots, keep, body)
+
+    # ------------------------------------------------------------ calls
+
+    def _call(self, call: Call) -> Run:
+        name = self._checked.namespaced.get(id(call), call.function.removeprefix("."))
+        if call.target is not None and id(call) not in self._checked.namespaced:
+            exprs: tuple[Expr, ...] = (call.target, *call.args)
+        else:
+            exprs = call.args
+        if name in FOLDED and len(exprs) == 1 and self._is_constant(exprs[0]):
+            return self._folded(call, name, exprs)
+        if (special := self._special(name, exprs)) is not None:
+            return special
+        args = [self.compile(expr) for expr in exprs]
+        run = self._chosen(call, name, exprs)
+        return _applied(run, args)
+
+    def _special(self, name: str, exprs: tuple[Expr, ...]) -> Run | None:
+        if name in _LAZY:
+            return _LAZY[name]([self.compile(expr) for expr in exprs])
+        if name == OPT_SELECT:
+            operand, field = self.compile(exprs[0]), exprs[1]
+            assert isinstance(field, Literal)
+            key = str(field.value)
+            return lambda frame: find_field(operand(frame), key)
+        if name in PATTERN_FUNCTIONS and isinstance(exprs[1], Literal):
+            return self._with_pattern(name, exprs)
+        if name == IN:
+            return self._in_constant(exprs)
+        return None
+
+    def _with_pattern(self, name: str, exprs: tuple[Expr, ...]) -> Run | None:
+        pattern = exprs[1]
+        assert isinstance(pattern, Literal)
+        try:
+            search = translate(str(pattern.value)).search
+        except PatternError as error:
+            raise InstantiationError(str(error)) from None
+        if name != "matches" or self._checked.type_of(exprs[0]) != STRING:
+            return None
+        text = self.compile(exprs[0])
+        return lambda frame: search(text(frame)) is not None
+
+    def _in_constant(self, exprs: tuple[Expr, ...]) -> Run | None:
+        """Membership in a list of constant strings needs no search."""
+        wanted, items = exprs
+        if not isinstance(items, ListExpr) or self._checked.type_of(wanted) != STRING:
+            return None
+        values = [item.value for item in items.elements if isinstance(item, Literal)]
+        if len(values) != len(items.elements) or not all(isinstance(v, str) for v in values):
+            return None
+        known = frozenset(values)
+        find = self.compile(wanted)
+        return lambda frame: find(frame) in known
+
+    def _is_constant(self, expr: Expr) -> bool:
+        match expr:
+            case Literal():
+                return True
+            case ListExpr(elements=elements):
+                return all(self._is_constant(item) for item in elements)
+            case Call(function=name, args=(inner,), target=None):
+                return name in FOLDED | {"dyn"} and self._is_constant(inner)
+            case _:
+                return False
+
+    def _folded(self, call: Call, name: str, exprs: tuple[Expr, ...]) -> Run:
+        given = self.compile(exprs[0])([])
+        try:
+            return _constant(self._chosen(call, name, exprs)(given))
+        except CelEvaluationError as error:
+            raise InstantiationError(str(error)) from None
+
+    def _chosen(self, call: Call, name: str, exprs: tuple[Expr, ...]) -> Implementation:
+        overloads = self._checked.overloads[id(call)]
+        sure = all(self._checked.type_of(expr).kind not in _UNSURE for expr in exprs)
+        if len(overloads) == 1 and sure:
+            return overloads[0].run
+        if name in _UNGUARDED:
+            return overloads[0].run
+        return _dispatch(name, overloads)
+
+
+def _wanted(value: Value) -> bool:
+    """Whether an optional element is there."""
+    if not isinstance(value, OptionalValue):
+        raise CelEvaluationError(
+            f"cannot initialize optional list element from non-optional value {value}"
+        )
+    return value.present
+
+
+def _literal(literal: Literal) -> Value:
+    if literal.kind == "uint":
+        assert isinstance(literal.value, int)
+        return Uint(literal.value)
+    return literal.value
+
+
+def _old_self(frame: list[Value]) -> Value:
+    value = frame[OLD_SELF_SLOT]
+    if value is MISSING:
+        raise CelEvaluationError("no such attribute(s): oldSelf")
+    return value
+
+
+def _constant(value: Value) -> Run:
+    return lambda _: value
+
+
+def _applied(run: Implementation, args: list[Run]) -> Run:
+    """A call with its arguments; the common counts are spelled out because they are quicker."""
+    match args:
+        case []:
+            return lambda _: run()
+        case [only]:
+            return lambda frame: run(only(frame))
+        case [first, second]:
+            return lambda frame: run(first(frame), second(frame))
+        case _:
+            return lambda frame: run(*[arg(frame) for arg in args])
+
+
+def _dispatch(name: str, overloads: tuple[Overload, ...]) -> Implementation:
+    """The choice among overloads by the kinds of the values."""
+
+    def call(*values: Any) -> Value:
+        for overload in overloads:
+            if overload.takes(values):
+                return overload.run(*values)
+        raise CelEvaluationError(_complaint(name, [kind_of(value) for value in values]))
+
+    return call
+
+
+def _complaint(name: str, kinds: list[str]) -> str:
+    if name in _QUIET:
+        return NO_OVERLOAD
+    if name in _ONLY_NAME:
+        return f"{NO_OVERLOAD}: {name}"
+    if name.startswith("_") and name != INDEX:
+        known = any(overload.args[0].kind == kinds[0] for overload in FUNCTIONS[name])
+        return NO_OVERLOAD if known or kinds[0] in _RECEIVERS else f"{NO_OVERLOAD}: {name}"
+    shown = ", ".join(RUNTIME_NAMES.get(kind, kind) for kind in kinds)
+    return f"{NO_OVERLOAD}: {name}({shown})"
+
+
+def _indexed(args: list[Run]) -> Run:
+    container, key = args
+    return lambda frame: get_index(container(frame), key(frame))
+
+
+def _optionally_indexed(args: list[Run]) -> Run:
+    container, key = args
+    return lambda frame: find_index(container(frame), key(frame))
+
+
+_LAZY: dict[str, Callable[[list[Run]], Run]] = {
+    AND: conjunction,
+    OR: disjunction,
+    CONDITIONAL: choice,
+    INDEX: _indexed,
+    OPT_INDEX: _optionally_indexed,
+    "or": or_other,
+    "orValue": or_value,
+}

@@ -1,0 +1,186 @@
+"""Quantities: ``quantity('1.5Gi').isGreaterThan(quantity('1G'))``.
+
+A quantity is an integer times a power of ten.  Large or fine ones are kept in another form by the
+real server, and are then no integers to it, whatever their value; ``big`` remembers that.
+"""
+
+import re
+from decimal import ROUND_UP, Context, Decimal
+from functools import cache
+
+from myrmidon.apiserver.cel.declarations import function, method
+from myrmidon.apiserver.cel.errors import CelEvaluationError
+from myrmidon.apiserver.cel.literals import INT_MAX, INT_MIN
+from myrmidon.apiserver.cel.values import NO_OVERLOAD, Opaque, Value
+
+_SYNTAX = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
+_WRONG_FORMAT = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
+_FINEST = -9
+_EXACT = Context(prec=400)
+
+
+class Quantity(Opaque):
+    """A parsed or computed quantity."""
+
+    __slots__ = ("big", "computed", "mantissa", "scale")
+    type_name = "kubernetes.Quantity"
+
+    def __init__(
+        self, mantissa: int, scale: int, *, big: bool = False, computed: bool = False
+    ) -> None:
+        self.mantissa, self.scale, self.big, self.computed = mantissa, scale, big, computed
+
+    def equals(self, other: Value) -> bool:
+        """A computed quantity on the right side is an error: so it is in the real library."""
+        if not isinstance(other, Quantity) or other.computed:
+            raise CelEvaluationError(NO_OVERLOAD)
+        return self.compare(other) == 0
+
+    def at(self, scale: int) -> int:
+        """The value in units of a power of ten that is not above its own."""
+        return int(self.mantissa * 10 ** (self.scale - scale))
+
+    def compare(self, other: "Quantity") -> int:
+        """-1, 0 or 1."""
+        scale = min(self.scale, other.scale)
+        mine, yours = self.at(scale), other.at(scale)
+        return (mine > yours) - (mine < yours)
+
+    def integer(self) -> int | None:
+        """The value, if it is kept as an integer of 64 bits."""
+        if self.big or self.scale < 0:
+            return None
+        value = self.at(0)
+        return value if _fits(value) else None
+
+    def plus(self, other: "Quantity", sign: int = 1) -> "Quantity":
+        """The sum, or with -1 the difference."""
+        scale = min(self.scale, other.scale)
+        mine, yours = self.at(scale), other.at(scale)
+        if not self.big and not other.big:
+            if other.mantissa == 0:
+                return Quantity(self.mantissa, self.scale, computed=True)
+            if self.mantissa == 0:
+                return Quantity(sign * other.mantissa, other.scale, computed=True)
+        total = mine + sign * yours
+        big = self.big or other.big or not all(map(_fits, (mine, yours, total)))
+        return Quantity(total, scale, big=big, computed=True)
+
+
+def _fits(value: int) -> bool:
+    return INT_MIN <= value <= INT_MAX
+
+
+def parse_quantity(text: str) -> Quantity:
+    """The quantity; ValueError with the real server's text if it is none."""
+    found = _SYNTAX.fullmatch(text)
+    if not text or found is None:
+        raise ValueError(_WRONG_FORMAT)
+    sign, whole, fraction, suffix = found.groups()
+    whole, fraction = whole.lstrip("0") or "0", fraction or ""
+    base, exponent = _suffix(suffix)
+    digits = int(whole + fraction) * (-1 if sign == "-" else 1)
+    if quick := _quick(digits, whole, fraction, base, exponent):
+        return quick
+    return _rounded(digits, len(fraction), base, exponent)
+
+
+def _suffix(suffix: str) -> tuple[int, int]:
+    if suffix in _DECIMAL:
+        return 10, _DECIMAL[suffix]
+    if suffix in _BINARY:
+        return 2, _BINARY[suffix]
+    found = _EXPONENT.fullmatch(suffix)
+    if found is None:
+        raise ValueError("unable to parse quantity's suffix")
+    return 10, int(found.group(1))
+
+
+def _quick(digits: int, whole: str, fraction: str, base: int, exponent: int) -> Quantity | None:
+    """The form for what surely fits 64 bits."""
+    if base == 10:
+        precision, scale, factor = 18 - len(whole + fraction), exponent, 1
+    elif fraction:
+        return None
+    else:
+        precision = 15 - len(whole) - int(exponent * 3 / 10) - 1
+        scale, factor = 0, 2**exponent
+    scale -= len(fraction)
+    value = digits * factor
+    if precision < 0 or scale < _FINEST or not _fits(value):
+        return None
+    return Quantity(value, scale)
+
+
+def _rounded(digits: int, places: int, base: int, exponent: int) -> Quantity:
+    """Away from zero to the finest unit; binary ones end at the largest integer."""
+    amount = Decimal(digits).scaleb(-places, _EXACT)
+    amount = amount * 2**exponent if base == 2 else amount.scaleb(exponent, _EXACT)
+    if amount.normalize(_EXACT).as_tuple().exponent < _FINEST:  # type: ignore[operator]
+        amount = amount.quantize(Decimal(1).scaleb(_FINEST), ROUND_UP, _EXACT)
+    if base == 2 and abs(amount) > INT_MAX:
+        amount = Decimal(INT_MAX).copy_sign(amount)
+    sign, parts, scale = amount.as_tuple()
+    assert isinstance(scale, int)
+    mantissa = int("".join(map(str, parts))) * (-1 if sign else 1)
+    return Quantity(mantissa, scale, big=True)
+
+
+@cache
+def _power_of_ten(exponent: int) -> float:
+    return float(f"1e{exponent}")
+
+
+def _quantity(text: str) -> Quantity:
+    try:
+        return parse_quantity(text)
+    except ValueError as error:
+        raise CelEvaluationError(str(error)) from None
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        parse_quantity(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _as_integer(quantity: Quantity) -> int:
+    value = quantity.integer()
+    if value is None:
+        raise CelEvaluationError("cannot convert value to integer")
+    return value
+
+
+def _as_float(quantity: Quantity) -> float:
+    return float(quantity.mantissa) * _power_of_ten(quantity.scale)
+
+
+_Q = Quantity.type_name
+OVERLOADS = (
+    function("string_to_quantity", f"quantity(string) -> {_Q}", _quantity),
+    function("is_quantity_string", "isQuantity(string) -> bool", _is_quantity),
+    function("quantity_sign", f"sign({_Q}) -> int", lambda q: (q.mantissa > 0) - (q.mantissa < 0)),
+    method(
+        "quantity_is_greater_than",
+        f"isGreaterThan({_Q}, {_Q}) -> bool",
+        lambda a, b: a.compare(b) > 0,
+    ),
+    method(
+        "quantity_is_less_than", f"isLessThan({_Q}, {_Q}) -> bool", lambda a, b: a.compare(b) < 0
+    ),
+    method("quantity_compare_to", f"compareTo({_Q}, {_Q}) -> int", Quantity.compare),
+    method("quantity_get_float", f"asApproximateFloat({_Q}) -> double", _as_float),
+    method("quantity_get_int", f"asInteger({_Q}) -> int", _as_integer),
+    method("quantity_is_integer", f"isInteger({_Q}) -> bool", lambda q: q.integer() is not None),
+    method("quantity_add", f"add({_Q}, {_Q}) -> {_Q}", Quantity.plus),
+    method("quantity_add_int", f"add({_Q}, int) -> {_Q}", lambda q, n: q.plus(Quantity(n, 0))),
+    method("quantity_sub", f"sub({_Q}, {_Q}) -> {_Q}", lambda a, b: a.plus(b, -1)),
+    method("quantity_sub_int", f"sub({_Q}, int) -> {_Q}", lambda q, n: q.plus(Quantity(n, 0), -1)),
+)

@@ -1,0 +1,106 @@
+"""Constants as they are written, and the values they stand for."""
+
+import re
+
+from myrmidon.apiserver.cel.ast import LiteralKind
+
+INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+
+_ESCAPES = {
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+}
+_SEQUENCE = re.compile(
+    r"\\(?:([0-3][0-7]{2})|[xX]([0-9a-fA-F]{2})|(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})|(.))"
+)
+
+
+class BadLiteralError(ValueError):
+    """A constant that stands for no value."""
+
+
+def read_literal(
+    kind: str, text: str
+) -> tuple[LiteralKind, bool | int | float | str | bytes | None]:
+    """The constant of a token; ``text`` has the sign."""
+    match kind:
+        case "null":
+            return "null", None
+        case "true" | "false":
+            return "bool", kind == "true"
+        case "int":
+            return "int", _integer(text, INT_MIN, INT_MAX, "int")
+        case "uint":
+            return "uint", _integer(text[:-1], 0, UINT_MAX, "uint")
+        case "float":
+            return "double", _double(text)
+        case "string":
+            return "string", _unquote(text)
+        case _:
+            return "bytes", _unquote_bytes(text[1:])
+
+
+def _integer(text: str, low: int, high: int, kind: str) -> int:
+    value = int(text, 16 if "x" in text else 10)
+    if not low <= value <= high:
+        raise BadLiteralError(f"invalid {kind} literal")
+    return value
+
+
+def _double(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise BadLiteralError("invalid double literal")
+    return value
+
+
+def _content(text: str) -> tuple[str, bool]:
+    """What stands between the quotes, and whether backslashes mean nothing."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    raw = text[0] in "rR"
+    if raw:
+        text = text[1:]
+    width = 3 if len(text) >= 6 and text[:3] in ('"""', "'''") else 1
+    return text[width:-width], raw
+
+
+def _unquote(text: str) -> str:
+    content, raw = _content(text)
+    if raw or "\\" not in content:
+        return content
+    return _SEQUENCE.sub(_character, content)
+
+
+def _character(found: re.Match[str]) -> str:
+    octal, hexadecimal, code, char = found.groups()
+    if char is not None:
+        return _ESCAPES.get(char, char)
+    point = int(octal, 8) if octal else int(hexadecimal or code[1:], 16)
+    if point > 0x10FFFF or 0xD800 <= point < 0xE000:
+        raise BadLiteralError("invalid unicode code point")
+    return chr(point)
+
+
+def _unquote_bytes(text: str) -> bytes:
+    content, raw = _content(text)
+    if raw or "\\" not in content:
+        return content.encode()
+    parts: list[bytes] = []
+    at = 0
+    for found in _SEQUENCE.finditer(content):
+        octal, hexadecimal, code, char = found.groups()
+        if code:
+            raise BadLiteralError("unable to unescape string")
+        parts.append(content[at : found.start()].encode())
+        if char is not None:
+            parts.append(_ESCAPES.get(char, char).encode())
+        else:
+            parts.append(bytes([int(octal, 8) if octal else int(hexadecimal, 16)]))
+        at = found.end()
+    parts.append(content[at:].encode())
+    return b"".join(parts)

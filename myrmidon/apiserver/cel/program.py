@@ -1,0 +1,177 @@
+"""Rules and messages, compiled against the schema they belong to."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from myrmidon.apiserver.cel.ast import Expr, Ident, Literal, children
+from myrmidon.apiserver.cel.checker import Checked, check
+from myrmidon.apiserver.cel.cost import estimate
+from myrmidon.apiserver.cel.documents import Adapters
+from myrmidon.apiserver.cel.errors import CelCompileError, CelEvaluationError, Issue, render
+from myrmidon.apiserver.cel.evaluator import (
+    MISSING,
+    OLD_SELF_SLOT,
+    SELF_SLOT,
+    Evaluator,
+    InstantiationError,
+)
+from myrmidon.apiserver.cel.logic import Run
+from myrmidon.apiserver.cel.macros import expand
+from myrmidon.apiserver.cel.parser import TOO_DEEP, parse
+from myrmidon.apiserver.cel.schema_types import LARGEST_REQUEST, Declared, declare, structs
+from myrmidon.apiserver.cel.types import BOOL, STRING, Type, optional_of
+from myrmidon.apiserver.cel.validators import validate
+from myrmidon.apiserver.cel.values import NO_OVERLOAD, NONE, Adapt, Value, some
+from myrmidon.apiserver.schema.types import Schema
+
+SELF, OLD_SELF = "self", "oldSelf"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A rule that can be run, as often as there are values."""
+
+    text: str
+    checked: Checked
+    declared: Declared
+    optional_old_self: bool
+    _adapt: Adapt
+    _run: Run
+    _frame_size: int
+
+    @cached_property
+    def uses_old_self(self) -> bool:
+        """Whether it looks at the old value: such rules hold for updates only."""
+        return _mentions_old_self(self.checked.tree)
+
+    @cached_property
+    def max_cost(self) -> int:
+        """The most that one run can cost by the real server's estimate."""
+        return estimate(self.checked, self.declared)
+
+    @property
+    def max_cardinality(self) -> int:
+        """How often a value of this schema fits into one request."""
+        return LARGEST_REQUEST // (self.declared.min_size + 1)
+
+    def evaluate(self, self_value: Any, old_self: Any = MISSING) -> Value:
+        """The value of the rule; CelEvaluationError if it has none.
+
+        ``old_self`` is left out where there is none: an optional one is then empty.
+        """
+        frame: list[Value] = [None] * self._frame_size
+        frame[SELF_SLOT] = self._adapt(self_value)
+        if old_self is not MISSING:
+            old = self._adapt(old_self)
+            frame[OLD_SELF_SLOT] = some(old) if self.optional_old_self else old
+        else:
+            frame[OLD_SELF_SLOT] = NONE if self.optional_old_self else MISSING
+        try:
+            return self._run(frame)
+        except (AttributeError, TypeError):
+            # A null where the schema allows it, and a function that the types promised another.
+            raise CelEvaluationError(NO_OVERLOAD) from None
+        except RecursionError:
+            raise CelEvaluationError("evaluation went too deep") from None
+
+
+def compile_rule(
+    text: str, schema: Schema, *, resource: bool = False, optional_old_self: bool = False
+) -> Program:
+    """A validation rule for values of a schema.
+
+    ``resource`` is for the root of a resource, where rules see its kind and name although the
+    schema does not list them.  CelCompileError has the real server's text.
+    """
+    return _compile(
+        text,
+        schema,
+        BOOL,
+        resource=resource,
+        optional_old_self=optional_old_self,
+        words=("compilation failed: ", "program ", "cel expression must evaluate to a bool"),
+    )
+
+
+def compile_message(
+    text: str, schema: Schema, *, resource: bool = False, optional_old_self: bool = False
+) -> Program:
+    """A ``messageExpression`` for a rule of the same schema."""
+    return _compile(
+        text,
+        schema,
+        STRING,
+        resource=resource,
+        optional_old_self=optional_old_self,
+        words=(
+            "messageExpression compilation failed: ",
+            "messageExpression ",
+            "messageExpression must evaluate to a string",
+        ),
+    )
+
+
+def compile_expression(
+    text: str, schema: Schema, *, resource: bool = False, optional_old_self: bool = False
+) -> Program:
+    """Any expression, whatever it evaluates to."""
+    return _compile(
+        text,
+        schema,
+        None,
+        resource=resource,
+        optional_old_self=optional_old_self,
+        words=("", "program ", ""),
+    )
+
+
+def _compile(
+    text: str,
+    schema: Schema,
+    wanted: Type | None,
+    *,
+    resource: bool,
+    optional_old_self: bool,
+    words: tuple[str, str, str],
+) -> Program:
+    failed, instantiating, wrong_type = words
+    declared = declare(schema, resource=resource)
+    if declared is None:
+        raise CelCompileError("failed to convert to declType for CEL validation rules")
+    old = optional_of(declared.type) if optional_old_self else declared.type
+    objects = structs(declared)
+    try:
+        checked, issues = _checked(text, {SELF: declared.type, OLD_SELF: old}, objects)
+    except RecursionError:
+        checked, issues = Checked(Literal("null", None)), [Issue(-1, TOO_DEEP)]
+    if issues:
+        raise CelCompileError(failed + render(text, issues))
+    if wanted is not None and checked.type_of(checked.tree) != wanted:
+        raise CelCompileError(wrong_type)
+    evaluator = Evaluator(checked, {SELF: SELF_SLOT, OLD_SELF: OLD_SELF_SLOT}, objects)
+    try:
+        run = evaluator.compile(checked.tree)
+    except InstantiationError as error:
+        raise CelCompileError(f"{instantiating}instantiation failed: {error}") from None
+    adapt = Adapters().of(schema, resource=resource)
+    return Program(text, checked, declared, optional_old_self, adapt, run, evaluator.frame_size)
+
+
+def _checked(
+    text: str, variables: dict[str, Type], objects: dict[str, Declared]
+) -> tuple[Checked, list[Issue]]:
+    """Each step is taken only if those before it had nothing to complain about."""
+    tree, issues = parse(text)
+    if tree is not None:
+        tree = expand(tree, issues)
+    if tree is None or issues:
+        return Checked(Literal("null", None)), issues
+    checked, issues = check(tree, variables, objects)
+    return checked, issues or validate(checked)
+
+
+def _mentions_old_self(expr: Expr) -> bool:
+    if isinstance(expr, Ident) and expr.name.removeprefix(".") == OLD_SELF:
+        return True
+    return any(_mentions_old_self(inner) for inner in children(expr))

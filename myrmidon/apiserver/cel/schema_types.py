@@ -1,0 +1,150 @@
+"""What a rule may know about ``self``: the types of a schema, and how large values can get.
+
+Fields whose schema says nothing about them (preserve-unknown) are not exposed, nor is a list or
+map of such.  Sizes are the most that the schema, or else the limit of a request, lets through;
+the estimator multiplies them.
+"""
+
+from dataclasses import dataclass, field
+
+from myrmidon.apiserver.cel.documents import resource_properties
+from myrmidon.apiserver.cel.escaping import escape
+from myrmidon.apiserver.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    Type,
+    list_of,
+    map_of,
+    struct,
+)
+from myrmidon.apiserver.schema.types import Schema
+
+SELF_TYPE = "selfType1"  # the real server makes a new number each time, so nobody relies on it
+LARGEST_REQUEST = 3 * 1024 * 1024
+_LONGEST_TEXT = LARGEST_REQUEST - 2  # without the quotes
+_TIMES = {
+    "duration": (DURATION, 32, 3),
+    "date": (TIMESTAMP, 12, 12),
+    "date-time": (TIMESTAMP, 32, 21),
+}
+
+
+@dataclass(slots=True, eq=False)
+class Declared:
+    """A schema node as rules see it."""
+
+    type: Type
+    schema: Schema
+    min_size: int  # of its shortest JSON
+    max_elements: int = 0  # characters, items or entries
+    fields: dict[str, "Declared"] = field(default_factory=dict)  # by their names in rules
+    key: "Declared | None" = None
+    element: "Declared | None" = None
+
+
+def declare(schema: Schema, *, resource: bool = False, name: str = SELF_TYPE) -> Declared | None:
+    """The declaration of a node, None if rules cannot see it."""
+    if schema.int_or_string:
+        return Declared(DYN, schema, 1, _text_length(schema))
+    match schema.type:
+        case "array":
+            return _list(schema, name)
+        case "object":
+            resource = resource or schema.embedded_resource
+            if schema.additional is not None and not resource:
+                return _map(schema, name)
+            return _object(schema, name, resource=resource)
+        case "string":
+            return _string(schema)
+        case "boolean":
+            return Declared(BOOL, schema, 4)
+        case "number":
+            return Declared(DOUBLE, schema, 1)
+        case "integer":
+            return Declared(INT, schema, 1)
+        case _:
+            return None
+
+
+def _limit(schema: Schema, key: str) -> int | None:
+    value = schema.source.get(key)
+    return None if value is None else max(int(value), 0)
+
+
+def _text_length(schema: Schema) -> int:
+    longest = _limit(schema, "maxLength")
+    # A character may take four bytes.
+    return _LONGEST_TEXT if longest is None else longest * 4
+
+
+def _string(schema: Schema) -> Declared:
+    if schema.format in _TIMES:
+        t, longest, shortest = _TIMES[schema.format]
+        return Declared(t, schema, shortest, longest)
+    length = _limit(schema, "maxLength")
+    if schema.format == "byte":
+        return Declared(BYTES, schema, 2, _LONGEST_TEXT if length is None else length)
+    if length is None and (values := schema.source.get("enum")):
+        longest = max((len(v.encode()) for v in values if isinstance(v, str)), default=0)
+        return Declared(STRING, schema, 2, longest)
+    return Declared(STRING, schema, 2, _text_length(schema))
+
+
+def _list(schema: Schema, name: str) -> Declared | None:
+    element = None if schema.items is None else declare(schema.items, name=f"{name}.@idx")
+    if element is None:
+        return None
+    most = _limit(schema, "maxItems")
+    if most is None:
+        most = (LARGEST_REQUEST - 2) // (element.min_size + 1)
+    return Declared(list_of(element.type), schema, 2, most, element=element)
+
+
+def _map(schema: Schema, name: str) -> Declared | None:
+    assert schema.additional is not None
+    element = declare(schema.additional, name=f"{name}.@elem")
+    if element is None:
+        return None
+    most = _limit(schema, "maxProperties")
+    if most is None:
+        most = (LARGEST_REQUEST - 2) // (element.min_size + 6)
+    key = Declared(STRING, Schema(type="string"), 2)
+    return Declared(map_of(STRING, element.type), schema, 2, most, key=key, element=element)
+
+
+def _object(schema: Schema, name: str, *, resource: bool) -> Declared:
+    fields: dict[str, Declared] = {}
+    size = 2
+    properties = resource_properties(schema) if resource else schema.properties
+    for field_name, node in properties.items():
+        escaped = escape(field_name)
+        declared = declare(node, name=f"{name}.{escaped}")
+        if declared is None:
+            continue
+        if escaped is not None:
+            fields[escaped] = declared
+        if field_name in schema.required and not node.has_default:
+            size += len(field_name.encode()) + declared.min_size + 4
+    return Declared(struct(name), schema, size, fields=fields)
+
+
+def structs(declared: Declared) -> dict[str, Declared]:
+    """All objects within a declaration, by the names of their types."""
+    found: dict[str, Declared] = {}
+    _collect(declared, found)
+    return found
+
+
+def _collect(declared: Declared, found: dict[str, Declared]) -> None:
+    if declared.type.kind == "struct":
+        found[declared.type.name] = declared
+    for inner in declared.fields.values():
+        _collect(inner, found)
+    if declared.element is not None:
+        _collect(declared.element, found)

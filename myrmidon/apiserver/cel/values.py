@@ -1,0 +1,257 @@
+"""Values while a rule runs, and what makes two of them equal.
+
+Most are plain Python values: ``None``, ``bool``, ``int``, ``float``, ``str``, ``bytes``, ``list``,
+``dict``.  Of their own kind are unsigned integers, times, types, optionals, and what comes from an
+object with a schema: its fields and elements are turned into values when they are asked for.
+
+Python thinks ``True == 1``; the language does not.  So equality is a function here, and so is
+everything else that must know the kind of a value.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+from myrmidon.apiserver.cel.errors import CelEvaluationError
+from myrmidon.apiserver.cel.types import RUNTIME_NAMES
+
+Value: TypeAlias = Any
+Adapt: TypeAlias = Callable[[Any], Value]
+
+NO_OVERLOAD = "no such overload"
+
+
+class Uint(int):
+    """An unsigned integer: equal to the signed one, but of another type."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """A moment, in nanoseconds since 1970 in UTC.  The offset matters only when it is printed."""
+
+    nanos: int
+    offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """A length of time, in nanoseconds."""
+
+    nanos: int
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    """What ``type(x)`` gives."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalValue:
+    """Something that may be missing."""
+
+    value: Value = None
+    present: bool = False
+
+
+NONE = OptionalValue()
+
+
+def some(value: Value) -> OptionalValue:
+    """An optional that is there."""
+    return OptionalValue(value, present=True)
+
+
+class Opaque:
+    """A value of a library type.  ``type_name`` is its name in the language."""
+
+    __slots__ = ()
+    type_name: ClassVar[str]
+
+    def equals(self, other: Value) -> bool:
+        """Comparison with anything of another type is an error, as in the real libraries."""
+        if type(other) is not type(self):
+            raise CelEvaluationError(NO_OVERLOAD)
+        return self.same(other)
+
+    def same(self, other: Any) -> bool:
+        """Whether two values of this type are equal."""
+        raise NotImplementedError
+
+
+class SetList(list[Value]):
+    """A list of ``x-kubernetes-list-type: set``: order does not matter, ``+`` is a union."""
+
+    __slots__ = ()
+
+    def equals(self, other: list[Value]) -> bool:
+        """Whether the other has as many elements, and only such."""
+        return len(self) == len(other) and all(contains(self, item) for item in other)
+
+    def plus(self, other: list[Value]) -> "SetList":
+        """The union; known elements keep their places."""
+        return SetList([*self, *(item for item in other if not contains(self, item))])
+
+
+class MapList(list[Value]):
+    """A list of ``x-kubernetes-list-type: map``: elements are found by their keys."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, items: list[Value], keys: tuple[str, ...]) -> None:
+        super().__init__(items)
+        self.keys = keys
+
+    def _key(self, item: Value) -> tuple[Any, ...]:
+        raw = item.raw if isinstance(item, Mapped) else {}
+        return tuple(raw.get(key) for key in self.keys)
+
+    def equals(self, other: list[Value]) -> bool:
+        """Whether each element of the other is equal to the one with the same keys."""
+        if len(self) != len(other):
+            return False
+        mine = {self._key(item): item for item in self}
+        missing = object()
+        for item in other:
+            own = mine.get(self._key(item), missing)
+            if own is missing or not equal(own, item):
+                return False
+        return True
+
+    def plus(self, other: list[Value]) -> "MapList":
+        """Elements with known keys replace those, others are added."""
+        items = {self._key(item): item for item in self}
+        items.update((self._key(item), item) for item in other)
+        return MapList(list(items.values()), self.keys)
+
+
+class Mapped(Mapping[str, Value]):
+    """A map or object of a document; its values are adapted when they are looked at."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self.raw = raw
+
+    def adapter(self, name: str) -> Adapt | None:
+        """How to adapt the value under a name of the document, None for one not in the schema."""
+        raise NotImplementedError
+
+    def lookup(self, key: str) -> tuple[str, Any]:
+        """The name in the document for a key in the language, and the raw value or None."""
+        raise NotImplementedError
+
+    def __getitem__(self, key: str) -> Value:
+        name, raw = self.lookup(key)
+        adapt = self.adapter(name) if raw is not None or name in self.raw else None
+        if adapt is None:
+            raise KeyError(key)
+        return adapt(raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def equals(self, other: Value) -> bool:
+        """As many entries, and the same; what the schema does not know is compared as it is."""
+        if not isinstance(other, Mapping):
+            raise CelEvaluationError(NO_OVERLOAD)
+        return len(self) == len(other) and all(self._agrees(name, other) for name in self.raw)
+
+    def _agrees(self, name: str, other: Mapping[str, Value]) -> bool:
+        if self.adapter(name) is None:
+            if not isinstance(other, Mapped):
+                raise CelEvaluationError(NO_OVERLOAD)
+            return name not in other.raw or bool(self.raw[name] == other.raw[name])
+        if name in self:
+            return name in other and equal(self[name], other[name])
+        return name not in other
+
+
+def kind_of(value: Value) -> str:
+    """The kind of a value, as signatures name it."""
+    found = _KINDS.get(type(value))
+    if found is not None:
+        return found
+    if isinstance(value, list):
+        return "list"
+    if isinstance(value, Mapping):
+        return "map"
+    assert isinstance(value, Opaque), f"{value!r} is no value of the language"
+    return value.type_name
+
+
+_KINDS: dict[type, str] = {
+    type(None): "null",
+    bool: "bool",
+    int: "int",
+    Uint: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    list: "list",
+    dict: "map",
+    Timestamp: "timestamp",
+    Duration: "duration",
+    TypeValue: "type",
+    OptionalValue: "optional_type",
+}
+
+
+def runtime_type(value: Value) -> str:
+    """The name that ``type(value)`` has."""
+    kind = kind_of(value)
+    return RUNTIME_NAMES.get(kind, kind)
+
+
+_PLAIN = frozenset((int, str, bool, float, bytes, type(None), Timestamp, Duration, TypeValue))
+_NUMBERS = frozenset((int, float, Uint))
+
+
+def equal(left: Value, right: Value) -> bool:
+    """Whether two values are the same.  Values of different kinds are not, except for numbers."""
+    kind, other = type(left), type(right)
+    if kind is other and kind in _PLAIN:
+        return bool(left == right)
+    if left is None or right is None:
+        return left is right
+    if kind in _NUMBERS:
+        return other in _NUMBERS and bool(left == right)
+    if isinstance(left, SetList | MapList):
+        return isinstance(right, list) and left.equals(right)
+    if isinstance(left, list):
+        return isinstance(right, list) and _same_items(left, right)
+    if isinstance(left, Mapped | Opaque):
+        return left.equals(right)
+    if isinstance(left, Mapping):
+        return isinstance(right, Mapping) and _same_entries(left, right)
+    if isinstance(left, OptionalValue) and isinstance(right, OptionalValue):
+        if not (left.present and right.present):
+            return left.present == right.present
+        return equal(left.value, right.value)
+    return False
+
+
+def _same_items(left: list[Value], right: list[Value]) -> bool:
+    return len(left) == len(right) and all(map(equal, left, right))
+
+
+def _same_entries(left: Mapping[Value, Value], right: Mapping[Value, Value]) -> bool:
+    if len(left) != len(right):
+        return False
+    return all(key in right and equal(value, right[key]) for key, value in left.items())
+
+
+def contains(items: list[Value], wanted: Value) -> bool:
+    """Whether a list has a value.  Nothing is done by identity: NaN is in no list."""
+    return any(equal(item, wanted) for item in items)
+
+
+def find(container: Mapping[Value, Value], key: Value) -> Iterator[Value]:
+    """The value under a key, or nothing."""
+    try:
+        yield container[key]
+    except (KeyError, TypeError):
+        return

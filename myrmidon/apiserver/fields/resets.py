@@ -1,0 +1,34 @@
+"""Which fields a write has no say in, by kind and subresource.
+
+The server resets them after the owners are worked out, so a change there must not make anybody
+their owner.
+"""
+
+from myrmidon.api.refs import Kind
+from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, keeping, resetting
+
+_STATUS = resetting("status")
+_SPEC = resetting("spec")
+_ALL_BUT_STATUS = resetting("spec", "metadata")
+_CUSTOM_STATUS = keeping("status")
+
+_THROUGH_STATUS: dict[tuple[str, str], ResetFields] = {
+    ("", "Pod"): resetting("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
+    ("apps", "Deployment"): resetting("spec", "metadata.labels"),
+    ("apiregistration.k8s.io", "APIService"): _ALL_BUT_STATUS,
+    ("flowcontrol.apiserver.k8s.io", "FlowSchema"): _ALL_BUT_STATUS,
+    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): _ALL_BUT_STATUS,
+    ("networking.k8s.io", "ServiceCIDR"): _ALL_BUT_STATUS,
+    ("resource.k8s.io", "ResourceClaim"): _ALL_BUT_STATUS,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): _ALL_BUT_STATUS,
+    ("storage.k8s.io", "VolumeAttachment"): _ALL_BUT_STATUS,
+}
+
+
+def reset_fields(
+    kind: Kind, subresource: str = "", *, custom: bool = False, has_status: bool = True
+) -> ResetFields:
+    """What a write through a subresource, or through the main path, does not decide."""
+    if subresource == "status":
+        return _CUSTOM_STATUS if custom else _THROUGH_STATUS.get((kind.group, kind.kind), _SPEC)
+    return _STATUS if has_status and not subresource else NO_RESET

@@ -1,0 +1,165 @@
+"""The part of JSONPath that printer columns use: ``.status.conditions[?(@.type=="Ready")].status``.
+
+Fields, quoted fields, indices, slices, ``*``, ``..`` and filters that compare a path with a constant.
+What a path does not find is nothing, not an error.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+_Step: TypeAlias = Callable[[Any], Iterator[Any]]
+
+_TOKEN = re.compile(
+    r"""
+      \.\.(?P<deep>[\w$-]+|\*)
+    | \.(?P<field>(?:[^.\[\\]|\\.)+)
+    | \[\s*(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\s*\]
+    | \[\?\((?P<filter>.*?)\)\]
+    | \[\s*(?P<star>\*)\s*\]
+    | \[\s*(?P<index>-?\d+)\s*\]
+    | \[\s*(?P<start>-?\d*)\s*:\s*(?P<stop>-?\d*)\s*(?::\s*(?P<step>-?\d*)\s*)?\]
+    """,
+    re.VERBOSE,
+)
+_COMPARISON = re.compile(
+    r"^\s*@(?P<path>[^=!<>]*?)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<value>.+?)\s*)?$"
+)
+_UNESCAPE = re.compile(r"\\(.)")
+
+
+class JsonPathError(ValueError):
+    """A text that is no path we know."""
+
+
+class JsonPath:
+    """A compiled path."""
+
+    def __init__(self, text: str) -> None:
+        self._steps = list(
+            _parse(text.strip().removeprefix("{").removesuffix("}").removeprefix("$"))
+        )
+
+    def find(self, value: Any) -> list[Any]:
+        """All that the path leads to, in order."""
+        found = [value]
+        for step in self._steps:
+            found = [reached for each in found for reached in step(each)]
+        return found
+
+
+def _parse(text: str) -> Iterator[_Step]:
+    if text and text[0] not in ".[":
+        text = f".{text}"
+    position = 0
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None:
+            raise JsonPathError(f"cannot read {text[position:]!r} in the path {text!r}")
+        yield _step(token)
+        position = token.end()
+
+
+def _step(token: re.Match[str]) -> _Step:
+    parts = token.groupdict()
+    if parts["deep"]:
+        return _deep(parts["deep"])
+    if parts["field"]:
+        name = _UNESCAPE.sub(r"\1", parts["field"])
+        return _every if name == "*" else _field(name)
+    if parts["quoted"]:
+        return _field(_UNESCAPE.sub(r"\1", parts["quoted"][1:-1]))
+    if parts["filter"] is not None:
+        return _filter(parts["filter"])
+    if parts["star"]:
+        return _every
+    if parts["index"]:
+        return _index(int(parts["index"]))
+    return _slice(*(int(parts[key]) if parts[key] else None for key in ("start", "stop", "step")))
+
+
+def _field(name: str) -> _Step:
+    def step(value: Any) -> Iterator[Any]:
+        if isinstance(value, dict) and name in value:
+            yield value[name]
+
+    return step
+
+
+def _every(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def _index(index: int) -> _Step:
+    def step(value: Any) -> Iterator[Any]:
+        if isinstance(value, list) and -len(value) <= index < len(value):
+            yield value[index]
+
+    return step
+
+
+def _slice(start: int | None, stop: int | None, step_size: int | None) -> _Step:
+    def step(value: Any) -> Iterator[Any]:
+        if isinstance(value, list):
+            yield from value[start : stop : step_size or 1]
+
+    return step
+
+
+def _deep(name: str) -> _Step:
+    find = _every if name == "*" else _field(name)
+
+    def step(value: Any) -> Iterator[Any]:
+        yield from find(value)
+        for below in _every(value):
+            yield from step(below)
+
+    return step
+
+
+def _filter(text: str) -> _Step:
+    comparison = _COMPARISON.match(text)
+    if comparison is None:
+        raise JsonPathError(f"cannot read the filter {text!r}")
+    path, operator = JsonPath(comparison["path"]), comparison["op"]
+    wanted = _constant(comparison["value"]) if operator else None
+
+    def step(value: Any) -> Iterator[Any]:
+        for element in _every(value):
+            found = path.find(element)
+            if found and (operator is None or _holds(found[0], operator, wanted)):
+                yield element
+
+    return step
+
+
+def _constant(text: str) -> Any:
+    if text[0] == text[-1] == "'":
+        return _UNESCAPE.sub(r"\1", text[1:-1])
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise JsonPathError(f"cannot read the value {text!r}") from None
+
+
+def _holds(found: Any, operator: str, wanted: Any) -> bool:
+    if operator in ("==", "!="):
+        return bool(found == wanted) == (operator == "==")
+    comparable = isinstance(found, str) == isinstance(wanted, str) and not isinstance(
+        found, dict | list
+    )
+    if not comparable or found is None or wanted is None:
+        return False
+    match operator:
+        case "<":
+            return bool(found < wanted)
+        case ">":
+            return bool(found > wanted)
+        case "<=":
+            return bool(found <= wanted)
+        case _:
+            return bool(found >= wanted)

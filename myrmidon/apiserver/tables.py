@@ -1,0 +1,214 @@
+"""Tables: what ``kubectl get`` shows, made by the server.
+
+A layout knows the columns of a kind and makes a row of an object.  Built-in kinds have layouts of
+their own; those of custom resources follow from the printer columns of their definition.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple, Protocol
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.times import TimeError, parse_time
+from myrmidon.apiserver.jsonpath import JsonPath
+
+Include = Literal["Metadata", "Object", "None"]
+
+NAME_TEXT = (
+    "Name must be unique within a namespace. Is required when creating resources, although some "
+    "resources may allow a client to request the generation of an appropriate name automatically. "
+    "Name is primarily intended for creation idempotence and configuration definition. Cannot be "
+    "updated. More info: "
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
+)
+AGE_TEXT = (
+    "CreationTimestamp is a timestamp representing the server time when this object was created. "
+    "It is not guaranteed to be set in happens-before order across separate operations. Clients "
+    "may not set this value. It is represented in RFC3339 form and is in UTC.\n\n"
+    "Populated by the system. Read-only. Null for lists. More info: "
+    "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+)
+
+
+class Row(NamedTuple):
+    """The cells of one object, and what there is to say about it as a row."""
+
+    cells: list[Any]
+    conditions: Sequence[Json] = ()
+
+
+class Layout(Protocol):
+    """The columns of a kind."""
+
+    @property
+    def columns(self) -> list[Json]:
+        """The definitions of the columns."""
+        ...
+
+    def row(self, obj: Json, now: datetime) -> Row:
+        """The row of an object; ages are told as of ``now``."""
+        ...
+
+
+def table(
+    layout: Layout,
+    objects: Iterable[Json],
+    *,
+    metadata: Json,
+    now: datetime,
+    include: Include = "Metadata",
+    with_columns: bool = True,
+) -> Json:
+    """A Table of some objects; in a watch only the first one has columns."""
+    return {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": metadata,
+        "columnDefinitions": layout.columns if with_columns else None,
+        "rows": [_row(layout.row(obj, now), obj, include) for obj in objects],
+    }
+
+
+def _row(row: Row, obj: Json, include: Include) -> Json:
+    shown: Json = {"cells": row.cells}
+    if row.conditions:
+        shown["conditions"] = list(row.conditions)
+    shown["object"] = _shown(obj, include)
+    return shown
+
+
+def _shown(obj: Json, include: Include) -> Json | None:
+    match include:
+        case "None":
+            return None
+        case "Object":
+            return obj
+        case "Metadata":
+            return partial_object(obj)
+
+
+def partial_object(obj: Json) -> Json:
+    """The metadata of an object as an object of its own."""
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": obj["metadata"],
+    }
+
+
+class CustomLayout:
+    """The columns of a custom resource: its name, and what its definition lists, or its age."""
+
+    def __init__(self, printer_columns: Sequence[Json]) -> None:
+        listed = printer_columns or [
+            {
+                "name": "Age",
+                "type": "date",
+                "description": AGE_TEXT,
+                "jsonPath": ".metadata.creationTimestamp",
+            }
+        ]
+        self.columns = [column("Name", "string", NAME_TEXT, format_="name")]
+        self.columns += [_custom_column(each) for each in listed]
+        self._cells = [(JsonPath(each["jsonPath"]), each["type"]) for each in listed]
+
+    def row(self, obj: Json, now: datetime) -> Row:
+        """Follow the paths of the columns."""
+        name = obj["metadata"].get("name", "")
+        return Row([name, *(_cell(path.find(obj), kind, now) for path, kind in self._cells)])
+
+
+def column(name: str, kind: str, description: str, *, format_: str = "", priority: int = 0) -> Json:
+    """The definition of a column."""
+    return {
+        "name": name,
+        "type": kind,
+        "format": format_,
+        "description": description,
+        "priority": priority,
+    }
+
+
+def _custom_column(listed: Json) -> Json:
+    path = listed["jsonPath"]
+    return column(
+        listed["name"],
+        listed["type"],
+        listed.get("description")
+        or f"Custom resource definition column (in JSONPath format): {path}",
+        format_=listed.get("format", ""),
+        priority=listed.get("priority", 0),
+    )
+
+
+def _cell(found: list[Any], kind: str, now: datetime) -> Any:
+    """The first value that a path has found, if it is of the type of its column."""
+    value = found[0] if found else None
+    if value is None:
+        return None
+    if kind == "string":
+        return _text(value)
+    if kind == "boolean":
+        return value if isinstance(value, bool) else None
+    if kind == "date":
+        return _age(value, now) if isinstance(value, str) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if kind == "integer" else value
+
+
+def _text(value: Any) -> str:
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case dict() | list():
+            return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+        case _:
+            return str(value)
+
+
+def _age(value: str, now: datetime) -> str:
+    try:
+        return human_duration((now - parse_time(value)).total_seconds())
+    except TimeError:
+        return "<invalid>"
+
+
+def since(timestamp: str | None, now: datetime) -> str:
+    """The time since a time of an object, as people read it."""
+    if not timestamp:
+        return "<unknown>"
+    return human_duration((now - datetime.fromisoformat(timestamp).astimezone(UTC)).total_seconds())
+
+
+_MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
+
+# Up to how many seconds a duration is told in which unit, and in which smaller one beside it.
+_SCALES = (
+    (2 * _MINUTE, (1, "s"), None),
+    (10 * _MINUTE, (_MINUTE, "m"), (1, "s")),
+    (3 * _HOUR, (_MINUTE, "m"), None),
+    (8 * _HOUR, (_HOUR, "h"), (_MINUTE, "m")),
+    (48 * _HOUR, (_HOUR, "h"), None),
+    (8 * _DAY, (_DAY, "d"), (_HOUR, "h")),
+    (2 * _YEAR, (_DAY, "d"), None),
+    (8 * _YEAR, (_YEAR, "y"), (_DAY, "d")),
+)
+
+
+def human_duration(seconds: float) -> str:
+    """A duration in at most two units: ``5s``, ``3m12s``, ``4d5h``."""
+    whole = int(seconds)
+    if whole < -1:
+        return "<invalid>"
+    whole = max(whole, 0)
+    for limit, (size, unit), smaller in _SCALES:
+        if whole < limit:
+            text = f"{whole // size}{unit}"
+            if smaller is not None and (rest := whole % size // smaller[0]):
+                text += f"{rest}{smaller[1]}"
+            return text
+    return f"{whole // _YEAR}y"

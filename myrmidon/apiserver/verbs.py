@@ -1,0 +1,181 @@
+"""What each verb answers."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from myrmidon.api.objects import Json
+from myrmidon.api.wire import HttpResponse
+from myrmidon.apiserver import encoding, views
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.creating import create
+from myrmidon.apiserver.deleting import delete, delete_collection, success
+from myrmidon.apiserver.failures import Failure, internal, method_not_allowed, verb_not_supported
+from myrmidon.apiserver.listing import Page, list_page, parse_version, too_large
+from myrmidon.apiserver.negotiation import PLAIN, Form, encode, negotiate, partial, render
+from myrmidon.apiserver.opening import open_watch
+from myrmidon.apiserver.outcomes import Outcome, WaitFor
+from myrmidon.apiserver.patching import patch
+from myrmidon.apiserver.reviews import is_review, review
+from myrmidon.apiserver.scale import get_scale, patch_scale, replace_scale
+from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.tabling import table_of_object, table_of_page
+from myrmidon.apiserver.updating import replace
+
+Verb = Callable[[Call, Form], Outcome]
+
+
+def act(call: Call) -> Outcome:
+    """Do what the request asks for; what is asked for exists."""
+    form = negotiate(call.request.headers.get("accept", ""), call.route.verb)
+    subresource = call.route.subresource
+    verbs = _VERBS if not subresource else _SCALE_VERBS if subresource == "scale" else _OTHER_VERBS
+    verb = verbs.get(call.route.verb)
+    if verb is None:
+        raise _unsupported(call)
+    return verb(call, form)
+
+
+def _unsupported(call: Call) -> Failure:
+    if not call.type.custom:
+        return method_not_allowed()
+    kind = call.type.kind
+    return verb_not_supported(call.route.verb, kind.plural, kind.group)
+
+
+def failed(failure: Failure, warnings: Iterable[str] = ()) -> HttpResponse:
+    """A failure as an answer."""
+    headers = [("content-type", "application/json"), *_warnings(warnings)]
+    if failure.retry_after is not None:
+        headers.append(("retry-after", str(failure.retry_after)))
+    return HttpResponse(failure.code, tuple(headers), encoding.encode(failure.to_json()))
+
+
+def _headers(call: Call, form: Form) -> tuple[tuple[str, str], ...]:
+    return (("content-type", form.content_type), *_warnings(call.warnings))
+
+
+def _warnings(texts: Iterable[str]) -> Iterable[tuple[str, str]]:
+    return (("warning", f"299 - {_quoted(text)}") for text in texts)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'"{escaped}"'
+
+
+def _object(call: Call, form: Form, record: Record, status: int = 200) -> HttpResponse:
+    if form == PLAIN:
+        return HttpResponse(status, _headers(call, form), views.encoded(call.type, record))
+    if form.shape == "Table":
+        body = encode(form, table_of_object(call, record))
+        return HttpResponse(status, _headers(call, form), body)
+    if form.shape:
+        body = encode(form, partial(form, views.shown(call.type, record)))
+        return HttpResponse(status, _headers(call, form), body)
+    body = render(form, views.encoded(call.type, record))
+    return HttpResponse(status, _headers(call, form), body)
+
+
+def _get(call: Call, form: Form) -> Outcome:
+    version = call.query.get("resourceVersion", "")
+    if version:
+        waiting = _await_version(call, version)
+        if waiting is not None:
+            return waiting
+    record = call.core.store.get(call.type.stored_as, call.key)
+    if record is None:
+        raise call.not_found()
+    return _object(call, form, record, 200)
+
+
+def _await_version(call: Call, version: str) -> WaitFor | None:
+    if not version.isdigit():
+        raise internal(
+            f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": '
+            "invalid syntax"
+        )
+    number, current = parse_version(version), call.core.store.revision
+    return WaitFor(number, too_large(number, current)) if number > current else None
+
+
+def _list(call: Call, form: Form) -> Outcome:
+    page = list_page(call)
+    if isinstance(page, WaitFor):
+        return page
+    return _answer_page(call, form, page)
+
+
+def _answer_page(call: Call, form: Form, page: Page) -> HttpResponse:
+    return HttpResponse(200, _headers(call, form), render(form, _list_body(call, form, page)))
+
+
+def _list_body(call: Call, form: Form, page: Page) -> bytes:
+    if form.shape == "Table":
+        return encoding.encode(table_of_page(call, page))
+    kind, custom = call.type.kind, call.type.custom
+    api_version, list_kind = kind.api_version, call.type.list_kind or f"{kind.kind}List"
+    if form.shape:
+        list_kind, api_version = "PartialObjectMetadataList", f"meta.k8s.io/{form.version}"
+        items = [
+            encoding.encode(partial(form, views.shown(call.type, record)))
+            for record in page.records
+        ]
+        custom = False
+    else:
+        items = [views.encoded_item(call.type, record) for record in page.records]
+    head = {"kind": list_kind, "apiVersion": api_version, "metadata": page.metadata(custom=custom)}
+    return encoding.encode(head)[:-1] + b',"items":[' + b",".join(items) + b"]}"
+
+
+def _delete(call: Call, form: Form) -> HttpResponse:
+    record, gone = delete(call)
+    if gone and not call.type.strategy.answers_deleted_object:
+        body = encode(form, success(call, record.value))
+        return HttpResponse(200, _headers(call, form), body)
+    return _object(call, form, record, 200)
+
+
+# ------------------------------------------------------------------------- verbs
+
+
+def _create(call: Call, form: Form) -> Outcome:
+    if is_review(call):
+        return HttpResponse(201, _headers(call, form), encode(form, review(call)))
+    return _object(call, form, create(call), 201)
+
+
+def _update(call: Call, form: Form) -> Outcome:
+    record, created = replace(call, call.route.subresource)
+    return _object(call, form, record, 201 if created else 200)
+
+
+def _patch(call: Call, form: Form) -> Outcome:
+    record, created = patch(call, call.route.subresource)
+    return _object(call, form, record, 201 if created else 200)
+
+
+def _delete_collection(call: Call, form: Form) -> Outcome:
+    return _answer_page(call, form, delete_collection(call))
+
+
+def _on_scale(scale: Callable[[Call], Json]) -> Verb:
+    def verb(call: Call, form: Form) -> Outcome:
+        answer = scale(call)
+        return HttpResponse(200, _headers(call, form), encode(form, answer))
+
+    return verb
+
+
+_OTHER_VERBS: Mapping[str, Verb] = {"get": _get, "update": _update, "patch": _patch}
+_SCALE_VERBS: Mapping[str, Verb] = {
+    "get": _on_scale(get_scale),
+    "update": _on_scale(replace_scale),
+    "patch": _on_scale(patch_scale),
+}
+_VERBS: Mapping[str, Verb] = {
+    **_OTHER_VERBS,
+    "list": _list,
+    "watch": open_watch,
+    "create": _create,
+    "delete": _delete,
+    "deletecollection": _delete_collection,
+}

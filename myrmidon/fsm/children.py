@@ -1,0 +1,68 @@
+"""Ready-made states about the objects that an object manages.
+
+class WebApps(Controller[WebApp]):
+settled = when_children_ready(then="announced")
+emptied = delete_children_foreground(finalizer=True, then="deregistered")
+"""
+
+from collections.abc import Callable, Coroutine, Iterable
+from datetime import timedelta
+from typing import Any, TypeAlias
+
+from myrmidon.fsm.context import Context
+from myrmidon.fsm.results import Done, Result, Wait
+from myrmidon.fsm.states import state
+from myrmidon.sets.output_set import OutputSet
+
+StateMethod: TypeAlias = Callable[[Any, Any, OutputSet, Context], Coroutine[Any, Any, Result]]
+
+_LOOK_AGAIN = timedelta(minutes=1)  # their own events come sooner; this is for those that got lost
+
+
+def when_children_ready(
+    *,
+    then: str | Iterable[str] = (),
+    condition: str = "ChildrenReady",
+    initial: bool = False,
+) -> StateMethod:
+    """A state that holds when everything the object manages is ready, each as its kind means it."""
+
+    @state(then=then, condition=condition, initial=initial)
+    async def children_ready(_self: Any, _obj: Any, _out: OutputSet, ctx: Context) -> Result:
+        """Everything that it manages is ready."""
+        children = await ctx.children()
+        waiting = [str(ref) for ref, child in children.items() if not ctx.is_ready(child)]
+        if waiting:
+            return Wait("ChildrenNotReady", f"waiting for {', '.join(waiting)}", after=_LOOK_AGAIN)
+        return Done()
+
+    return children_ready
+
+
+def delete_children_foreground(
+    *,
+    then: str | Iterable[str] = (),
+    condition: str = "ChildrenDeleted",
+    finalizer: bool = False,
+) -> StateMethod:
+    """A state that deletes everything the object manages, and holds when all of it is gone.
+
+    What is already terminating is not deleted again.
+    """
+
+    @state(then=then, condition=condition, finalizer=finalizer)
+    async def children_deleted(_self: Any, _obj: Any, out: OutputSet, ctx: Context) -> Result:
+        """Nothing that it managed is left."""
+        left = [ref for ref, child in (await ctx.children()).items() if child is not None]
+        for ref in left:
+            out.delete(ref, foreground=True)
+        if left:
+            return Wait(
+                "DeletingChildren",
+                f"waiting for {', '.join(map(str, left))} to be gone",
+                after=_LOOK_AGAIN,
+                keep_outputs=True,
+            )
+        return Done()
+
+    return children_deleted

@@ -1,0 +1,103 @@
+"""Claim and claimed: a request in a namespace, and the cluster-scoped thing that it gets.
+
+A user claims something without having to know where it lives or what it is called; the claimed
+object does the work, and the claim tells its user how that went.
+"""
+
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+
+from myrmidon.api.objects import Json
+from myrmidon.api.resource import Resource
+from myrmidon.errors import DefinitionError
+from myrmidon.fsm.context import Context
+from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.naming import hashed_name
+from myrmidon.fsm.results import Done, Result, Wait
+from myrmidon.fsm.states import state
+from myrmidon.sets.output_set import OutputSet
+
+Claim = TypeVar("Claim", bound=Resource[Any, Any])
+Claimed = TypeVar("Claimed", bound=Resource[Any, Any])
+
+
+class ClaimController(Controller[Claim], Generic[Claim, Claimed], abstract=True):
+    """A controller that binds each claim to one claimed object: ``ClaimController[Claim, Claimed]``.
+
+    The claimed object has a name that follows from the claim and its uid, so that two passes can
+    never make two of them, and a claim that is made again gets a new one.
+    """
+
+    claimed: ClassVar[type[Resource[Any, Any]]]
+    """The class of the claimed objects."""
+
+    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
+        claimed = _claimed_of(cls)
+        if claimed is not None:
+            cls.claimed = claimed
+            cls.manages = (claimed, *cls.manages)
+        elif not abstract and not hasattr(cls, "claimed"):
+            raise DefinitionError(
+                f"{cls.__name__} does not say what is claimed.\n"
+                f"  fix: write `class {cls.__name__}(ClaimController[YourClaim, YourClaimed])`"
+            )
+        super().__init_subclass__(abstract=abstract, **kwargs)
+
+    def claimed_spec(self, claim: Claim) -> Json:
+        """What is asked of the claimed object; by default all that the claim asks for."""
+        spec: Json = claim.spec.to_wire()
+        return spec
+
+    @state(initial=True, condition="Bound", then="claimed_ready")
+    def bound(self, claim: Claim, out: OutputSet) -> Result:
+        """The claimed object exists."""
+        reference = {
+            "apiVersion": claim.KIND.api_version,
+            "kind": claim.KIND.kind,
+            "namespace": claim.namespace,
+            "name": claim.name,
+            "uid": claim.uid,
+        }
+        manifest = {
+            "apiVersion": self.claimed.KIND.api_version,
+            "kind": self.claimed.KIND.kind,
+            "metadata": {"name": claimed_name(claim)},
+            "spec": {**self.claimed_spec(claim), "claimRef": reference},
+        }
+        out.apply(manifest, owner_refs=False)
+        return Done()
+
+    @state(condition="ClaimedReady")
+    async def claimed_ready(self, claim: Claim, _out: OutputSet, ctx: Context) -> Result:
+        """The claimed object is ready."""
+        claimed = await ctx.get(self.claimed.KIND, claimed_name(claim))
+        if not ctx.is_ready(claimed):
+            return Wait("ClaimedNotReady", f"waiting for {self.claimed.KIND} {claimed_name(claim)}")
+        return Done()
+
+    @state(finalizer=True, condition="Released")
+    async def released(self, claim: Claim, out: OutputSet, ctx: Context) -> Result:
+        """The claimed object is gone."""
+        if await ctx.live.get(self.claimed.KIND, claimed_name(claim)) is None:
+            return Done()
+        out.delete(self.claimed.KIND, claimed_name(claim), claim.namespace)
+        return Wait(
+            "Releasing",
+            f"waiting for {self.claimed.KIND} {claimed_name(claim)} to be gone",
+            keep_outputs=True,
+        )
+
+
+def claimed_name(claim: Resource[Any, Any]) -> str:
+    """The name of the object that a claim gets."""
+    return hashed_name(claim, claim.uid)
+
+
+def _claimed_of(cls: type) -> type[Resource[Any, Any]] | None:
+    """The second type argument of ``ClaimController[...]``, if this very class names one."""
+    for base in getattr(cls, "__orig_bases__", ()):
+        origin, arguments = get_origin(base), get_args(base)
+        if isinstance(origin, type) and issubclass(origin, Controller) and len(arguments) == 2:
+            claimed = arguments[1]
+            if isinstance(claimed, type) and issubclass(claimed, Resource):
+                return claimed
+    return None

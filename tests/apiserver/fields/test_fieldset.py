@@ -1,0 +1,150 @@
+"""Sets of fields obey the laws of sets, seen as sets of paths."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from myrmidon.apiserver.fields import elements
+from myrmidon.apiserver.fields.elements import ElementError, Path
+from myrmidon.apiserver.fields.fieldset import FieldSet, Node
+
+ELEMENTS = st.sampled_from(
+    ["f:a", "f:b", "f:c", 'k:{"name":"x"}', 'k:{"name":"y"}', "v:1", "v:10", "v:2", 'v:"z"']
+)
+PATHS: st.SearchStrategy[Path] = st.lists(ELEMENTS, min_size=1, max_size=3).map(tuple)
+
+
+def sets() -> st.SearchStrategy[FieldSet]:
+    """Sets that share paths, and have fields inside of each other."""
+    return st.lists(PATHS, max_size=6).map(lambda paths: FieldSet.of(*paths))
+
+
+def members(fields: FieldSet) -> set[Path]:
+    """The set as a set of paths."""
+    return set(fields.paths())
+
+
+def is_inside(path: Path, outer: Path) -> bool:
+    """Whether a path is that of a field, or of something in it."""
+    return path[: len(outer)] == outer
+
+
+@settings(deadline=None)
+@given(paths=st.lists(PATHS, max_size=6))
+def test_a_set_has_the_paths_it_was_made_of(paths: list[Path]) -> None:
+    """No field comes in along with those above or beneath it."""
+    assert members(FieldSet.of(*paths)) == set(paths)
+
+
+@settings(deadline=None)
+@given(left=sets(), right=sets())
+def test_algebra_is_that_of_the_paths(left: FieldSet, right: FieldSet) -> None:
+    """Union, intersection and difference look at each field by itself."""
+    assert members(left | right) == members(left) | members(right)
+    assert members(left & right) == members(left) & members(right)
+    assert members(left - right) == members(left) - members(right)
+
+
+@settings(deadline=None)
+@given(left=sets(), right=sets())
+def test_a_deep_difference_takes_what_is_inside(left: FieldSet, right: FieldSet) -> None:
+    """Fields inside of one that goes go, too."""
+    kept = {
+        path for path in members(left) if not any(is_inside(path, gone) for gone in right.paths())
+    }
+    assert members(left.without(right)) == kept
+
+
+@settings(deadline=None)
+@given(fields=sets())
+def test_leaves_are_fields_with_nothing_inside(fields: FieldSet) -> None:
+    """A field is a leaf where no other field of the set is inside of it."""
+    paths = members(fields)
+    assert members(fields.leaves()) == {
+        path
+        for path in paths
+        if not any(other != path and is_inside(other, path) for other in paths)
+    }
+
+
+@settings(deadline=None)
+@given(left=sets(), right=sets())
+def test_operands_are_left_alone(left: FieldSet, right: FieldSet) -> None:
+    """Nodes are shared between objects, so nothing may change them."""
+    before = members(left), members(right)
+    _ = left | right, left & right, left - right, left.without(right)
+    assert (members(left), members(right)) == before
+
+
+@settings(deadline=None)
+@given(fields=sets())
+def test_fields_v1_comes_back(fields: FieldSet) -> None:
+    """What is written can be read."""
+    assert FieldSet.from_json(fields.to_json()) == fields
+
+
+@settings(deadline=None)
+@given(left=sets(), right=sets())
+def test_elements_are_always_in_order(left: FieldSet, right: FieldSet) -> None:
+    """The real server writes sorted sets; so do we, without sorting what we write."""
+    for fields in (left, right, left | right, left & right, left - right, left.without(right)):
+        assert_in_order(fields.node)
+
+
+def assert_in_order(node: Node) -> None:
+    """Each node has its elements in order."""
+    assert list(node) == sorted(node, key=elements.order)
+    for inner in node.values():
+        assert_in_order(inner)
+
+
+@settings(deadline=None)
+@given(fields=sets(), path=PATHS)
+def test_membership_is_that_of_the_paths(fields: FieldSet, path: Path) -> None:
+    """``in`` asks for the field itself."""
+    assert (path in fields) == (path in members(fields))
+
+
+def test_numbers_in_keys_are_ordered_as_numbers() -> None:
+    """80 comes before 443, although the text does not."""
+    ports = FieldSet.of(*((f'k:{{"port":{port}}}',) for port in (443, 80, 53)))
+    assert list(ports.node) == ['k:{"port":53}', 'k:{"port":80}', 'k:{"port":443}']
+
+
+@pytest.mark.parametrize(
+    ("written", "canonical"),
+    [
+        ("f:a", "f:a"),
+        ('k:{"b":1, "a":"x"}', 'k:{"a":"x","b":1}'),
+        ("v: 1.0", "v:1"),
+        ("i:03", "i:3"),
+        ("x:what", None),
+    ],
+)
+def test_elements_have_one_way_to_be_written(written: str, canonical: str | None) -> None:
+    """Sets compare by the text of their elements."""
+    assert elements.canonical(written) == canonical
+
+
+@pytest.mark.parametrize("written", ["", "f", "fa", "k:[]", "v:", "i:x"])
+def test_what_is_no_element_is_refused(written: str) -> None:
+    """A client may write managedFields by hand."""
+    with pytest.raises(ElementError):
+        elements.canonical(written)
+
+
+@pytest.mark.parametrize(
+    ("value", "element"),
+    [("<&>", 'v:"\\u003c\\u0026\\u003e"'), ("ü", 'v:"ü"'), (1.0, "v:1"), (True, "v:true")],
+)
+def test_values_are_written_as_go_writes_them(value: Any, element: str) -> None:
+    """Compact, escaped for HTML, and otherwise as they are."""
+    assert elements.member(value) == element
+
+
+def test_a_path_reads_as_in_the_messages_of_conflicts() -> None:
+    """Conflicts name fields this way, and tools parse it."""
+    path = ("f:spec", "f:slots", 'k:{"name":"y","port":80}', "f:tags", 'v:"a"', "i:0")
+    assert elements.text(path) == '.spec.slots[name="y",port=80].tags[="a"][0]'

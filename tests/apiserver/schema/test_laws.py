@@ -1,0 +1,223 @@
+"""Laws of shaping and checking objects, for all schemas and all objects."""
+
+from copy import deepcopy
+from typing import Any
+
+from hypothesis import assume, given
+
+from myrmidon.apiserver.encoding import same
+from myrmidon.apiserver.schema import (
+    admit,
+    compile_schema,
+    default,
+    drop_nulls,
+    prune,
+    reshape,
+    validate,
+)
+from myrmidon.apiserver.schema.problems import UNCORRELATED, Report
+from myrmidon.apiserver.schema.validation import check_values
+from myrmidon.apiserver.schema.values import compile_node
+from tests.apiserver.schema.drawing import Json, contents, schemas
+
+
+@given(source=schemas(), obj=contents())
+def test_pruning_twice_is_pruning_once(source: Json, obj: Json) -> None:
+    """The second time there is nothing left to drop, and nothing to warn of."""
+    schema = compile_schema(source)
+    prune(obj, schema)
+    pruned = deepcopy(obj)
+
+    assert prune(obj, schema) == []
+    assert same(obj, pruned)
+
+
+@given(source=schemas(), obj=contents())
+def test_pruning_drops_what_it_names_and_nothing_else(source: Json, obj: Json) -> None:
+    """Every field that is gone was named, unless one around it was."""
+    before = deepcopy(obj)
+    dropped = prune(obj, compile_schema(source))
+
+    assert dropped == sorted(dropped)
+    assert sorted(missing(before, obj, "")) == dropped
+
+
+def missing(before: Any, after: Any, path: str) -> list[str]:
+    """The fields that one value has and the other has not."""
+    if isinstance(before, dict):
+        found: list[str] = []
+        for key, value in before.items():
+            where = f"{path}.{key}" if path else key
+            found += missing(value, after[key], where) if key in after else [where]
+        return found
+    if isinstance(before, list):
+        return [
+            name
+            for index, (one, other) in enumerate(zip(before, after, strict=True))
+            for name in missing(one, other, f"{path}[{index}]")
+        ]
+    assert same(before, after)
+    return []
+
+
+@given(source=schemas(), obj=contents())
+def test_known_fields_are_not_pruned(source: Json, obj: Json) -> None:
+    """Fields of the schema stay, whatever they hold."""
+    kept = obj.keys() & source["properties"].keys()
+    prune(obj, compile_schema(source))
+
+    assert kept <= obj.keys()
+
+
+@given(source=schemas(), obj=contents())
+def test_metadata_is_never_pruned(source: Json, obj: Json) -> None:
+    """What belongs to every object is not the schema's business."""
+    meta = {"apiVersion": "v1", "kind": "K", "metadata": {"anything": [1, {"goes": None}]}}
+    obj |= deepcopy(meta)
+    prune(obj, compile_schema(source))
+
+    assert meta.items() <= obj.items()
+
+
+@given(source=schemas(), obj=contents())
+def test_defaulting_twice_is_defaulting_once(source: Json, obj: Json) -> None:
+    """A default is complete when it has been filled in."""
+    schema = compile_schema(source)
+    default(obj, schema)
+    filled = deepcopy(obj)
+    default(obj, schema)
+
+    assert same(obj, filled)
+
+
+@given(source=schemas(), obj=contents())
+def test_defaulting_changes_nothing_that_is_there(source: Json, obj: Json) -> None:
+    """What was sent stays; only nulls are taken for absent."""
+    sent = deepcopy(obj)
+    default(obj, compile_schema(source))
+
+    for key, value in sent.items():
+        assert value is None or isinstance(value, dict | list) or same(obj[key], value)
+
+
+@given(source=schemas(), obj=contents())
+def test_defaults_are_copies(source: Json, obj: Json) -> None:
+    """Changing an object must not change the defaults of the next one."""
+    schema, pristine = compile_schema(source), deepcopy(source)
+    default(obj, schema)
+    spoil(obj)
+
+    assert same(source, pristine)
+
+
+def spoil(value: Any) -> None:
+    """Change everything in a value."""
+    if isinstance(value, dict):
+        for item in value.values():
+            spoil(item)
+        value["spoiled"] = True
+    elif isinstance(value, list):
+        for item in value:
+            spoil(item)
+        value.append("spoiled")
+
+
+@given(source=schemas(), obj=contents())
+def test_dropping_nulls_leaves_none_that_validation_refuses(source: Json, obj: Json) -> None:
+    """A null that is left is nullable, is in a list, is nobody's business, or will be filled in."""
+    schema = compile_schema(source)
+    drop_nulls(obj, schema)
+    refused = [cause for cause in validate(obj, schema) if '"null"' in cause.message]
+
+    assert all(cause.field.endswith("]") or has_default(source) for cause in refused)
+
+
+def has_default(source: Any) -> bool:
+    """Whether there is a default anywhere in a schema."""
+    if isinstance(source, dict):
+        return "default" in source or any(map(has_default, source.values()))
+    return False
+
+
+@given(source=schemas(), obj=contents())
+def test_what_was_admitted_is_read_as_it_is(source: Json, obj: Json) -> None:
+    """Reading back an object that was just written changes nothing, and copies nothing."""
+    schema = compile_schema(source)
+    assume(not any(admit(deepcopy(filled), schema) for filled in defaults_of(source)))
+    admit(obj, schema)
+
+    once = reshape(obj, schema)
+    assert reshape(once, schema) is once
+
+
+def defaults_of(source: Json) -> list[Json]:
+    """The defaults of the fields of a schema that are objects."""
+    return [
+        {key: child["default"]}
+        for key, child in source["properties"].items()
+        if isinstance(child.get("default"), dict)
+    ]
+
+
+@given(source=schemas(), obj=contents())
+def test_validation_changes_nothing(source: Json, obj: Json) -> None:
+    """Looking at an object leaves it alone, also if it is wrong."""
+    seen = deepcopy(obj)
+    validate(obj, compile_schema(source), {})
+
+    assert same(obj, seen)
+
+
+@given(source=schemas(), obj=contents())
+def test_validation_says_the_same_twice(source: Json, obj: Json) -> None:
+    """A schema that was compiled on first use answers like one that is new."""
+    schema = compile_schema(source)
+
+    assert validate(obj, schema) == validate(obj, schema) == validate(obj, compile_schema(source))
+
+
+@given(source=schemas(), obj=contents())
+def test_an_update_that_changes_nothing_is_fine(source: Json, obj: Json) -> None:
+    """Whatever is wrong with a field that the schema knows may stay.
+
+    Three things are not forgiven, as in the real server: fields that must be there and are not, at
+    the root; a combination that the root does not fit; and null in place of a list's element.
+    """
+    schema = compile_schema({"type": "object", "properties": {"spec": source}})
+    known = {key: value for key, value in obj.items() if key in source["properties"]}
+    prune({"spec": known}, schema)
+    old = deepcopy(known)
+    found = validate({"spec": known}, schema, {"spec": old})
+
+    assert not found or has_unknown(known, source)
+
+
+def has_unknown(value: Any, source: Json) -> bool:
+    """Whether there is a field somewhere that the schema does not know: it is never unchanged."""
+    if isinstance(value, dict):
+        properties, additional = source.get("properties") or {}, source.get("additionalProperties")
+        children = ((value[key], properties.get(key, additional)) for key in value)
+        return any(
+            not isinstance(child, dict) or has_unknown(item, child) for item, child in children
+        )
+    return False
+
+
+@given(source=schemas(), obj=contents(), old=contents())
+def test_the_past_only_forgives(source: Json, obj: Json, old: Json) -> None:
+    """With an old object there is never more to complain about."""
+    schema = compile_schema(source)
+    found = check_values(obj, schema, old)
+
+    assert all(cause in check_values(obj, schema) for cause in found)
+
+
+@given(source=schemas(), obj=contents())
+def test_counting_checks_does_not_change_what_they_find(source: Json, obj: Json) -> None:
+    """The shortcut for values of a type that always fits is only a shortcut."""
+    check = compile_node(source).check
+    quick, counted = Report(), Report(counting=True)
+    check(obj, "", UNCORRELATED, quick)
+    check(obj, "", UNCORRELATED, counted)
+
+    assert quick.causes("") == counted.causes("")

@@ -1,0 +1,58 @@
+"""`myrmidon generate`: printing, writing, comparing."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from myrmidon.cli import generate
+
+TARGET = "tests.generate.webapp:WebApps"
+
+
+def run(*arguments: str) -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser()
+    generate.add_arguments(parser)
+    return generate.run(parser.parse_args(arguments))
+
+
+def test_prints_without_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ready to be piped into kubectl."""
+    assert run("crd", TARGET) == 0
+    assert capsys.readouterr().out.startswith(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+    )
+    assert run("all", TARGET) == 0
+    assert "FROM python" not in capsys.readouterr().out
+
+
+def test_writes_files_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second run changes nothing and says nothing."""
+    assert run("all", TARGET, "-o", str(tmp_path), "--name", "shop", "--image", "shop:2") == 0
+    assert f"wrote {tmp_path}/crd/webapps.demo.myrmidon.dev.yaml\n" in capsys.readouterr().out
+    assert "image: shop:2" in (tmp_path / "deploy/deployment.yaml").read_text()
+
+    assert run("all", TARGET, "-o", str(tmp_path), "--name", "shop", "--image", "shop:2") == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_check_says_what_is_out_of_date(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And how to bring it up to date; it writes nothing."""
+    run("all", TARGET, "-o", str(tmp_path))
+    capsys.readouterr()
+    assert run("all", TARGET, "-o", str(tmp_path), "--check") == 0
+
+    (tmp_path / "rbac/role.yaml").write_text("changed\n")
+    (tmp_path / "Dockerfile").unlink()
+    (tmp_path / "crd/gone.demo.myrmidon.dev.yaml").write_text("kind: CustomResourceDefinition\n")
+    (tmp_path / "crd/kustomization.yaml").write_text("kind: Kustomization\n")
+
+    assert run("all", TARGET, "-o", str(tmp_path), "--check") == 1
+    assert capsys.readouterr().err == (
+        f"{tmp_path}/rbac/role.yaml is out of date\n"
+        f"{tmp_path}/Dockerfile is missing\n"
+        f"{tmp_path}/crd/gone.demo.myrmidon.dev.yaml is not generated any more\n"
+        f"  fix: run `myrmidon generate all {TARGET} -o {tmp_path}` and commit what it writes\n"
+    )
+    assert (tmp_path / "rbac/role.yaml").read_text() == "changed\n"

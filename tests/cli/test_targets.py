@@ -1,0 +1,106 @@
+"""Targets: what is typed, and which controllers are meant."""
+
+from pathlib import Path
+
+import pytest
+
+from myrmidon.cli.targets import folder_of, load
+from myrmidon.errors import DefinitionError, UsageError
+from tests.generate.webapp import Watchers, WebApps
+
+MODULE = "tests.generate.webapp"
+SOURCE = Path(__file__).parents[1] / "generate/webapp.py"
+
+
+@pytest.mark.parametrize(
+    ("targets", "names"),
+    [
+        ([MODULE], ["WebApps", "Watchers"]),
+        ([f"{MODULE}:Watchers"], ["Watchers"]),
+        ([f"{MODULE}:Watchers,WebApps"], ["Watchers", "WebApps"]),
+        ([f"{MODULE}:Watchers", "WebApps"], ["Watchers", "WebApps"]),
+        ([MODULE, f"{MODULE}:WebApps"], ["WebApps", "Watchers"]),
+    ],
+    ids=str,
+)
+def test_modules_and_names(targets: list[str], names: list[str]) -> None:
+    """All of a module, or those named; each once."""
+    assert load(targets) == [{"WebApps": WebApps, "Watchers": Watchers}[name] for name in names]
+
+
+def test_a_folder_with_a_controller(tmp_path: Path) -> None:
+    """As the examples are laid out; its own imports work."""
+    (tmp_path / "parts.py").write_text("NAME = 'parts'\n")
+    (tmp_path / "controller.py").write_text(
+        "from parts import NAME\n" + SOURCE.read_text().partition('"""\n')[2]
+    )
+
+    assert [each.__name__ for each in load([str(tmp_path)])] == ["WebApps", "Watchers"]
+    assert [each.__name__ for each in load([f"{tmp_path}:WebApps"])] == ["WebApps"]
+    assert [each.__name__ for each in load([str(tmp_path / "controller.py")])] == [
+        "WebApps",
+        "Watchers",
+    ]
+    assert folder_of(str(tmp_path)) == tmp_path
+    assert folder_of(MODULE) is None
+
+
+WRONG = {
+    "tests.generate.webap": "there is no module tests.generate.webap.\n  fix: did you mean tests.generate.webapp?",
+    "tests.generat.webapp": "there is no module tests.generat.\n  fix: did you mean tests.generate?",
+    "nowhere.at.all": "there is no module nowhere.\n  fix: run it where the module is, or install it",
+    f"{MODULE}:WebAps": f"{MODULE} has no controller WebAps.\n  fix: did you mean WebApps?",
+    f"{MODULE}:Xyz": f"{MODULE} has no controller Xyz.\n  fix: it has WebApps, Watchers",
+    f"{MODULE}:WebApp": f"WebApp in {MODULE} is no controller.\n  fix: name one of WebApps, Watchers",
+    "tests.api.typed": "tests.api.typed defines no controller.\n"
+    "  fix: name the module with `class ...(Controller[YourResource])` in it",
+    "no/such/folder": "there is no file no/such/folder.\n"
+    "  fix: give a folder with a controller.py, a file, or a module such as pkg.module:WebApps",
+}
+
+
+@pytest.mark.parametrize("target", WRONG)
+def test_a_wrong_target_says_what_to_type(target: str) -> None:
+    """One sentence and a fix, no traceback."""
+    with pytest.raises(UsageError) as error:
+        load([target])
+    assert str(error.value) == WRONG[target]
+
+
+def test_a_folder_without_a_controller(tmp_path: Path) -> None:
+    """It says what is there."""
+    (tmp_path / "main.py").write_text("")
+
+    with pytest.raises(UsageError) as error:
+        load([str(tmp_path)])
+    assert str(error.value) == (
+        f"there is no file {tmp_path}/controller.py; it has main.py.\n"
+        "  fix: give a folder with a controller.py, a file, or a module such as pkg.module:WebApps"
+    )
+
+
+def test_a_module_that_fails_says_where(tmp_path: Path) -> None:
+    """The line that raised, not the line that imported; and again the second time."""
+    file = tmp_path / "controller.py"
+    file.write_text("a = 1\nb = a / 0\n")
+    for _ in range(2):
+        with pytest.raises(UsageError) as error:
+            load([str(file)])
+        assert str(error.value) == (
+            f"{file} cannot be imported: ZeroDivisionError: division by zero ({file}:2).\n"
+            f"  fix: make `python {file}` work"
+        )
+    file.write_text("import nowhere_at_all\n")
+    with pytest.raises(UsageError, match="No module named 'nowhere_at_all'"):
+        load([str(file)])
+
+
+def test_a_mistake_in_a_definition_keeps_its_own_words(tmp_path: Path) -> None:
+    """They already say what to fix."""
+    (tmp_path / "controller.py").write_text(
+        "from myrmidon.api import Model, Resource, Status\n"
+        "class Spec(Model): pass\n"
+        "class Bad(Resource[Spec, Status], version='v1'): pass\n"
+    )
+    with pytest.raises(DefinitionError, match="Bad is a Resource without group"):
+        load([str(tmp_path)])

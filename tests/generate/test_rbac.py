@@ -1,0 +1,102 @@
+"""Roles: all that is needed, and nothing else."""
+
+from typing import Any
+
+from myrmidon.api import kinds
+from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
+from myrmidon.generate import lease_role, roles
+from myrmidon.sets.output_set import OutputSet
+from tests.generate.webapp import Watchers, WebApp, WebApps
+
+ALL = ["get", "list", "watch", "create", "update", "patch", "delete"]
+
+
+def rule(group: str, resource: str, *verbs: str) -> dict[str, Any]:
+    """One rule."""
+    return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+
+
+class Base(Controller[WebApp], abstract=True):
+    """One state."""
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        return Done()
+
+
+def test_a_controller_gets_what_it_declares() -> None:
+    """A finalizer needs a patch of the object; what it manages needs all verbs."""
+    (role,) = roles([WebApps], "web-apps")
+
+    assert (role["kind"], role["metadata"]) == ("ClusterRole", {"name": "web-apps"})
+    assert role["rules"] == [
+        rule("", "events", "create", "patch"),
+        {"apiGroups": [""], "resources": ["nodes", "secrets"], "verbs": ["get", "list", "watch"]},
+        rule("", "services", *ALL),
+        rule("apps", "deployments", *ALL),
+        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "patch"),
+        rule("demo.myrmidon.dev", "webapps/finalizers", "update"),
+        rule("demo.myrmidon.dev", "webapps/status", "patch"),
+    ]
+
+
+def test_a_controller_of_some_namespaces_gets_roles_there() -> None:
+    """And no right to patch the object, having no finalizer, nor to block deletions, owning nothing."""
+    made = roles([Watchers], "watchers")
+
+    assert [(role["kind"], role["metadata"]["namespace"]) for role in made] == [
+        ("Role", "one"),
+        ("Role", "two"),
+    ]
+    assert made[0]["rules"] == made[1]["rules"]
+    assert made[0]["rules"] == [
+        rule("", "events", "create", "patch"),
+        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch"),
+        rule("demo.myrmidon.dev", "webapps/status", "patch"),
+    ]
+
+
+def test_rights_that_hold_everywhere_are_not_given_again() -> None:
+    """Two controllers in one program share an account."""
+    made = roles([WebApps, Watchers], "both")
+
+    assert [role["kind"] for role in made] == ["ClusterRole"]
+
+
+def test_kinds_without_a_namespace_need_a_cluster_role() -> None:
+    """Even where the controller is limited to namespaces."""
+
+    class Limited(Base):
+        manages = (kinds.NAMESPACE, kinds.CONFIG_MAP)
+        options = ControllerOptions(namespaces=("one",), create_if_not_found=True)
+        watches = (
+            Watch(kinds.SECRET, to=lambda _: (), namespaces=("other",)),
+            Watch(kinds.POD, to=lambda _: (), remote="elsewhere"),
+        )
+
+    cluster, one, other = roles([Limited], "limited")
+
+    assert cluster["rules"] == [rule("", "namespaces", *ALL)]
+    assert one["rules"] == [
+        rule("", "configmaps", *ALL),
+        rule("", "events", "create", "patch"),
+        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "create"),
+        rule("demo.myrmidon.dev", "webapps/finalizers", "update"),
+        rule("demo.myrmidon.dev", "webapps/status", "patch"),
+    ]
+    assert (other["metadata"]["namespace"], other["rules"]) == (
+        "other",
+        [rule("", "secrets", "get", "list", "watch")],
+    )
+
+
+def test_leading_is_limited_to_one_lease() -> None:
+    """A create cannot be limited to a name; the rest is."""
+    made = lease_role("web-apps", "system", "web-apps")
+
+    assert made["metadata"] == {"name": "web-apps-leader-election", "namespace": "system"}
+    assert made["rules"] == [
+        rule("coordination.k8s.io", "leases", "create"),
+        {**rule("coordination.k8s.io", "leases", "get", "update"), "resourceNames": ["web-apps"]},
+    ]
