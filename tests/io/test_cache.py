@@ -164,6 +164,15 @@ def test_an_own_write_leaves_the_object_of_the_caller_alone() -> None:
     assert "managedFields" in obj["metadata"]
 
 
+def test_a_cache_of_metadata_keeps_metadata_of_own_writes() -> None:
+    """Or a reader would see data today and none tomorrow."""
+    cache = loaded(scope=Scope(CONFIG_MAP, metadata_only=True))
+    cache.record_write(config_map("a", "u", 12))
+    obj = cache.get("a", "ns")
+    assert obj is not None
+    assert sorted(obj) == ["apiVersion", "kind", "metadata"]
+
+
 def test_a_deleted_object_does_not_come_back() -> None:
     """A watch that is behind still tells of its life."""
     cache = loaded(config_map("a", "u", 5))
