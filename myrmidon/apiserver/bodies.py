@@ -8,14 +8,14 @@ import orjson
 
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
-from myrmidon.apiserver import encoding
+from myrmidon.apiserver import encoding, protobuf
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, bad_request, unsupported_media_type
 from myrmidon.apiserver.strategy import DecodeError
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
 _JSON, _YAML = "application/json", "application/yaml"
-_OBJECT_TYPES = (_JSON, _YAML, "application/vnd.kubernetes.protobuf", "application/cbor")
+_OBJECT_TYPES = (_JSON, _YAML, protobuf.MEDIA_TYPE, "application/cbor")
 
 
 def media_type(call: Call) -> str:
@@ -41,13 +41,13 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
     ``wanted`` is the type of a body that is none of the resource itself: a scale, say.
     """
     sent = media_type(call)
-    if sent not in {"", _JSON, _YAML}:
+    if sent not in {"", _JSON, _YAML} and (sent != protobuf.MEDIA_TYPE or call.type.custom):
         raise _unsupported()
     text = read_body(call)
     expected = wanted or call.type.kind
     kind = expected.kind
     try:
-        body = parse_yaml(text) if sent == _YAML else encoding.decode(text)
+        body = parse(text, sent)
     except ValueError as error:
         raise _unrecognized(
             kind, f"couldn't get version/kind; json parse error: {_said(text, error)}"
@@ -60,7 +60,14 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
             'Kind string "json:\\"kind,omitempty\\"" }',
         )
     check_type(call, body, expected, strict=call.type.custom and wanted is None)
-    return body, ([] if sent == _YAML else duplicate_fields(text, body))
+    return body, (duplicate_fields(text, body) if sent in {"", _JSON} else [])
+
+
+def parse(text: bytes, sent: str) -> Any:
+    """A body in one of the forms that the server reads; raises ``ValueError``."""
+    if sent == _YAML:
+        return parse_yaml(text)
+    return protobuf.decode(text) if sent == protobuf.MEDIA_TYPE else encoding.decode(text)
 
 
 def _said(text: bytes, error: Exception) -> str:

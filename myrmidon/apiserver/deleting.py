@@ -7,7 +7,7 @@ from typing import Any
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import encoding, views
 from myrmidon.apiserver.admission import Admission, run_validating
-from myrmidon.apiserver.bodies import media_type, parse_yaml, read_body
+from myrmidon.apiserver.bodies import media_type, parse, read_body
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import invalid, not_supported
 from myrmidon.apiserver.creating import commit
@@ -78,7 +78,7 @@ _OPTION_TYPES: dict[str, tuple[type, ...]] = {
 
 def _from_body(call: Call, text: bytes) -> Json:
     try:
-        raw = parse_yaml(text) if media_type(call) == "application/yaml" else encoding.decode(text)
+        raw = parse(text, media_type(call))
     except ValueError as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
     if not isinstance(raw, dict):

@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator
 from typing import TypeAlias
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.apiserver.asking import ask
 from myrmidon.apiserver.auth import User
-from myrmidon.apiserver.outcomes import Outcome, WaitFor
+from myrmidon.apiserver.outcomes import Outcome, Question, WaitFor
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.verbs import failed
 from myrmidon.apiserver.watching import Watch
@@ -26,11 +27,14 @@ async def answer(
 ) -> Answered:
     """Wait for whatever an outcome waits for, until there is an answer or a watch."""
     while not isinstance(outcome, HttpResponse | Watch):
-        if not isinstance(outcome, WaitFor):
-            raise NotImplementedError
-        if not await _reached(server, outcome):
+        if isinstance(outcome, Question):
+            draws = outcome.draws
+            draws.replies[outcome.key] = await ask(outcome.question)
+            outcome = server.answer(request, user, draws)
+        elif await _reached(server, outcome):
+            outcome = server.answer(request, user)
+        else:
             return failed(outcome.failure)
-        outcome = server.answer(request, user)
         server.settle()
     return outcome
 

@@ -32,14 +32,15 @@ class Handler:
         self, request: HttpRequest, user: User | None = None, draws: Draws | None = None
     ) -> Outcome:
         """What comes of a request.  ``user``: who asks, instead of whom the token names."""
+        draws = draws or Draws(self.core.seams)
         try:
             return self._answer(request, user, draws)
         except Failure as failure:
             return failed(failure)
         except Ask as ask:
-            return Question(ask.key, ask.question)
+            return Question(ask.key, ask.question, draws)
 
-    def _answer(self, request: HttpRequest, user: User | None, draws: Draws | None) -> Outcome:
+    def _answer(self, request: HttpRequest, user: User | None, draws: Draws) -> Outcome:
         user = user or self._tokens.identify(request.headers)
         query: dict[str, str] = {}
         for key, value in request.query:
@@ -53,7 +54,6 @@ class Handler:
             if self.core.registry.is_builtin_group(found.group):
                 raise unknown_resource()
             return _NOT_SERVED
-        draws = draws or Draws(self.core.seams)
         draws.rewind()
         call = Call(self.core, request, query, user, found, resource_type, draws)
         if resource_type.deprecation:

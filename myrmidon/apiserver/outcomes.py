@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from myrmidon.api.wire import HttpResponse
+from myrmidon.apiserver.call import Draws
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.watching import Watch
 
@@ -26,6 +27,7 @@ class Question:
 
     key: str
     question: Mapping[str, Any]
+    draws: Draws  # what the request has drawn so far; its next run draws the same
 
 
 Outcome: TypeAlias = HttpResponse | Watch | WaitFor | Question

@@ -22,6 +22,7 @@ from myrmidon.apiserver.registry import Registry
 from myrmidon.apiserver.seams import CountingSeams, Seams
 from myrmidon.apiserver.serving import builtin_types
 from myrmidon.apiserver.store import HISTORY_MAX, Store
+from myrmidon.apiserver.webhooks import Webhooks
 
 _ROUNDS_MAX = 1000
 _FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -48,7 +49,7 @@ class ApiServer:
             seams or CountingSeams(),
             authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
             Tokens(users),
-            [NamespaceLifecycle(), *admission],
+            [NamespaceLifecycle(), *admission, Webhooks()],
         )
         self.handler = Handler(self.core, self.core.tokens)
         self.actors: list[Any] = [DefinitionLifecycle(), *actors]
