@@ -161,6 +161,14 @@ def test_a_page_that_failed_is_asked_for_again() -> None:
     assert waited(watching) == List("token")
 
 
+def test_a_page_of_a_forgotten_moment_is_not_asked_for_again() -> None:
+    """Rule 2: the whole list, in one."""
+    watching = Watching(jitter=lambda: 0.5, streaming=False)
+    watching.on_page([], "10", "token", 0.0)
+    watching.on_error(expired())
+    assert watching.action == List(whole=True)
+
+
 def test_after_404_we_list() -> None:
     """A kind that was removed and came back is another one."""
     watching = started()
