@@ -95,12 +95,12 @@ class HttpTransport:
         answer = await self._begin(request, authorization)
         try:
             if answer.status == 401 and await self._renew(authorization):
-                answer.close()
+                _hang_up(answer)
                 authorization = await self._credentials.authorization(self._clock.monotonic())
                 answer = await self._begin(request, authorization)
             yield HttpStream(answer, request)
         finally:
-            answer.close()  # not release: nobody knows where in a watch the connection stands
+            _hang_up(answer)
 
     async def _begin(self, request: HttpRequest, authorization: str) -> aiohttp.ClientResponse:
         seconds = self._deadline_seconds
@@ -217,6 +217,17 @@ def ssl_context(tls: Tls) -> ssl.SSLContext:
             "  fix: check certificate-authority, client-certificate and client-key in the kubeconfig"
         ) from error
     return context
+
+
+def _hang_up(answer: aiohttp.ClientResponse) -> None:
+    """Drop the connection: nobody knows where in a stream it stands.
+
+    Aborted, not closed: a TLS goodbye would wait for a server that still has things to say.
+    """
+    connection = answer.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    answer.close()
 
 
 def _headers(answer: aiohttp.ClientResponse) -> tuple[tuple[str, str], ...]:
