@@ -104,7 +104,7 @@ def _is_empty(wanted: Any) -> bool:
     return not wanted
 
 
-def leaves_doubt(declared: Any, *, built_in: bool = False) -> bool:
+def leaves_doubt(declared: dict[str, Any] | list[Any], *, built_in: bool = False) -> bool:
     """Whether ``covers`` can be true although the object is not as declared.
 
     A field that was declared inside of a list element and no longer is looks like a default of
@@ -120,6 +120,4 @@ def leaves_doubt(declared: Any, *, built_in: bool = False) -> bool:
             ):
                 return True
         return False
-    if isinstance(declared, list):
-        return any(isinstance(element, dict | list) for element in declared)
-    return False
+    return any(isinstance(element, dict | list) for element in declared)
