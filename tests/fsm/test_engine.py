@@ -311,6 +311,27 @@ def test_what_the_framework_could_not_do_ends_the_walk(failed: Failed, act: str)
     )
 
 
+@given(failed=FAILURES, act=st.sampled_from(["ensure", "enter", "write", "release"]))
+def test_a_walk_can_be_abandoned_anywhere(failed: Failed, act: str) -> None:
+    """As if that step had failed: the state that was under way says so, and nothing is released."""
+    cases: dict[str, tuple[dict[str, Any], list[Any], list[Any]]] = {
+        "ensure": ({"finalizers": []}, [], []),
+        "enter": ({}, [], [("a", "False", failed.reason)]),
+        "write": ({}, [Done()], [("a", "False", failed.reason)]),
+        "release": ({"deleting": True}, [Done(), Acted()], [("z", "True", "Done")]),
+    }
+    facts, reports, visits = cases[act]
+    walk = walk_of(LINE, **facts)
+    driven(walk, reports)
+
+    finish = walk.abandon(failed)
+
+    assert walk.action == finish
+    assert finish.outcome.failure == failed
+    assert not finish.outcome.released
+    assert visited(finish.outcome) == visits
+
+
 def test_d3_an_undeclared_edge_stops_the_walk_before_anything_is_written() -> None:
     """With the controller, the state and the fix; it is not tried again."""
     texts = {

@@ -9,7 +9,7 @@ from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import ClaimController, Done, Wait
-from myrmidon.fsm.claims import claimed_name
+from myrmidon.fsm.claims import Claim, Claimed, claimed_name
 from myrmidon.fsm.readiness import is_ready
 from myrmidon.sets import Apply, OutputSet
 from tests.fsm.things import Thing, ThingSpec, define, marked
@@ -81,8 +81,8 @@ def test_a_state_can_wait_for_children_or_delete_them() -> None:
 @pytest.mark.parametrize(
     ("children", "waiting"),
     [({}, None), ({POD: READY_POD}, None), ({POD: PENDING_POD}, "Pod default/p"),
-     ({POD: None}, "Pod default/p")],
-    ids=["none", "ready", "pending", "missing"],
+     ({POD: None}, None)],
+    ids=["none", "ready", "pending", "gone"],
 )  # fmt: skip
 def test_children_are_ready_when_each_is(children: Any, waiting: str | None) -> None:
     """As its kind means it; the message names those that are not."""
@@ -158,7 +158,15 @@ def test_d2_a_claim_controller_of_nothing_is_refused() -> None:
     class More(Buckets):
         """Claims the same."""
 
+    class Base(ClaimController[Claim, Claimed], abstract=True):
+        """For many claims."""
+
+    class Concrete(Base[Thing, Bucket]):
+        """For one of them."""
+
     assert More.claimed is Bucket
+    assert not hasattr(Base, "claimed")
+    assert Concrete.claimed is Bucket
     with pytest.raises(DefinitionError) as caught:
 
         class Nothing(ClaimController):  # type: ignore[type-arg]

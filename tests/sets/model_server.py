@@ -116,6 +116,7 @@ class ModelServer:
             stored = _without_empty(stored)
         before = (current or {}).get("metadata") or {}
         meta = {**_without_empty(obj.get("metadata") or {}), "uid": before.get("uid")}
+        meta["namespace"] = ref.namespace
         if not before:
             meta["uid"], meta["generation"] = f"uid-{self._version}", 1
         else:
