@@ -67,15 +67,14 @@ class Applicator:
 
         Outputs are independent of each other, but for what others live in: that goes first.
         """
-        written: list[Written] = []
-        all_outputs = list(outputs)
-        for wave in (
-            [output for output in all_outputs if output.ref.kind in _FIRST],
-            [output for output in all_outputs if output.ref.kind not in _FIRST],
-        ):
-            written += await self._wave(wave, parent, creating=creating, by=by)
-            if any(one.error is not None for one in written):
-                break
+        waiting = list(outputs)
+        first = [output for output in waiting if output.ref.kind in _FIRST]
+        if not first:
+            return await self._wave(waiting, parent, creating=creating, by=by)
+        written = await self._wave(first, parent, creating=creating, by=by)
+        if all(one.error is None for one in written):
+            others = [output for output in waiting if output.ref.kind not in _FIRST]
+            written += await self._wave(others, parent, creating=creating, by=by)
         return written
 
     async def send(self, request: Request, *, by: str = "") -> Json:
