@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+PURE_TESTS := tests/api tests/patch tests/sets tests/fsm tests/test_errors.py
+PURE := myrmidon/errors.py,myrmidon/api/*,myrmidon/patch/*,myrmidon/sets/*,myrmidon/fsm/*
 
 help:          ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -20,11 +22,18 @@ format: $(INSTALLED)  ## Format and fix what can be fixed
 lint: $(INSTALLED)    ## Format, lint, types, layers
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
-test: lint     ## Everything that needs no cluster
-	$(BIN)/python -m pytest -n 2 -m "not cluster"
+test: lint coverage  ## Everything that needs no cluster
+	$(BIN)/python -m pytest -n 2 -m "not cluster" $(addprefix --ignore=,$(PURE_TESTS))
+
+coverage: $(INSTALLED)  ## Tests of the pure packages: each branch of them is taken
+	$(BIN)/coverage run -m pytest $(PURE_TESTS)
+	$(BIN)/coverage report --include='$(PURE)' --fail-under=100
+
+bench-core: $(INSTALLED)  ## What a decision and an import cost
+	$(BIN)/python -m benchmarks.core
 
 test-cluster: $(INSTALLED)  ## Tests against a real API server, built at the first run
 	$(BIN)/python -m tests.cluster.controlplane --build || true  # without it, the tests are skipped
 	$(BIN)/python -m pytest -n 0 -m cluster || [ $$? -eq 5 ]  # 5: no tests
 
-.PHONY: help install format lint test test-cluster
+.PHONY: help install format lint test coverage bench-core test-cluster

@@ -23,9 +23,10 @@ from myrmidon.errors import (
     TerminatingError,
 )
 from myrmidon.io.client import Client, is_ambiguous
+from myrmidon.sets.fingerprints import fingerprint
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import Parent
-from myrmidon.sets.planning import fingerprint, plan, plan_recreate
+from myrmidon.sets.planning import plan, plan_recreate
 
 _ATTEMPTS_MAX = 3  # against other writers; a fight is left to the backoff of the whole pass
 _FIRST = (kinds.NAMESPACE, kinds.CUSTOM_RESOURCE_DEFINITION)  # others live in them

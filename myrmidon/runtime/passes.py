@@ -12,7 +12,13 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.objects import Json, finalizers_of, is_deleting, uid_of, version_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource, status_patch
-from myrmidon.errors import ConflictError, InvalidError, MyrmidonError, NotFoundError
+from myrmidon.errors import (
+    ConflictError,
+    InvalidError,
+    MyrmidonError,
+    NotFoundError,
+    PruneRefusedError,
+)
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import (
@@ -40,10 +46,10 @@ from myrmidon.runtime.managing import is_child, is_tracked_child, recorded
 from myrmidon.runtime.observing import Observing
 from myrmidon.runtime.refusals import CONFLICT, refusal
 from myrmidon.runtime.triggers import author
+from myrmidon.sets.fingerprints import fingerprint
 from myrmidon.sets.output_set import Apply, Delete, OutputSet
 from myrmidon.sets.ownership import Parent, is_tracked
-from myrmidon.sets.planning import fingerprint
-from myrmidon.sets.pruning import PruneRefusedError, prunable
+from myrmidon.sets.pruning import prunable
 
 
 class GoneError(MyrmidonError):
