@@ -32,6 +32,7 @@ from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.testing.clock import EPOCH, VirtualClock, VirtualTimeLoop
+from myrmidon.testing.faults import Faults, FaultyTransport
 from myrmidon.testing.recording import Exchange, RecordingTransport
 
 NAMESPACE = "default"
@@ -53,8 +54,9 @@ class Harness:
         actors: Iterable[Any] | None = None,
         options: ManagerOptions | None = None,
         namespace: str = NAMESPACE,
+        faults: Faults | None = None,
     ) -> None:
-        self._controllers, self.namespace = controllers, namespace
+        self._controllers, self.namespace, self._faults = controllers, namespace, faults
         self._options = options or ManagerOptions(seed=0)
         self.loop = VirtualTimeLoop()
         self.clock = VirtualClock(self.loop)
@@ -130,12 +132,12 @@ class Harness:
     # -------------------------------------------------------------------------- the time
 
     def settle(self, within: timedelta = timedelta(minutes=30)) -> None:
-        """Let time pass until nobody has anything left to do."""
+        """Let time pass until nobody has anything left to do, or the controllers crash."""
         ends_at = self.loop.time() + within.total_seconds()
         while True:
             self._quiesce()
             due_at = self._due_at()
-            if due_at is None:
+            if due_at is None or self._line.is_dead:
                 return
             if due_at > ends_at:
                 raise NotSettledError(self._unsettled(within))
@@ -173,8 +175,17 @@ class Harness:
 
     # ----------------------------------------------------------------------- the process
 
+    def crash(self) -> None:
+        """From now on nothing that the process of the controllers sends reaches the server.
+
+        May be called while a request is under way, by ``faults``: that request is the first to be
+        lost, or with ``Lose`` the last that the server hears.
+        """
+        self._line.die()
+
     def restart(self) -> None:
         """Kill the process of the controllers and start another, which knows nothing."""
+        self._line.die()
         self._kill()
         self.manager = self._manager()
         self._task = self.loop.create_task(self.manager.run())
@@ -200,7 +211,10 @@ class Harness:
     # ---------------------------------------------------------------------------- inside
 
     def _manager(self) -> Manager:
-        manager = Manager(self._options, transport=self.transport, clock=self.clock)
+        self._line = FaultyTransport(
+            self.transport, self._faults or (lambda _request: None), clock=self.clock
+        )
+        manager = Manager(self._options, transport=self._line, clock=self.clock)
         for controller in self._controllers:
             manager.add(controller)
         return manager
