@@ -127,6 +127,8 @@ class ControllerLoop:
     # --------------------------------------------------------------------------- inside
 
     def _add(self, trigger: Trigger, urgency: Urgency) -> None:
+        if not self.world.concerns(trigger.key):
+            return
         self.shift.observing.triggered(trigger.key, trigger.cause)
         self.shift.add(trigger.key, cause=trigger.cause, urgency=urgency)
 
@@ -146,6 +148,8 @@ class ControllerLoop:
     def _from_channel(self, key: Key, debounce: timedelta) -> None:
         """An event from outside of the cluster, perhaps from another thread."""
         ref = key_of(self.controller.kind(), key)
+        if not self.world.concerns(ref):
+            return
         delay = debounce.total_seconds()
         self._events.call_soon_threadsafe(
             lambda: self.shift.add(ref, cause=Cause("channel"), delay=delay)
