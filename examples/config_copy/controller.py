@@ -31,6 +31,7 @@ class ConfigCopySpec(Model):
     """Where the copies go."""
 
     namespaces: list[str] = Field(min_length=1)
+    """Namespaces that exist; each gets a copy."""
 
 
 class ConfigCopy(

@@ -36,14 +36,18 @@ class WebAppSpec(Model):
     """What the user asks for."""
 
     image: str = Field(min_length=1)
+    """The image to run."""
     replicas: int = Field(default=1, ge=0, le=50)
+    """How many pods run it."""
     hosts: list[str] = Field(default_factory=list)
+    """Names under which the world finds it; none hides it."""
 
 
 class WebAppStatus(Status):
     """What is the case."""
 
     url: str | None = None
+    """Where to find it."""
 
 
 class WebApp(

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from myrmidon.errors import MyrmidonError, UsageError
 
 _COMMANDS = {
+    "dev": "run controllers without a cluster, live",
     "run": "run controllers against a cluster",
     "server": "run a Kubernetes API server in memory",
     "generate": "write definitions, roles and deployments from the declarations",

@@ -39,6 +39,17 @@ def load(targets: Sequence[str]) -> list[type[Controller[Any]]]:
     return list(found)
 
 
+def made(cls: type[Controller[Any]]) -> Controller[Any]:
+    """An instance of a controller."""
+    try:
+        return cls()
+    except TypeError as error:
+        raise UsageError(
+            f"{cls.__name__} cannot be made without arguments: {error}.\n"
+            "  fix: give its __init__ defaults, or run a Manager from a program of your own"
+        ) from error
+
+
 def folder_of(target: str) -> Path | None:
     """The folder that a target is; None for a file or a module, a package included."""
     place = target.partition(":")[0]
