@@ -16,6 +16,7 @@ _COMMANDS = {
     "dev": "run controllers without a cluster, live",
     "run": "run controllers against a cluster",
     "server": "run a Kubernetes API server in memory",
+    "graph": "draw the state graph of a controller",
     "generate": "write definitions, roles and deployments from the declarations",
 }
 

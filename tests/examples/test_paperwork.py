@@ -16,6 +16,12 @@ def test_the_definition_is_up_to_date(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=str)
+def test_the_picture_is_up_to_date(folder: Path) -> None:
+    """As the definition."""
+    assert main(["graph", str(folder), "-o", str(folder / "graph.svg"), "--check"]) == 0
+
+
+@pytest.mark.parametrize("folder", EXAMPLES, ids=str)
 def test_every_example_is_complete(folder: Path) -> None:
     """Controller, sample, definition, test, picture and page."""
     for name in ("sample.yaml", "crd.yaml", "test_example.py", "graph.svg", "README.md"):
