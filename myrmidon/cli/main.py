@@ -32,6 +32,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MyrmidonError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except BaseExceptionGroup as group:
+        print(f"error: {_only_error(group)}", file=sys.stderr)
+        return 1
+
+
+def _only_error(group: BaseExceptionGroup[BaseException]) -> MyrmidonError:
+    """The error of a task group, if it is one of ours; a surprise keeps its traceback."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if not isinstance(error, MyrmidonError):
+        raise group
+    return error
 
 
 def _run(arguments: list[str]) -> int:

@@ -47,8 +47,9 @@ class View(Protocol):
         """Leave the last picture standing."""
 
 
-def view_for(title: str, stream: TextIO = sys.stdout) -> View:
+def view_for(title: str) -> View:
     """A table for a terminal, lines for everything else."""
+    stream = sys.stdout
     if stream.isatty():
         return TableView(title, Console(file=stream))
     return LineView(stream)

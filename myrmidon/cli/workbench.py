@@ -58,6 +58,7 @@ class Workbench:
         self._folders: list[Path] = []
         self._unapplied: set[Path] = set()
         self._manager: Manager | None = None
+        self._next: Manager | None = None
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
@@ -79,19 +80,16 @@ class Workbench:
     async def open(self) -> None:
         """Import the target, install its definitions, apply its samples."""
         self._load()
+        self._next = self._prepared()
         await self._install()
         for path in self.samples():
             await self.apply_file(path)
 
     def start(self, group: asyncio.TaskGroup) -> None:
         """Run the controllers; a failure is kept, for whoever looks next."""
-        manager = Manager(
-            ManagerOptions(trace=True), transport=LocalTransport(self.server), clock=self._clock
-        )
-        for cls in self._classes:
-            manager.add(made(cls))
-        self._manager = manager
-        self._task = group.create_task(self._run(manager))
+        assert self._next is not None, "opened or loaded before it is started"
+        self._manager, self._next = self._next, None
+        self._task = group.create_task(self._run(self._manager))
 
     async def stop(self) -> None:
         """Let passes under way finish."""
@@ -105,6 +103,7 @@ class Workbench:
         try:
             self._forget_modules()
             self._load()
+            self._next = self._prepared()
         except MyrmidonError as error:
             self.problem = str(error)
             return
@@ -197,6 +196,14 @@ class Workbench:
         self._classes = load([self.target])
         files = (sys.modules[cls.__module__].__file__ for cls in self._classes)
         self._folders = sorted({Path(file).resolve().parent for file in files if file})
+
+    def _prepared(self) -> Manager:
+        """A manager that is not started: what is wrong with the controllers shows here."""
+        transport = LocalTransport(self.server)
+        manager = Manager(ManagerOptions(trace=True), transport=transport, clock=self._clock)
+        for cls in self._classes:
+            manager.add(made(cls))
+        return manager
 
     async def _install(self) -> None:
         """Install the definitions, or bring them up to date."""

@@ -26,7 +26,7 @@ from myrmidon.runtime.queue import Urgency, WorkQueue
 from myrmidon.runtime.reconciler import Reconciler
 from myrmidon.runtime.trace import TracedApplicator, Tracer
 from myrmidon.runtime.triggers import Trigger, Triggers, key_of
-from myrmidon.runtime.worker import Shift, work
+from myrmidon.runtime.worker import Reconcile, Shift, work
 from myrmidon.runtime.world import World
 
 RecordEvent = Callable[[Json, str, str, str], None]
@@ -68,7 +68,7 @@ class ControllerLoop:
             record_event,
         )
         self.reconciler = Reconciler(crew, log)
-        reconcile = self.reconciler.reconcile
+        reconcile: Reconcile = self.reconciler.reconcile
         if self.tracer is not None:
             reconcile = self.tracer.around(reconcile, self.world.get)
         self.shift = Shift(
