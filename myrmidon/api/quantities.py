@@ -15,6 +15,7 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
 from myrmidon.api.markers import OpenApi
+from myrmidon.api.strictness import INT_MAX, INT_MIN
 
 INT_OR_STRING: dict[str, Any] = {
     "anyOf": [{"type": "integer"}, {"type": "string"}],
@@ -161,7 +162,7 @@ class Quantity:
 def _validated_quantity(value: Any) -> Quantity:
     if isinstance(value, Quantity):
         return value
-    is_int = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    is_int = isinstance(value, int) and not isinstance(value, bool) and INT_MIN <= value <= INT_MAX
     if is_int or isinstance(value, str):
         try:
             return Quantity(value)

@@ -105,11 +105,14 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
         annotations: Mapping[str, str] | None = None,
         finalizers: Sequence[str] | None = None,
         owner_references: Sequence[Mapping[str, Any]] | None = None,
-        spec: SpecT | None = None,
-        status: StatusT | None = None,
+        spec: SpecT | Mapping[str, Any] | None = None,
+        status: StatusT | Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        """Build an object to be applied; only what is given is sent."""
+        """Build an object to be applied; only what is given is sent.
+
+        ``spec`` and ``status`` may also be JSON in the spelling of the wire.
+        """
         said: Json = {"name": name, **(metadata or {})}
         if namespace:
             said["namespace"] = namespace

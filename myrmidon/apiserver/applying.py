@@ -4,11 +4,11 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import encoding, views
-from myrmidon.apiserver.bodies import check_fields, duplicate_fields, parse_yaml, read_body
+from myrmidon.apiserver.bodies import check_fields, duplicate_fields, read_body
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import required
 from myrmidon.apiserver.creating import check_namespace, create_object
-from myrmidon.apiserver.failures import bad_request, conflict
+from myrmidon.apiserver.failures import bad_request, conflict, internal
 from myrmidon.apiserver.fields import after_apply
 from myrmidon.apiserver.options import options_failure
 from myrmidon.apiserver.ownership import set_entries, versions_of
@@ -17,11 +17,13 @@ from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.strategy import DecodeError
 from myrmidon.apiserver.updating import check_name, update
+from myrmidon.apiserver.yaml_bodies import parse_yaml
 
 
 def apply(call: Call, subresource: str) -> tuple[Record, bool]:
     """Apply the configuration of the body; returns whether that created the object."""
     applied = read_configuration(call)
+    _check_kind(call, applied)
     record = call.core.store.get(call.type.stored_as, call.key)
     if record is None and subresource:
         raise call.not_found()
@@ -47,6 +49,16 @@ def apply(call: Call, subresource: str) -> tuple[Record, bool]:
     return update(call, record, obj, subresource, applied=True), False
 
 
+def _check_kind(call: Call, applied: Json) -> None:
+    kind = applied.get("kind")
+    if not kind or not isinstance(kind, str):
+        raise bad_request("error decoding YAML: Object 'Kind' is missing")
+    if kind != call.type.kind.kind:
+        raise bad_request(
+            f"invalid object type: {applied.get('apiVersion')}, Kind={kind}, expected {call.type.kind.kind}"
+        )
+
+
 def read_configuration(call: Call) -> Json:
     """The configuration of the body; somebody must say who wants it."""
     if not call.field_manager:
@@ -58,7 +70,8 @@ def read_configuration(call: Call) -> Json:
         body = encoding.decode(text)
         duplicates = duplicate_fields(text, body) if isinstance(body, dict) else []
     except ValueError:
-        body, duplicates = _from_yaml(text), []
+        duplicates = []
+        body = _from_yaml(text, duplicates)
     if not isinstance(body, dict):
         raise bad_request("error decoding YAML: cannot unmarshal into Go value of type map")
     problems = check_fields(call, (), duplicates)
@@ -67,9 +80,9 @@ def read_configuration(call: Call) -> Json:
     return body
 
 
-def _from_yaml(text: bytes) -> Any:
+def _from_yaml(text: bytes, duplicates: list[str]) -> Any:
     try:
-        return parse_yaml(text)
+        return parse_yaml(text, duplicates)
     except ValueError as error:
         raise bad_request(f"error decoding YAML: {error}") from None
 
@@ -80,10 +93,7 @@ def _read(call: Call, document: Json) -> Json:
     try:
         obj: Json = strategy.read_applied(copy_json(document))
     except DecodeError as error:
-        kind = call.type.kind
-        raise bad_request(
-            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {error}'
-        ) from None
+        raise internal(f"failed to convert new object to proper version: {error}") from None
     strategy.default(obj)
     return obj
 

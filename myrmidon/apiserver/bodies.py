@@ -12,6 +12,7 @@ from myrmidon.apiserver import encoding, protobuf
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, bad_request, unsupported_media_type
 from myrmidon.apiserver.strategy import DecodeError
+from myrmidon.apiserver.yaml_bodies import parse_yaml
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
 _JSON, _YAML = "application/json", "application/yaml"
@@ -46,8 +47,9 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
     text = read_body(call)
     expected = wanted or call.type.kind
     kind = expected.kind
+    duplicates: list[str] = []
     try:
-        body = parse(text, sent)
+        body = parse(text, sent, duplicates)
     except ValueError as error:
         raise _unrecognized(
             kind, f"couldn't get version/kind; json parse error: {_said(text, error)}"
@@ -60,13 +62,15 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
             'Kind string "json:\\"kind,omitempty\\"" }',
         )
     check_type(call, body, expected, strict=call.type.custom and wanted is None)
-    return body, (duplicate_fields(text, body) if sent in {"", _JSON} else [])
+    if sent in {"", _JSON}:
+        duplicates = duplicate_fields(text, body)
+    return body, duplicates
 
 
-def parse(text: bytes, sent: str) -> Any:
+def parse(text: bytes, sent: str, duplicates: list[str] | None = None) -> Any:
     """A body in one of the forms that the server reads; raises ``ValueError``."""
     if sent == _YAML:
-        return parse_yaml(text)
+        return parse_yaml(text, duplicates)
     return protobuf.decode(text) if sent == protobuf.MEDIA_TYPE else encoding.decode(text)
 
 
@@ -154,7 +158,7 @@ def decode_failure(call: Call, error: DecodeError) -> Failure:
 
 
 def duplicate_fields(text: bytes, body: Json) -> list[str]:
-    """The paths of keys that stand twice in an object of the text.
+    """What to say about keys that stand twice in an object of the text.
 
     A text that has the size of its own content printed again has none, and most have.
     """
@@ -162,7 +166,7 @@ def duplicate_fields(text: bytes, body: Json) -> list[str]:
         return []
     found: dict[str, None] = {}
     _walk(json.loads(text, object_pairs_hook=_Pairs), "", found)
-    return list(found)
+    return [f'duplicate field "{path}"' for path in found]
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -187,7 +191,7 @@ def check_fields(call: Call, unknown: Iterable[str], duplicates: Iterable[str]) 
     """What ``fieldValidation`` makes of fields: nothing, warnings, or the problems of a refusal."""
     if call.field_validation == "Ignore":
         return []
-    problems = [f'duplicate field "{path}"' for path in duplicates]
+    problems = list(duplicates)
     problems += [f'unknown field "{path}"' for path in unknown]
     if call.field_validation == "Strict":
         return problems
@@ -202,29 +206,3 @@ def strict_failure(call: Call, problems: list[str]) -> Failure:
         f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: strict decoding '
         f"error: {', '.join(problems)}"
     )
-
-
-def parse_yaml(text: bytes) -> Any:
-    """YAML as JSON; raises ``ValueError``."""
-    import yaml  # noqa: PLC0415 - few requests need it, and it is slow to load
-
-    try:
-        value = yaml.load(text, Loader=_json_loader())  # noqa: S506 - a safe loader
-        return encoding.decode(json.dumps(value).encode())
-    except (yaml.YAMLError, TypeError, RecursionError) as error:
-        raise ValueError(str(error)) from None
-
-
-def _json_loader() -> Any:
-    import yaml  # noqa: PLC0415
-
-    class JsonLoader(yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader):  # type: ignore[misc]
-        """Safe YAML without dates: they are texts in JSON."""
-
-    JsonLoader.yaml_implicit_resolvers = {
-        first: [
-            (tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"
-        ]
-        for first, resolvers in JsonLoader.yaml_implicit_resolvers.items()
-    }
-    return JsonLoader

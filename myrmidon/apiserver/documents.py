@@ -45,14 +45,24 @@ class Documents:
         root, *parts = path.strip("/").split("/")
         if f"/{root}" in _HEALTH:
             return HttpResponse(200, _TEXT, b"ok")
+        if path == "":
+            return _answer({"paths": self._paths()})
         makers: dict[str, Callable[[], HttpResponse | None]] = {
             "version": lambda: _answer(version_document()),
             "api": lambda: self._api(parts, aggregated=aggregated),
             "apis": lambda: self._apis(parts, aggregated=aggregated),
             "openapi": lambda: self._openapi(parts),
+            "metrics": lambda: HttpResponse(200, _TEXT),
         }
         make = makers.get(root)
         return make() if make is not None else None
+
+    def _paths(self) -> list[str]:
+        """What the root lists."""
+        groups = {each.kind.group for each in self._registry if each.kind.group}
+        versions = {each.kind.root for each in self._registry}
+        fixed = {"/api", "/apis", *_HEALTH, "/openapi/v2", "/openapi/v3", "/version"}
+        return sorted({*fixed, *versions, *(f"/apis/{group}" for group in groups)})
 
     def _custom(self) -> list[ResourceType]:
         return [each for each in self._registry if each.custom]

@@ -171,4 +171,4 @@ def internal(message: str) -> Failure:
 
 def unsupported_media_type(message: str) -> Failure:
     """415: a body in a format that the resource does not take."""
-    return Failure(415, "UnsupportedMediaType", message)
+    return Failure(415, "UnsupportedMediaType", message, details=False)

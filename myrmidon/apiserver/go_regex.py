@@ -15,6 +15,12 @@ from functools import cache, lru_cache
 
 MOST_REPEATS = 1000
 
+_ANCHORS = {
+    "A": r"(?:\A)",
+    "z": r"(?:\Z)",
+    "b": r"(?a:\b)",
+    "B": r"(?:(?a:\B)|\A\Z)",  # Python finds no \B in an empty text
+}
 _POSIX = {
     "alnum": "0-9A-Za-z",
     "alpha": "A-Za-z",
@@ -80,9 +86,10 @@ class _Translator:
         self._text = pattern
         self._at = 0
         self._modes = _Modes()
-        self._outer: list[_Modes] = []
+        self._outer: list[tuple[_Modes, int]] = []  # what holds outside of the group, and its start
+        self._names: list[str] = []
         self._out: list[str] = []
-        self._repeatable = False  # whether the last thing can be repeated
+        self._last = -1  # where the last thing that can be repeated is in the output, -1 if nowhere
         self._repeated_from = -1  # where the last repetition began, -1 if there was none just now
 
     def translate(self) -> str:
@@ -90,6 +97,9 @@ class _Translator:
             self._step(self._text[self._at])
         if self._outer:
             raise PatternError("missing closing )", self._text)
+        for at, name in enumerate(self._names):
+            if name in self._names[:at]:
+                raise PatternError("duplicate capture group name", name)
         return "".join(self._out)
 
     def _step(self, char: str) -> None:
@@ -105,9 +115,9 @@ class _Translator:
             case "|":
                 self._emit("|", 1, repeatable=False)
             case "^":
-                self._emit("(?m:^)" if self._modes.lines else r"\A", 1)
+                self._emit("(?m:^)" if self._modes.lines else r"(?:\A)", 1)
             case "$":
-                self._emit("(?m:$)" if self._modes.lines else r"\Z", 1)
+                self._emit("(?m:$)" if self._modes.lines else r"(?:\Z)", 1)
             case ".":
                 self._emit("(?s:.)" if self._modes.dots else r"[^\n]", 1)
             case "[":
@@ -118,9 +128,9 @@ class _Translator:
                 self._emit(self._literal(char), 1)
 
     def _emit(self, text: str, length: int, *, repeatable: bool = True) -> None:
+        self._last = len(self._out) if repeatable else -1
         self._out.append(text)
         self._at += length
-        self._repeatable = repeatable
 
     def _literal(self, char: str) -> str:
         escaped = re.escape(char)
@@ -131,44 +141,50 @@ class _Translator:
     def _open(self) -> None:
         rest = self._text[self._at :]
         if not rest.startswith("(?"):
-            self._outer.append(self._modes)
-            self._emit("(", 1, repeatable=False)
-            return
-        if named := _NAMED.match(rest):
-            self._outer.append(self._modes)
-            self._emit("(", named.end(), repeatable=False)
-            return
-        flags = _FLAGS.match(rest)
-        if flags is None:
-            raise self._bad_group(rest)
-        modes = self._modes.changed(flags.group(1), flags.group(2) or "")
-        if flags.group(3) == ":":
-            self._outer.append(self._modes)
-            self._emit("(?:", flags.end(), repeatable=False)
+            self._begin("(", 1)
+        elif rest.startswith(("(?P<", "(?<")):
+            self._begin("(", self._name(rest))
         else:
-            if flags.end() == 3:
-                raise PatternError("missing argument to repetition operator", "?")
-            self._emit("", flags.end(), repeatable=False)
+            self._flags(rest)
+
+    def _begin(self, text: str, length: int) -> None:
+        self._outer.append((self._modes, len(self._out)))
+        self._emit(text, length, repeatable=False)
+
+    def _name(self, rest: str) -> int:
+        """The length of the start of a named group."""
+        found = _NAMED.match(rest)
+        if found is None:
+            end = rest.find(">")
+            raise PatternError("invalid named capture", rest if end < 0 else rest[: end + 1])
+        self._names.append(found.group(1))
+        return found.end()
+
+    def _flags(self, rest: str) -> None:
+        found = _FLAGS.match(rest)
+        if found is None:
+            raise self._bad_flags(rest)
+        modes = self._modes.changed(found.group(1), found.group(2) or "")
+        if found.group(3) == ":":
+            self._begin("(?:", found.end())
+        else:
+            self._at += found.end()  # what was repeatable before still is
         self._modes = modes
 
-    def _bad_group(self, rest: str) -> PatternError:
-        if rest.startswith(("(?P<", "(?<")) and not rest.startswith(("(?<=", "(?<!")):
-            end = rest.find(">")
-            shown = rest if end < 0 else rest[: end + 1]
-            return PatternError("invalid named capture", shown)
+    def _bad_flags(self, rest: str) -> PatternError:
         at = 2
         while at < len(rest) and rest[at] in "imsU-":
             at += 1
-        if at >= len(rest):
+        if at >= len(rest) and at > 2:
             return PatternError("missing closing )", self._text)
-        length = 4 if rest.startswith(("(?<=", "(?<!")) else at + 1
-        return PatternError("invalid or unsupported Perl syntax", rest[:length])
+        return PatternError("invalid or unsupported Perl syntax", rest[: at + 1])
 
     def _close(self) -> None:
         if not self._outer:
             raise PatternError("unexpected )", self._text)
-        self._modes = self._outer.pop()
+        self._modes, start = self._outer.pop()
         self._emit(")", 1)
+        self._last = start
 
     # ------------------------------------------------------------ repetition
 
@@ -176,18 +192,20 @@ class _Translator:
         start = self._at
         found = _REPEAT.match(self._text, start) if char == "{" else None
         operator = found.group() if found else char
+        if found:
+            self._check_count(found)
         end = start + len(operator)
         lazy = self._text.startswith("?", end)
         end += lazy
         if self._repeated_from >= 0:
             shown = self._text[self._repeated_from : end]
             raise PatternError("invalid nested repetition operator", shown)
-        if not self._repeatable:
+        if self._last < 0:
             raise PatternError("missing argument to repetition operator", self._text[start:end])
-        if found:
-            self._check_count(found)
         self._repeated_from = start
-        self._out.append(operator + ("?" if lazy != self._modes.lazy else ""))
+        # In a group of its own, so that it can be repeated again.
+        self._out.insert(self._last, "(?:")
+        self._out.append(operator + ("?" if lazy != self._modes.lazy else "") + ")")
         self._at = end
 
     def _check_count(self, found: re.Match[str]) -> None:
@@ -206,12 +224,12 @@ class _Translator:
         if following == "Q":
             literal = rest[2:].partition(r"\E")[0]
             closed = len(r"\E") if r"\E" in rest else 0
-            text = "".join(self._literal(char) for char in literal)
-            self._emit(text, 2 + len(literal) + closed, repeatable=bool(literal))
+            for char in literal:
+                self._emit(self._literal(char), 1)
+            self._at += 2 + closed
             return
         if following in "AbBz":
-            anchor = {"A": r"\A", "z": r"\Z", "b": r"(?a:\b)", "B": r"(?a:\B)"}[following]
-            self._emit(anchor, 2)
+            self._emit(_ANCHORS[following], 2)
             return
         if (members := self._named_set()) is not None:
             self._emit(self._folded(f"[{members}]"), 0)
@@ -241,7 +259,7 @@ class _Translator:
         """One escaped character, taken."""
         rest = self._text[self._at :]
         found = re.match(
-            r"\\(?:([1-7][0-7]{1,2}|0[0-7]{0,2})|x([0-9A-Fa-f]{2})|x\{([0-9A-Fa-f]+)\}|([afnrtv])|([!-/:-@\[-`{-~]))",
+            r"\\(?:([1-7][0-7]{1,2}|0[0-7]{0,2})|x([0-9A-Fa-f]{2})|x\{([0-9A-Fa-f]+)\}|([afnrtv])|([^0-9A-Za-z\x80-\U0010ffff]))",
             rest,
         )
         if found is None:

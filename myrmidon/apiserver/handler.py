@@ -108,8 +108,13 @@ def _builtin(call: Call) -> Outcome:
     if found.subresource:
         if found.subresource not in subresources(call.type):
             raise unknown_resource()
-    elif found.verb not in call.type.verbs or (
-        (found.verb == "create") == bool(found.name) and found.verb in {"create", "update", "patch"}
+    elif (
+        call.request.method == "HEAD"
+        or found.verb not in call.type.verbs
+        or (
+            (found.verb == "create") == bool(found.name)
+            and found.verb in {"create", "update", "patch"}
+        )
     ):
         raise method_not_allowed()
     return act(call)

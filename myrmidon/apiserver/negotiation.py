@@ -31,7 +31,7 @@ class Form(NamedTuple):
 PLAIN = Form()
 
 
-def negotiate(accept: str, verb: str) -> Form:
+def negotiate(accept: str, verb: str, *, custom: bool) -> Form:
     """The first form of the header that can be served; raises 406."""
     if not accept or accept in {"application/json", "*/*"}:
         return PLAIN
@@ -49,7 +49,7 @@ def negotiate(accept: str, verb: str) -> Form:
         406,
         "NotAcceptable",
         "only the following media types are accepted: application/json, application/yaml",
-        details=False,
+        details=not custom,
     )
 
 

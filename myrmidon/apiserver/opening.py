@@ -29,9 +29,10 @@ def open_watch(call: Call, form: Form) -> Watch | WaitFor:
     number = int(version or 0)
     store = call.core.store
     send_initial = query.get("sendInitialEvents")
-    if number > store.revision:
-        return WaitFor(number, too_large(number, store.revision))
+    parse_int(query, "limit")
     seconds = parse_int(query, "timeoutSeconds")
+    if is_true(send_initial) and number > store.revision:
+        return WaitFor(number, too_large(number, store.revision))
     watch = Watch(
         store,
         call.type,

@@ -1,5 +1,6 @@
 """The options of writes: dryRun, fieldManager, fieldValidation; checked before anything else."""
 
+import re
 from collections.abc import Iterable
 
 from myrmidon.apiserver.call import Call
@@ -61,7 +62,8 @@ def parse_int(query: dict[str, str], name: str) -> int | None:
     text = query.get(name, "")
     if not text:
         return None
-    try:
-        return int(text)
-    except ValueError:
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    if not -(2**63) <= int(text[:21]) < 2**63:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return int(text)

@@ -5,12 +5,13 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import encoding
-from myrmidon.apiserver.bodies import media_type, parse_yaml, read_body
+from myrmidon.apiserver.bodies import media_type, read_body
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Cause, Failure, bad_request, internal, invalid_object
 from myrmidon.apiserver.merging import merge_as_server
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.strategic import StrategicPatchError, strategic_merge
+from myrmidon.apiserver.yaml_bodies import parse_yaml
 from myrmidon.patch.json_patch import OPERATIONS_MAX, JsonPatchError, apply_json_patch
 
 MERGE = "application/merge-patch+json"
@@ -51,6 +52,7 @@ def _json_patch(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG
         operations = encoding.decode(text)
     except ValueError as error:
         raise bad_request(f"error decoding patch: {error}") from None
+    operations = [] if operations is None else operations
     if not isinstance(operations, list) or not all(isinstance(each, dict) for each in operations):
         raise bad_request("error decoding patch: json: cannot unmarshal into jsonpatch.Patch")
     if len(operations) > OPERATIONS_MAX:
@@ -70,7 +72,7 @@ def _json_patch(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG
 
 def _strategic(current: Json, text: bytes, schema: Schema) -> Any:
     try:
-        return strategic_merge(current, _document(text), schema)
+        return strategic_merge(current, _document(text, null={}), schema)
     except StrategicPatchError as error:
         raise internal(str(error)) from None
 
@@ -82,11 +84,13 @@ _PATCHERS: Mapping[str, Callable[[Json, bytes, Schema], Any]] = {
 }
 
 
-def _document(text: bytes) -> Json:
+def _document(text: bytes, null: Any = None) -> Json:
+    """A patch that is a map; ``null`` is what a patch of null stands for."""
     try:
         value = encoding.decode(text)
     except ValueError:
         value = _yaml_document(text)
+    value = null if value is None else value
     if not isinstance(value, dict):
         raise bad_request(
             "error decoding patch: json: cannot unmarshal value into Go value of type "

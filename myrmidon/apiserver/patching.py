@@ -67,7 +67,9 @@ def _check_type(call: Call, document: Any) -> None:
     if not isinstance(document, dict):
         raise patch_failure("the result is no object")
     kind, api_version = document.get("kind"), document.get("apiVersion")
-    if not kind or not isinstance(kind, str) or not isinstance(api_version, str):
+    if not call.type.custom:
+        kind, api_version = kind or wanted.kind, api_version or wanted.api_version
+        if (api_version, kind) != (wanted.api_version, wanted.kind):
+            raise patch_failure(f'no kind "{kind}" is registered for version "{api_version}"')
+    elif not kind or not isinstance(kind, str) or not isinstance(api_version, str):
         raise patch_failure("Object 'Kind' is missing")
-    if not call.type.custom and (api_version, kind) != (wanted.api_version, wanted.kind):
-        raise patch_failure(f'no kind "{kind}" is registered for version "{api_version}"')

@@ -18,7 +18,6 @@ _VERBS = {
     "DELETE": "delete",
 }
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
-_TRUE = frozenset({"1", "true", "t", "T", "TRUE", "True"})
 
 
 class Route(NamedTuple):
@@ -35,8 +34,8 @@ class Route(NamedTuple):
 
 
 def is_true(text: str | None) -> bool:
-    """A boolean of a query, as Go's ``strconv.ParseBool`` has it."""
-    return text in _TRUE
+    """A boolean of a query: whatever is there and does not say no."""
+    return text is not None and text.lower() not in {"0", "false"}
 
 
 def route(request: HttpRequest, query: dict[str, str]) -> Route | None:
@@ -50,7 +49,7 @@ def route(request: HttpRequest, query: dict[str, str]) -> Route | None:
         group, version, rest = parts[1], parts[2], parts[3:]
     else:
         return None
-    verb = _VERBS.get(request.method, request.method.lower())
+    verb = _VERBS.get(request.method, "")
     if rest[0] == "watch" and len(rest) > 1:
         verb, rest = "watch", rest[1:]
     namespace, rest = _namespace(group, rest)
@@ -73,8 +72,7 @@ def _namespace(group: str, rest: list[str]) -> tuple[str, list[str]]:
 def _of_collection(verb: str, query: dict[str, str]) -> str:
     match verb:
         case "get":
-            watched = query.get("watch")
-            return "watch" if is_true(watched) or watched == "" else "list"
+            return "watch" if is_true(query.get("watch")) else "list"
         case "delete":
             return "deletecollection"
         case _:

@@ -11,7 +11,7 @@ from myrmidon.apiserver.builtin.decoding import DecodingError, decode
 from myrmidon.apiserver.builtin.types import schema_of
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import invalid
-from myrmidon.apiserver.failures import Cause, Failure, bad_request, invalid_object
+from myrmidon.apiserver.failures import Cause, Failure, bad_request, internal, invalid_object
 from myrmidon.apiserver.fields import (
     Path,
     Versions,
@@ -28,7 +28,7 @@ from myrmidon.apiserver.registry import ScalePaths
 from myrmidon.apiserver.routing import is_true
 from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.store import Record
-from myrmidon.apiserver.updating import check_name, update
+from myrmidon.apiserver.updating import check_name, check_uid, update
 
 SCALE = Kind("autoscaling", "v1", "Scale", "scales")
 
@@ -62,6 +62,7 @@ def replace_scale(call: Call) -> Json:
         raise strict_failure(call, problems)
     check_name(call, scale["metadata"])
     record = _record(call)
+    check_uid(call, scale["metadata"], record)
     return _write(call, record, scale, _after_update(call, record, scale))
 
 
@@ -71,6 +72,8 @@ def patch_scale(call: Call) -> Json:
     record = _record(call)
     current = _owned_scale(call, record)
     entries: list[Json] | None = None
+    if media == APPLY and call.type.custom:
+        raise internal("no corresponding type for autoscaling/v1, Kind=Scale")
     if media == APPLY:
         document, entries = _applied(call, current)
     else:
@@ -82,6 +85,7 @@ def patch_scale(call: Call) -> Json:
     problems = check_fields(call, unknown, ())
     if problems:
         raise patch_failure(f"strict decoding error: {', '.join(problems)}")
+    check_name(call, scale["metadata"])
     if entries is None:
         entries = _after_update(call, record, scale)
     return _write(call, record, scale, entries)
@@ -91,8 +95,7 @@ def _write(call: Call, record: Record, scale: Json, entries: list[Json]) -> Json
     """Put the number of a scale, and its owners, into the object."""
     replicas = scale["spec"].get("replicas", 0)
     if replicas < 0:
-        cause = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise invalid_object("Scale", "autoscaling", call.route.name, [cause])
+        raise _negative(call, replicas)
     old = views.shown(call.type, record)
     version = scale["metadata"].get("resourceVersion") or old["metadata"]["resourceVersion"]
     obj: Json = copy_json(old)
@@ -103,6 +106,16 @@ def _write(call: Call, record: Record, scale: Json, entries: list[Json]) -> Json
     set_entries(obj, from_scale(before, entries, api_version, _replicas_paths(call)))
     updated = update(call, record, obj, "scale", applied=True)
     return scale_of(call, views.shown(call.type, updated))
+
+
+def _negative(call: Call, replicas: int) -> Failure:
+    kind, name = call.type.kind, call.route.name
+    if call.type.custom:
+        field = f".{'.'.join(_paths(call).replicas)}"
+        cause = invalid(field, replicas, "should be a non-negative integer")
+        return invalid_object(kind.kind, kind.group, name, [cause])
+    cause = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+    return invalid_object("Scale", "autoscaling", name, [cause])
 
 
 # ------------------------------------------------------------------------- ownership
@@ -175,7 +188,7 @@ def scale_of(call: Call, obj: Json) -> Json:
         "kind": SCALE.kind,
         "apiVersion": SCALE.api_version,
         "metadata": {key: meta[key] for key in kept if key in meta},
-        "spec": {"replicas": replicas} if replicas or call.type.custom else {},
+        "spec": {"replicas": replicas} if replicas else {},
         "status": status,
     }
 

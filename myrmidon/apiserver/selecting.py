@@ -76,6 +76,8 @@ def read_selection(call: Call) -> Selection:
 
 
 def _labels(text: str) -> Selector:
+    if text.rstrip().endswith(","):
+        raise bad_request("unable to parse requirement: found '', expected: identifier after ','")
     try:
         selector = parse_selector(text)
     except UsageError as error:
@@ -104,11 +106,17 @@ def _fields(call: Call, text: str) -> list[FieldTerm]:
         if found is None:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
         field = found[1]
-        if field not in _EVERYWHERE and not call.type.strategy.selectable(field):
+        if not _is_selectable(call.type, field):
             raise bad_request(_unsupported(call, field))
         value = re.sub(r"\\(.)", r"\1", found[3])
         terms.append(FieldTerm(field, found[2] != "!=", value))
     return terms
+
+
+def _is_selectable(resource_type: ResourceType, field: str) -> bool:
+    if field == "metadata.namespace" and resource_type.custom:
+        return resource_type.kind.namespaced
+    return field in _EVERYWHERE or resource_type.strategy.selectable(field)
 
 
 def _unsupported(call: Call, field: str) -> str:

@@ -94,6 +94,7 @@ def update(
     _restore(meta, old_meta)
     call.warn(*drop_duplicate_owners(meta, admitted=True))
     call.type.strategy.prepare_update(obj, old, subresource)
+    meta = obj["metadata"]
     causes = validate_metadata_update(meta, old_meta)
     causes += call.type.strategy.validate_update(obj, old, subresource)
     if causes:

@@ -121,6 +121,8 @@ async def _serve(args: argparse.Namespace, server: ApiServer) -> None:
             if args.kubeconfig_out:
                 authority = certificate.pem if certificate else b""
                 write_kubeconfig(args.kubeconfig_out, url, args.token or "", authority)
+                if args.token and not args.tls:
+                    print("note: kubectl sends no token over plain HTTP; add --tls", flush=True)
             print(f"serving {url}", flush=True)
             await stopped.wait()
     except OSError as error:

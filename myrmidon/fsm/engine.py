@@ -151,6 +151,16 @@ class Walk:
                 raise AssertionError(f"reported {report!r} after {self.action!r}")
         return self.action
 
+    def abandon(self, failure: Failed) -> Finish:
+        """End the walk where it stands: whoever drives it cannot go on."""
+        match self.action:
+            case Enter(state) | Write(state):
+                finish = self._stopped(state, failure)
+            case _:
+                finish = self._finish(failure)
+        self.action = finish
+        return finish
+
     # ------------------------------------------------------------------------ decisions
 
     def _first(self, has_finalizer: bool, suspended: bool) -> Action:

@@ -19,6 +19,7 @@ read them live (``ctx.live``, after an unknown end)   get               managed 
 ``ctx.get``, ``ctx.list``, ``Watch``                  list, watch       read and watched kinds
 ``ctx.live.get``                                      get               read and watched kinds
 record events, count repeated ones                    create, patch     events
+find the event of an earlier process of ours          get               events
 lead                                                  create            leases
 renew and release the lease                           get, update       the one lease
 ====================================================  ================  ===========================
@@ -104,7 +105,7 @@ def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
             assert watched is not None, "checked when the controller was defined"
             rights.grant(watched, _READ, watch.namespaces or limits)
         events_in = limits if controller.resource.KIND.namespaced else ()
-        rights.grant(kinds.EVENT, ("create", "patch"), events_in)
+        rights.grant(kinds.EVENT, ("get", "create", "patch"), events_in)
     return rights
 
 

@@ -58,7 +58,7 @@ class Applicator:
     def __init__(self, client: Client, known: Known, *, writes_max: int = 8) -> None:
         self._client, self._known = client, known
         self._slots = asyncio.Semaphore(writes_max)
-        self._settled: dict[ObjectRef, tuple[str, str]] = {}
+        self._settled: dict[ObjectRef, tuple[str, str]] = {}  # what was sent, what it left
 
     async def write(
         self, outputs: Iterable[Output], parent: Parent, *, creating: bool = True, by: str = ""
@@ -86,6 +86,9 @@ class Applicator:
             if is_ambiguous(error):
                 self._known.mark_unknown(request.ref)
             raise
+        except asyncio.CancelledError:
+            self._known.mark_unknown(request.ref)  # nobody waited for the answer
+            raise
         if request.verb is Verb.DELETE and answer.get("kind") == "Status":
             uid = str((answer.get("details") or {}).get("uid") or "")
             self._known.record_delete(request.ref, uid=uid, by=by)
@@ -110,6 +113,10 @@ class Applicator:
         self._known.record_write(ref.kind, obj, by="")
         self._known.clear_unknown(ref)
         return obj
+
+    def forget(self, ref: ObjectRef) -> None:
+        """An object is gone: remember nothing about it."""
+        self._settled.pop(ref, None)
 
     # -------------------------------------------------------------------------- inside
 

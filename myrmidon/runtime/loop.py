@@ -78,7 +78,6 @@ class ControllerLoop:
             observing=observing,
             clock=clock,
             log=log.having(controller=controller.name),
-            pass_timeout=options.pass_timeout,
             resync=self._resync_seconds,
             generation=self._generation,
         )

@@ -10,7 +10,15 @@ Series that name an object are removed with it, and can be switched off.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -83,6 +91,9 @@ class Metrics:
         self._declare_queues()
         self._declare_objects()
         self._declare_client()
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
 
     # --------------------------------------------------------------------- declarations
 

@@ -21,6 +21,7 @@ from myrmidon.api.objects import Json, generation_of, namespace_of, ref_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.api.resource import Resource
+from myrmidon.api.wire import Transport
 from myrmidon.errors import MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller, kind_of
@@ -215,8 +216,12 @@ class Cluster(ABC):
     def _own_name(self, name: str) -> str:
         """What a namespace is called on this server."""
 
+    def _line_to_server(self) -> Transport:
+        """How the process of the controllers reaches the server."""
+        return self.transport
+
     def _start(self) -> None:
-        self.manager = Manager(self._options, transport=self.transport, clock=self.clock)
+        self.manager = Manager(self._options, transport=self._line_to_server(), clock=self.clock)
         for controller in self._controllers:
             self.manager.add(controller)
         self._task = self.loop.create_task(self.manager.run())

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
+from myrmidon.api.wire import Transport
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.local import LocalTransport
 from myrmidon.apiserver.seams import CountingSeams
@@ -26,6 +27,7 @@ from myrmidon.sets.manifests import manifest_of
 from myrmidon.testing.clock import EPOCH, VirtualClock, VirtualTimeLoop
 from myrmidon.testing.cluster import NAMESPACE, Cluster, definitions_of
 from myrmidon.testing.failures import NotSettledError
+from myrmidon.testing.faults import Faults, FaultyTransport
 from myrmidon.testing.recording import RecordingTransport
 
 __all__ = ["Harness", "NotSettledError"]
@@ -43,8 +45,10 @@ class Harness(Cluster):
         actors: Iterable[Any] | None = None,
         options: ManagerOptions | None = None,
         namespace: str = NAMESPACE,
+        faults: Faults | None = None,
     ) -> None:
         super().__init__(controllers, options or ManagerOptions(seed=0), namespace)
+        self._faults = faults
         self.loop = loop = VirtualTimeLoop()
         self.clock = clock = VirtualClock(loop)
         self.server = ApiServer(
@@ -60,13 +64,13 @@ class Harness(Cluster):
         self._start()
 
     def settle(self, within: timedelta | None = None) -> None:
-        """Let time pass until nobody has anything left to do."""
+        """Let time pass until nobody has anything left to do, or the controllers crash."""
         allowed = within or self._patience
         ends_at = self.loop.time() + allowed.total_seconds()
         while True:
             self._step()
             due_at = self._due_at()
-            if due_at is None:
+            if due_at is None or self._line.is_dead:
                 return
             if due_at > ends_at:
                 raise NotSettledError(self._unsettled(allowed))
@@ -77,6 +81,19 @@ class Harness(Cluster):
         self._sleep(duration.total_seconds())
         self._step()
 
+    def crash(self) -> None:
+        """From now on nothing that the process of the controllers sends reaches the server.
+
+        May be called while a request is under way, by ``faults``: that request is the first to be
+        lost, or with ``Lose`` the last that the server hears.
+        """
+        self._line.die()
+
+    def restart(self) -> None:
+        """Kill the process of the controllers and start another, which knows nothing."""
+        self._line.die()
+        super().restart()
+
     def close(self) -> None:
         """End everything."""
         if not self.loop.is_closed():
@@ -85,6 +102,12 @@ class Harness(Cluster):
             self.loop.close()
 
     # ---------------------------------------------------------------------------- inside
+
+    def _line_to_server(self) -> Transport:
+        """A new line for every process: a dead one stays dead."""
+        faults = self._faults or (lambda _request: None)
+        self._line = FaultyTransport(self.transport, faults, clock=self.clock)
+        return self._line
 
     def _step(self) -> None:
         """Run everything that can run without time passing."""

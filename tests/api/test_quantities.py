@@ -32,11 +32,16 @@ def test_prints_as_kubernetes_does(text: str, canonical: str) -> None:
 
 @given(text=TEXTS)
 def test_printing_keeps_the_value_and_settles(text: str) -> None:
-    """The canonical form means the same, and is its own canonical form."""
+    """The canonical form means the same, and is its own canonical form.
+
+    Except for a binary quantity that is no multiple of 1024, as in Kubernetes: it is printed without
+    a suffix, and read again it is a decimal one.
+    """
     printed = str(Quantity(text))
 
     assert Quantity(printed) == Quantity(text)
-    assert str(Quantity(printed)) == printed
+    if Quantity(printed).format == Quantity(text).format:
+        assert str(Quantity(printed)) == printed
 
 
 @given(one=TEXTS, other=TEXTS)

@@ -143,7 +143,7 @@ def test_a_webhook_that_is_down_fails_or_is_ignored(policy: str) -> None:
         if policy == "Ignore":
             await client.create(kinds.CONFIG_MAP, config_map("a"))
         else:
-            with pytest.raises(ServerError, match='failed calling webhook "guard.example.com"'):
+            with pytest.raises(ServerError, match="failed calling webhook"):
                 await client.create(kinds.CONFIG_MAP, config_map("a"))
         return server.store.count("configmaps")
 

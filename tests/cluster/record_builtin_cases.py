@@ -21,6 +21,7 @@ Send = Callable[[str, str, Json | None], tuple[int, Json]]
 
 FOLDER = Path(__file__).parents[1] / "apiserver/builtin"
 NAMESPACE = "cases"
+TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 
 
 def main() -> None:
@@ -39,22 +40,27 @@ def main() -> None:
             for name, body in cases["create"].items()
         },
         "change": {name: record_changes(send, case) for name, case in cases["change"].items()},
+        "tables": {
+            name: record_row(send, cases["create"][name], status)
+            for name, status in cases["tables"].items()
+        },
     }
     text = json.dumps(recorded, indent=1, sort_keys=True)
     (FOLDER / "recorded.json").write_text(text + "\n")
 
 
 def sender(base_url: str, token: str, ca: str) -> Send:
-    """A function that sends a request and gives status and body."""
+    """A function that sends a request and gives status and body; TABLE is a GET of a table."""
     context = ssl.create_default_context(cafile=ca)
 
     def send(method: str, path: str, body: Json | None) -> tuple[int, Json]:
         merge = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        accept = TABLE if method == "TABLE" else "application/json"
         request = urllib.request.Request(
             base_url + path,
             json.dumps(body).encode() if body is not None else None,
-            {"Authorization": f"Bearer {token}", "Content-Type": merge},
-            method=method,
+            {"Authorization": f"Bearer {token}", "Content-Type": merge, "Accept": accept},
+            method="GET" if method == "TABLE" else method,
         )
         try:
             with urllib.request.urlopen(request, context=context) as reply:
@@ -88,6 +94,22 @@ def record_changes(send: Send, case: Json) -> Json:
         changes[name] = answer(*send("PATCH", f"{at}{to}?dryRun=All", change["patch"]))
     send("DELETE", at, {"gracePeriodSeconds": 0})
     return {"created": answer(status, created), "changes": changes}
+
+
+def record_row(send: Send, body: Json, status: Json) -> Json:
+    """Create an object, give it a status, and see its row; then delete it."""
+    path = path_of(body)
+    named = body | {"metadata": body["metadata"] | {"name": f"row-{body['metadata']['name']}"}}
+    _, created = send("POST", path, named)
+    at = f"{path}/{created['metadata']['name']}"
+    if status:
+        send("PATCH", f"{at}/status", {"status": status})
+    _, obj = send("GET", at, None)
+    _, table = send("TABLE", at, None)
+    send("DELETE", at, {"gracePeriodSeconds": 0})
+    obj["metadata"].pop("managedFields", None)
+    (row,) = table["rows"]
+    return {"object": obj, "cells": row["cells"], "conditions": row.get("conditions", [])}
 
 
 def answer(status: int, body: Json) -> Json:

@@ -31,7 +31,7 @@ def test_a_controller_gets_what_it_declares() -> None:
 
     assert (role["kind"], role["metadata"]) == ("ClusterRole", {"name": "web-apps"})
     assert role["rules"] == [
-        rule("", "events", "create", "patch"),
+        rule("", "events", "get", "create", "patch"),
         {"apiGroups": [""], "resources": ["nodes", "secrets"], "verbs": ["get", "list", "watch"]},
         rule("", "services", *ALL),
         rule("apps", "deployments", *ALL),
@@ -51,7 +51,7 @@ def test_a_controller_of_some_namespaces_gets_roles_there() -> None:
     ]
     assert made[0]["rules"] == made[1]["rules"]
     assert made[0]["rules"] == [
-        rule("", "events", "create", "patch"),
+        rule("", "events", "get", "create", "patch"),
         rule("demo.myrmidon.dev", "webapps", "get", "list", "watch"),
         rule("demo.myrmidon.dev", "webapps/status", "patch"),
     ]
@@ -80,7 +80,7 @@ def test_kinds_without_a_namespace_need_a_cluster_role() -> None:
     assert cluster["rules"] == [rule("", "namespaces", *ALL)]
     assert one["rules"] == [
         rule("", "configmaps", *ALL),
-        rule("", "events", "create", "patch"),
+        rule("", "events", "get", "create", "patch"),
         rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "create"),
         rule("demo.myrmidon.dev", "webapps/finalizers", "update"),
         rule("demo.myrmidon.dev", "webapps/status", "patch"),

@@ -17,16 +17,14 @@ from myrmidon.errors import (
     ApiError,
     ConflictError,
     ForbiddenError,
-    LeadershipLostError,
     NotFoundError,
     ServerError,
     TooManyRequestsError,
     UnreachableError,
 )
 from myrmidon.io.client import Client, is_ambiguous, template
-from myrmidon.io.scope import Scope
 from tests.io.fakes import Answer, FakeClock, ModelTransport, ScriptedTransport, answer
-from tests.io.model_server import ModelServer
+from tests.io.model_server import ModelServer, expired
 
 REF = ObjectRef(CONFIG_MAP, "a", "ns")
 
@@ -54,6 +52,7 @@ def status(code: int, reason: str = "", **headers: str) -> HttpResponse:
         (HttpResponse(502, (), b'{"kind":"Sta'), ServerError),
         (status(429), TooManyRequestsError),
     ],
+    ids=["403", "404", "404 text", "409 exists", "409", "500", "502 cut", "429"],
 )
 def test_refusals_become_errors(given: HttpResponse, expected: type[ApiError]) -> None:
     """With the status, also where a proxy answered something that is no Status."""
@@ -63,7 +62,7 @@ def test_refusals_become_errors(given: HttpResponse, expected: type[ApiError]) -
     assert caught.value.status == given.status
 
 
-@pytest.mark.parametrize("body", [b"", b'{"kind": "Conf', b"[]"])
+@pytest.mark.parametrize("body", [b"", b'{"kind": "Conf', b"[]"], ids=["empty", "cut", "list"])
 def test_an_answer_that_is_cut_short_is_no_answer(body: bytes) -> None:
     """F11: the write may have happened."""
     it, _, _ = client(HttpResponse(200, (), body))
@@ -88,6 +87,7 @@ def test_later_is_obeyed_for_what_may_be_done_twice() -> None:
         lambda it: it.create(CONFIG_MAP, {"metadata": {"name": "a"}}),
         lambda it: it.patch(REF, [], patch=Patch.JSON),
     ],
+    ids=["create", "json patch"],
 )
 def test_later_is_reported_for_what_may_not(call: Callable[[Client], Any]) -> None:
     """A create that a proxy let through must not be done again behind the caller's back."""
@@ -105,32 +105,6 @@ def test_long_waits_are_left_to_the_queue() -> None:
         asyncio.run(it.get(REF))
     assert caught.value.retry_after == 60.0
     assert clock.slept == []
-
-
-def test_the_fence_stands_before_every_attempt_of_every_write() -> None:
-    """Q6: also before the repetition of one that was told to wait."""
-    passes = iter([True, False])
-
-    def fence() -> None:
-        if not next(passes):
-            raise LeadershipLostError("the lease may be taken")
-
-    it, transport, _ = client(status(429, retry_after="1"), fence=fence)
-    with pytest.raises(LeadershipLostError):
-        asyncio.run(it.delete(REF, uid="u"))
-    assert len(transport.requests) == 1
-
-
-def test_reads_and_dry_runs_pass_the_fence() -> None:
-    """A standby looks, and may ask what would happen."""
-
-    def closed() -> None:
-        raise LeadershipLostError("not the leader")
-
-    it, transport, _ = client(answer({}), answer({}), fence=closed)
-    asyncio.run(it.get(REF))
-    asyncio.run(it.patch(REF, {"data": {}}, dry_run=True))
-    assert ("dryRun", "All") in transport.requests[1].query
 
 
 def test_requests_say_what_is_meant() -> None:
@@ -188,19 +162,9 @@ def test_a_list_of_a_forgotten_moment_is_read_whole() -> None:
         server.write(name)
     transport = ModelTransport(server)
 
-    async def read() -> list[str]:
-        it = Client(transport)
-        names: list[str] = []
-        async for page in it.pages(Scope(CONFIG_MAP), page_size=2):
-            names += [item["metadata"]["name"] for item in page.items]
-            server.compact()
-            if len(names) == 2:
-                break
-        transport.faults = [None, ApiErrorOnce]
-        return [obj["metadata"]["name"] for obj in await it.list(CONFIG_MAP, page_size=2)]
-
-    ApiErrorOnce = __import__("tests.io.model_server", fromlist=["expired"]).expired()
-    assert asyncio.run(read()) == list("abcde")
+    transport.faults = [None, expired()]
+    found = asyncio.run(Client(transport).list(CONFIG_MAP, page_size=2))
+    assert [obj["metadata"]["name"] for obj in found] == list("abcde")
     assert "limit" not in dict(transport.requests[-1].query)
 
 

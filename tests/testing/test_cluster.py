@@ -66,7 +66,7 @@ def test_eventually_waits_and_returns_what_it_found() -> None:
         assert cluster.loop.time() - begun_at < 2
 
         with pytest.raises(NotSettledError, match="and what was waited for does not hold: 'nope'"):
-            cluster.eventually(lambda: {}["nope"], timedelta(seconds=5))
+            cluster.eventually(lambda: dict[str, int]()["nope"], timedelta(seconds=5))
 
 
 def test_writes_are_compared_in_words() -> None:

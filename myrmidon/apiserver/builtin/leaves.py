@@ -78,7 +78,7 @@ def _quantity(value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     text = value if isinstance(value, str) else str(value) if number else "?"
     try:
-        return canonical(text) if text else "0"
+        return canonical(text)
     except QuantityError as error:
         raise DecodingError(str(error)) from None
 
@@ -114,6 +114,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*")
 
 
 def _bytes(value: Any) -> str:
+    if isinstance(value, list):  # Go takes a list of numbers as well
+        return base64.b64encode(bytes(_byte(each) for each in value)).decode()
     plain = _string(value).replace("\r", "").replace("\n", "")
     clean = _BASE64.match(plain)
     assert clean is not None
@@ -122,6 +124,14 @@ def _bytes(value: Any) -> str:
         at = clean.end() if padding.strip("=") else len(plain) - len(plain) % 4
         raise DecodingError(f"illegal base64 data at input byte {at}")
     return base64.b64encode(base64.b64decode(plain)).decode()
+
+
+def _byte(value: Any) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 255:
+        raise Misfit(value, wanted="uint8")
+    return value
 
 
 def _raw(value: Any) -> Any:

@@ -11,6 +11,7 @@ from myrmidon.apiserver.builtin.decoding import decode, empty
 from myrmidon.apiserver.builtin.kinds import BuiltinResource
 from myrmidon.apiserver.builtin.leaves import DecodingError
 from myrmidon.apiserver.builtin.types import GoType, schema_of
+from myrmidon.apiserver.builtin.validation import CreateRule
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.strategy import Decoded, DecodeError, Strategy
 
@@ -174,9 +175,9 @@ class BuiltinStrategy(Strategy):
     def validate_create(self, obj: Json) -> list[Cause]:
         """What is wrong with a new object."""
         obj = self._as_stored(obj)
-        taken = self._cluster_causes(obj)
-        if taken:
-            return taken  # addresses are given out before anything else is looked at
+        first = self._causes(validation.FIRST_RULES, obj) or self._cluster_causes(obj)
+        if first:
+            return first  # addresses are given out before anything else is looked at
         causes = self._own_causes(obj)
         creation = validation.CREATE_RULES.get(self._stored_key)
         if creation is not None:
@@ -189,6 +190,9 @@ class BuiltinStrategy(Strategy):
         if subresource == "status":
             status = validation.STATUS_RULES.get(self._stored_key)
             return list(status(obj)) if status is not None else []
+        first = self._causes(validation.FIRST_RULES, obj)
+        if first:
+            return first
         causes = self._own_causes(obj)
         change = validation.UPDATE_RULES.get(self._stored_key)
         if change is not None:
@@ -196,7 +200,10 @@ class BuiltinStrategy(Strategy):
         return causes or self._cluster_causes(obj)
 
     def _own_causes(self, obj: Json) -> list[Cause]:
-        rules = validation.RULES.get(self._stored_key)
+        return self._causes(validation.RULES, obj)
+
+    def _causes(self, table: Mapping[tuple[str, str], CreateRule], obj: Json) -> list[Cause]:
+        rules = table.get(self._stored_key)
         return list(rules(obj)) if rules is not None else []
 
     def _cluster_causes(self, obj: Json) -> list[Cause]:
@@ -208,8 +215,8 @@ class BuiltinStrategy(Strategy):
         return ("", "Event") if self._key == ("events.k8s.io", "Event") else self._key
 
     def _as_stored(self, obj: Json) -> Json:
-        """Rules are written for the names that the store has."""
-        return conversion.event_to_core(obj) if self._key == ("events.k8s.io", "Event") else obj
+        """Rules are written for the version that the store has."""
+        return self.store(obj)
 
     def grace_seconds(self, obj: Json, wanted: int | None) -> int | None:
         """A pod that runs somewhere stays until it has stopped."""

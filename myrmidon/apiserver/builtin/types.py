@@ -55,7 +55,7 @@ class GoType(Schema):
     name: str = ""  # of the definition; a list or map has the name of none
     short_name: str = field(init=False)  # ``DeploymentSpec``
     shape: Shape = "struct"
-    omitted: frozenset[str] = frozenset()  # scalars whose zero is left out
+    omitted: frozenset[str] = frozenset()  # scalars whose zero is as good as nothing
     zeros: dict[str, Any] = field(default_factory=dict)  # fields that are written, come what may
     structs: tuple[str, ...] = ()  # struct fields that exist even where nobody mentions them
 
@@ -200,9 +200,7 @@ def _sort_fields(node: GoType) -> None:
         for name, field_type in node.properties.items()
         if name not in pointers | omitzero and isinstance(field_type, GoType)
     }
-    node.omitted = frozenset(
-        name for name, t in by_value.items() if t.shape in _SCALARS and name not in kept
-    )
+    node.omitted = frozenset(name for name, t in by_value.items() if t.shape in _SCALARS)
     node.structs = tuple(name for name, t in by_value.items() if t.shape == "struct")
     node.zeros = {
         name: ZEROS.get(t.shape)

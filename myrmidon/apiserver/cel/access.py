@@ -88,9 +88,12 @@ def find_index(container: Value, key: Value) -> OptionalValue:
     return NONE
 
 
-def elements(container: Value) -> list[Value] | Mapping[Value, Value]:
-    """What a fold goes over: the elements of a list, or the keys of a map."""
+def elements(container: Value, *, pairs: bool = False) -> list[Value] | Mapping[Value, Value]:
+    """What a fold goes over, be it with one variable or with two."""
     if isinstance(container, list | Mapping):
         return container
     kind = kind_of(container)
-    raise CelEvaluationError(f"got '{_GO_NAMES.get(kind, kind)}', expected iterable type")
+    name = _GO_NAMES.get(kind, kind)
+    if pairs:
+        raise CelEvaluationError(f"unsupported comprehension range type: {name}")
+    raise CelEvaluationError(f"got '{name}', expected iterable type")

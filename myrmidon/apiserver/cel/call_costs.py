@@ -75,7 +75,7 @@ def _affix(_at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
 
 
 def _in_list(_at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
-    return Estimate(_computed(args[1]).high)
+    return Estimate(scaled(_computed(args[1]).high, 1.0))
 
 
 def _matched(_at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estimate | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from myrmidon.apiserver.cel.types import Type, parse_type, split_types
-from myrmidon.apiserver.cel.values import Value, kind_of
+from myrmidon.apiserver.cel.values import Value, entries, kind_of
 
 Implementation = Callable[..., Value]
 
@@ -39,7 +39,7 @@ def _fits(wanted: Type, value: Value) -> bool:
     if wanted.kind == "list":
         return not value or _fits(wanted.params[0], value[0])
     if wanted.kind == "map":
-        first = next(iter(value.items()), None)
+        first = next(entries(value), None)
         return first is None or all(map(_fits, wanted.params, first))
     return True
 

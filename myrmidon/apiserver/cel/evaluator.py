@@ -228,7 +228,7 @@ class Evaluator:
             return special
         args = [self.compile(expr) for expr in exprs]
         run = self._chosen(call, name, exprs)
-        return _applied(run, args)
+        return _applied(name, run, args)
 
     def _special(self, name: str, exprs: tuple[Expr, ...]) -> Run | None:
         if name in _LAZY:
@@ -299,9 +299,7 @@ class Evaluator:
 def _wanted(value: Value) -> bool:
     """Whether an optional element is there."""
     if not isinstance(value, OptionalValue):
-        raise CelEvaluationError(
-            f"cannot initialize optional list element from non-optional value {value}"
-        )
+        raise CelEvaluationError(f"cannot initialize optional element from {value}")
     return value.present
 
 
@@ -323,17 +321,37 @@ def _constant(value: Value) -> Run:
     return lambda _: value
 
 
-def _applied(run: Implementation, args: list[Run]) -> Run:
-    """A call with its arguments; the common counts are spelled out because they are quicker."""
-    match args:
-        case []:
-            return lambda _: run()
-        case [only]:
-            return lambda frame: run(only(frame))
-        case [first, second]:
-            return lambda frame: run(first(frame), second(frame))
-        case _:
-            return lambda frame: run(*[arg(frame) for arg in args])
+def _applied(name: str, run: Implementation, args: list[Run]) -> Run:
+    """A call with its arguments; the common counts are spelled out because they are quicker.
+
+    The types know nothing of nulls that a schema allows in lists and maps.
+    """
+
+    def failed(frame: list[Value], error: Exception) -> Exception:
+        values = [arg(frame) for arg in args]
+        if None not in values:
+            return error
+        return CelEvaluationError(_complaint(name, [kind_of(value) for value in values]))
+
+    def unary(frame: list[Value]) -> Value:
+        try:
+            return run(args[0](frame))
+        except (TypeError, AttributeError) as error:
+            raise failed(frame, error) from None
+
+    def binary(frame: list[Value]) -> Value:
+        try:
+            return run(args[0](frame), args[1](frame))
+        except (TypeError, AttributeError) as error:
+            raise failed(frame, error) from None
+
+    def other(frame: list[Value]) -> Value:
+        try:
+            return run(*[arg(frame) for arg in args])
+        except (TypeError, AttributeError) as error:
+            raise failed(frame, error) from None
+
+    return {1: unary, 2: binary}.get(len(args), other)
 
 
 def _dispatch(name: str, overloads: tuple[Overload, ...]) -> Implementation:

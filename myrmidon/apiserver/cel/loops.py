@@ -8,7 +8,7 @@ from myrmidon.apiserver.cel.ast import Loop
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.functions.lists import insert_entries, insert_entry
 from myrmidon.apiserver.cel.logic import Run
-from myrmidon.apiserver.cel.values import NO_OVERLOAD, Value
+from myrmidon.apiserver.cel.values import NO_OVERLOAD, Value, entries
 
 Rounds = Callable[[list[Value]], Iterator[None]]
 
@@ -47,8 +47,8 @@ def _rounds(over: Run, slots: list[int]) -> Rounds:
     first, second = slots
 
     def pairs(frame: list[Value]) -> Iterator[None]:
-        container = elements(over(frame))
-        items: Any = container.items() if isinstance(container, Mapping) else enumerate(container)
+        container = elements(over(frame), pairs=True)
+        items: Any = entries(container) if isinstance(container, Mapping) else enumerate(container)
         for frame[first], frame[second] in items:
             yield
 

@@ -21,8 +21,7 @@ def capped(value: int) -> int:
 
 def scaled(value: int, factor: float) -> int:
     """A part of a value, rounded up."""
-    product = math.ceil(value * factor) if value < MOST else value * factor
-    return capped(int(product))
+    return capped(math.ceil(float(value) * factor))
 
 
 class Size(NamedTuple):

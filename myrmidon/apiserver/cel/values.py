@@ -19,6 +19,7 @@ Value: TypeAlias = Any
 Adapt: TypeAlias = Callable[[Any], Value]
 
 NO_OVERLOAD = "no such overload"
+_ABSENT: Any = object()
 
 
 class Uint(int):
@@ -114,12 +115,7 @@ class MapList(list[Value]):
         if len(self) != len(other):
             return False
         mine = {self._key(item): item for item in self}
-        missing = object()
-        for item in other:
-            own = mine.get(self._key(item), missing)
-            if own is missing or not equal(own, item):
-                return False
-        return True
+        return all((key := self._key(item)) in mine and equal(mine[key], item) for item in other)
 
     def plus(self, other: list[Value]) -> "MapList":
         """Elements with known keys replace those, others are added."""
@@ -156,6 +152,8 @@ class Mapped(Mapping[str, Value]):
 
     def equals(self, other: Value) -> bool:
         """As many entries, and the same; what the schema does not know is compared as it is."""
+        if isinstance(other, Mapped) and self.raw == other.raw:
+            return True  # most transition rules end here
         if not isinstance(other, Mapping):
             raise CelEvaluationError(NO_OVERLOAD)
         return len(self) == len(other) and all(self._agrees(name, other) for name in self.raw)
@@ -165,9 +163,10 @@ class Mapped(Mapping[str, Value]):
             if not isinstance(other, Mapped):
                 raise CelEvaluationError(NO_OVERLOAD)
             return name not in other.raw or bool(self.raw[name] == other.raw[name])
-        if name in self:
-            return name in other and equal(self[name], other[name])
-        return name not in other
+        mine, yours = self.get(name, _ABSENT), other.get(name, _ABSENT)
+        if mine is _ABSENT or yours is _ABSENT:
+            return mine is yours
+        return equal(mine, yours)
 
 
 def kind_of(value: Value) -> str:
@@ -241,17 +240,19 @@ def _same_items(left: list[Value], right: list[Value]) -> bool:
 def _same_entries(left: Mapping[Value, Value], right: Mapping[Value, Value]) -> bool:
     if len(left) != len(right):
         return False
-    return all(key in right and equal(value, right[key]) for key, value in left.items())
+    return all(key in right and equal(value, right[key]) for key, value in entries(left))
+
+
+def entries(container: Mapping[Value, Value]) -> Iterator[tuple[Value, Value]]:
+    """Keys and values; a field that is null has a key and no value, which is an error."""
+    for key in container:
+        try:
+            value = container[key]
+        except KeyError:
+            raise CelEvaluationError(f"no such key: {key}") from None
+        yield key, value
 
 
 def contains(items: list[Value], wanted: Value) -> bool:
     """Whether a list has a value.  Nothing is done by identity: NaN is in no list."""
     return any(equal(item, wanted) for item in items)
-
-
-def find(container: Mapping[Value, Value], key: Value) -> Iterator[Value]:
-    """The value under a key, or nothing."""
-    try:
-        yield container[key]
-    except (KeyError, TypeError):
-        return

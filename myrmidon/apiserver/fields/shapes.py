@@ -19,7 +19,7 @@ _SCALARS: dict[str, Scalar] = {
     "boolean": "boolean",
     "string": "string",
 }
-_PLAIN = ("integer", "number", "boolean", "string", "bytes")
+_PLAIN = ("int32", "int64", "number", "boolean", "string", "bytes")
 _ATOMS: dict[type, str] = {str: "s", int: "s", bool: "s", float: "s", list: "l", dict: "m"}
 
 

@@ -245,6 +245,8 @@ class ControlPlane:
             service_cluster_ip_range="10.0.0.0/24",
             # Pods can be created although nobody makes service accounts.
             disable_admission_plugins="ServiceAccount",
+            # Off by default; where it is on, owner references need a right of their own.
+            enable_admission_plugins="OwnerReferencesPermissionEnforcement",
             # Endpoints of the service `kubernetes` may not be on the loopback address.
             endpoint_reconciler_type="none",
             allow_privileged="true",

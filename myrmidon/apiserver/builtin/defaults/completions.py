@@ -14,18 +14,9 @@ def fill(**values: Any) -> Completion:
 
     def complete(obj: Json) -> None:
         for name, value in values.items():
-            if obj.get(name) in (None, ""):
+            if name not in obj:
                 # A list or map of its own for each object: what follows may change it.
                 obj[name] = deepcopy(value) if isinstance(value, dict | list) else value
-
-    return complete
-
-
-def in_field(name: str, completion: Completion) -> Completion:
-    """A completion of a struct by what is in one of its fields, which is there anyway."""
-
-    def complete(obj: Json) -> None:
-        completion(obj.setdefault(name, {}))
 
     return complete
 

@@ -1,5 +1,7 @@
 """Pods and what they are made of."""
 
+import re
+
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 from myrmidon.apiserver.builtin.quantities import rounded_to_milli
@@ -7,8 +9,18 @@ from myrmidon.apiserver.builtin.quantities import rounded_to_milli
 _HOUR = 3600
 
 
+# What distribution takes for the name of an image: a host, a path, a tag, a digest.
+_REFERENCE = re.compile(
+    r"(?:[A-Za-z0-9.-]+(?::[0-9]+)?/|\[[0-9a-fA-F:]+\](?::[0-9]+)?/)?"
+    r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9+._-]*:[0-9a-fA-F]{32,})?"
+)
+
+
 def is_latest(image: str) -> bool:
     """Whether an image is named without a tag or digest, or with the tag ``latest``."""
+    if not _REFERENCE.fullmatch(image):
+        return False
     name, digest = image.partition("@")[::2]
     tag = name.rpartition("/")[2].partition(":")[2]
     return tag == "latest" or not (tag or digest)

@@ -1,7 +1,7 @@
 """Kinds with few defaults: networking, policy, access, storage, scaling, extensions."""
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.defaults.completions import Completion, fill, in_field
+from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 
 _RBAC = "rbac.authorization.k8s.io"
 
@@ -73,15 +73,22 @@ def _mutating_webhook(webhook: Json) -> None:
     fill(reinvocationPolicy="Never")(webhook)
 
 
+def _autoscaler_v1(autoscaler: Json) -> None:
+    if "autoscaling.alpha.kubernetes.io/metrics" not in autoscaler["metadata"].get(
+        "annotations", {}
+    ):
+        fill(targetCPUUtilizationPercentage=80)(autoscaler["spec"])
+
+
 _EXTENSIONS = "apiextensions-apiserver.pkg.apis.apiextensions.v1."
 
 SMALL: dict[str, Completion] = {
     "api.networking.v1.NetworkPolicySpec": _network_policy_spec,
     "api.networking.v1.NetworkPolicyPort": fill(protocol="TCP"),
     "api.networking.v1.IngressClassSpec": _ingress_class_spec,
-    "api.rbac.v1.RoleBinding": in_field("roleRef", fill(apiGroup=_RBAC)),
-    "api.rbac.v1.ClusterRoleBinding": in_field("roleRef", fill(apiGroup=_RBAC)),
+    "api.rbac.v1.RoleRef": fill(apiGroup=_RBAC),
     "api.rbac.v1.Subject": _subject,
+    "api.autoscaling.v1.HorizontalPodAutoscaler": _autoscaler_v1,
     "api.autoscaling.v1.HorizontalPodAutoscalerSpec": fill(minReplicas=1),
     "api.autoscaling.v2.HorizontalPodAutoscalerSpec": _autoscaler_v2_spec,
     "api.storage.v1.StorageClass": fill(reclaimPolicy="Delete", volumeBindingMode="Immediate"),

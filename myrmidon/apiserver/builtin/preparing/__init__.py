@@ -37,6 +37,7 @@ ON_UPDATE: dict[tuple[str, str], OnUpdate] = {
 ON_STATUS: dict[tuple[str, str], OnUpdate] = {
     ("", "Pod"): pods.update_pod_status,
     ("", "PersistentVolume"): storage.update_volume_status,
+    ("apps", "DaemonSet"): workloads.update_daemon_set_status,
     ("apps", "Deployment"): workloads.update_deployment_status,
     ("apiregistration.k8s.io", "APIService"): small.update_service_status,
 }

@@ -6,6 +6,7 @@ from decimal import Decimal
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.cluster import Cluster
 from myrmidon.apiserver.builtin.quantities import parse_quantity
+from myrmidon.apiserver.failures import Failure
 
 _NOT_READY = "node.kubernetes.io/not-ready"
 _UNREACHABLE = "node.kubernetes.io/unreachable"
@@ -17,7 +18,7 @@ def create_pod(pod: Json, cluster: Cluster) -> None:
     """A new pod waits, with a priority, and tolerates a node that is away for five minutes."""
     spec = pod["spec"]
     _tolerate_short_absence(spec)
-    _set_priority(spec, cluster)
+    _set_priority(pod, cluster)
     pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
         pod["status"]["conditions"] = [
@@ -33,9 +34,12 @@ def create_pod(pod: Json, cluster: Cluster) -> None:
 
 
 def update_pod(pod: Json, old: Json, cluster: Cluster) -> None:
-    """Tolerations that were taken away come back."""
-    del old, cluster
+    """Tolerations and a priority that were taken away come back."""
+    del cluster
     _tolerate_short_absence(pod["spec"])
+    for field in ("priority", "preemptionPolicy"):
+        if field in old["spec"]:
+            pod["spec"].setdefault(field, old["spec"][field])
 
 
 def update_pod_status(pod: Json, old: Json, cluster: Cluster) -> None:
@@ -72,7 +76,8 @@ def _tolerate_short_absence(spec: Json) -> None:
         spec["tolerations"] = [*tolerations, *added]
 
 
-def _set_priority(spec: Json, cluster: Cluster) -> None:
+def _set_priority(pod: Json, cluster: Cluster) -> None:
+    spec = pod["spec"]
     classes = list(cluster.objects("scheduling.k8s.io", "priorityclasses"))
     name = spec.get("priorityClassName", "")
     if not name:
@@ -84,6 +89,15 @@ def _set_priority(spec: Json, cluster: Cluster) -> None:
         if default:
             spec["priorityClassName"] = name = default["metadata"]["name"]
     chosen = next((found for found in classes if found["metadata"]["name"] == name), {})
+    if name and not chosen and name not in _SYSTEM_PRIORITIES:
+        pod_name = pod["metadata"].get("name", "")
+        raise Failure(
+            403,
+            "Forbidden",
+            f'pods "{pod_name}" is forbidden: no PriorityClass with name {name} was found',
+            kind="pods",
+            name=pod_name,
+        )
     spec["priority"] = chosen.get("value", _SYSTEM_PRIORITIES.get(name, 0))
     spec.setdefault("preemptionPolicy", chosen.get("preemptionPolicy", "PreemptLowerPriority"))
 

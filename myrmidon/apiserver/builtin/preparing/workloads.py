@@ -40,6 +40,13 @@ def update_daemon_set(daemon_set: Json, old: Json, cluster: Cluster) -> None:
     annotations[_TEMPLATE_GENERATION] = str(generation)
 
 
+def update_daemon_set_status(daemon_set: Json, old: Json, cluster: Cluster) -> None:
+    """The annotation belongs to the spec, which a status leaves alone."""
+    del cluster
+    counted = old["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "1")
+    daemon_set["metadata"].setdefault("annotations", {})[_TEMPLATE_GENERATION] = counted
+
+
 def update_deployment_status(deployment: Json, old: Json, cluster: Cluster) -> None:
     """Labels do not change with a status; annotations and finalizers do."""
     del cluster

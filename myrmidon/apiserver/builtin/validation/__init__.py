@@ -10,6 +10,7 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.cluster import Cluster
 from myrmidon.apiserver.builtin.validation import (
     access,
+    autoscaling,
     config,
     events,
     extensions,
@@ -31,6 +32,11 @@ _RBAC = "rbac.authorization.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"
 _NETWORKING = "networking.k8s.io"
 
+# Rules that come before all others: where they are broken, nothing else is looked at.
+FIRST_RULES: dict[tuple[str, str], CreateRule] = {
+    ("", "Service"): services.check_addresses,
+}
+
 # Rules for an object by itself, also after a change.
 RULES: dict[tuple[str, str], CreateRule] = {
     ("", "ConfigMap"): config.check_config_map,
@@ -44,6 +50,10 @@ RULES: dict[tuple[str, str], CreateRule] = {
     ("", "ResourceQuota"): policies.check_quota,
     ("", "LimitRange"): policies.check_limit_range,
     ("", "Node"): policies.check_node,
+    ("", "Namespace"): policies.check_namespace,
+    ("", "Endpoints"): networking.check_endpoints,
+    ("node.k8s.io", "RuntimeClass"): policies.check_runtime_class,
+    ("storage.k8s.io", "StorageClass"): storage.check_storage_class,
     ("apps", "Deployment"): workloads.check_deployment,
     ("apps", "ReplicaSet"): workloads.check_replica_set,
     ("apps", "StatefulSet"): workloads.check_stateful_set,
@@ -59,10 +69,8 @@ RULES: dict[tuple[str, str], CreateRule] = {
     (_NETWORKING, "IngressClass"): networking.check_ingress_class,
     (_NETWORKING, "NetworkPolicy"): networking.check_network_policy,
     ("discovery.k8s.io", "EndpointSlice"): networking.check_endpoint_slice,
-    ("autoscaling", "HorizontalPodAutoscaler"): policies.check_autoscaler,
+    ("autoscaling", "HorizontalPodAutoscaler"): autoscaling.check_autoscaler,
     ("policy", "PodDisruptionBudget"): policies.check_disruption_budget,
-    ("scheduling.k8s.io", "PriorityClass"): policies.check_priority_class,
-    ("storage.k8s.io", "StorageClass"): storage.check_storage_class,
     (_ADMISSION, "ValidatingWebhookConfiguration"): extensions.check_webhooks,
     (_ADMISSION, "MutatingWebhookConfiguration"): extensions.check_webhooks,
     ("apps", "ControllerRevision"): workloads.check_revision,
@@ -70,8 +78,8 @@ RULES: dict[tuple[str, str], CreateRule] = {
 
 # Rules for a new object only.
 CREATE_RULES: dict[tuple[str, str], CreateRule] = {
+    ("scheduling.k8s.io", "PriorityClass"): policies.check_priority_class,
     ("", "Event"): events.check_event,
-    ("batch", "Job"): jobs.check_generated_selector,
     ("batch", "CronJob"): jobs.check_cron_job_name,
     ("apps", "StatefulSet"): workloads.check_stateful_set_creation,
 }
@@ -106,6 +114,8 @@ STATUS_RULES: dict[tuple[str, str], CreateRule] = {
     ("apps", "DaemonSet"): workloads.check_daemon_set_status,
     ("", "ReplicationController"): workloads.check_replica_set_status,
     ("", "Service"): services.check_service_status,
+    ("", "Namespace"): policies.check_namespace_status,
+    ("policy", "PodDisruptionBudget"): policies.check_disruption_budget_status,
 }
 
 # Rules that look at other objects.
@@ -113,4 +123,4 @@ CLUSTER_RULES: dict[tuple[str, str], ClusterRule] = {
     ("", "Service"): services.check_free,
 }
 
-__all__ = ["CLUSTER_RULES", "CREATE_RULES", "RULES", "STATUS_RULES", "UPDATE_RULES"]
+__all__ = ["CLUSTER_RULES", "CREATE_RULES", "FIRST_RULES", "RULES", "STATUS_RULES", "UPDATE_RULES"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.validation.common import label_selector
+from myrmidon.apiserver.builtin.validation.common import label_selector, subdomain
 from myrmidon.apiserver.causes import invalid, not_supported, required
 from myrmidon.apiserver.failures import Cause
 
@@ -90,6 +90,8 @@ def _check_subject(field: str, subject: Json, *, namespaced: bool) -> Iterator[C
         yield required(f"{field}.name")
     match subject.get("kind"):
         case "ServiceAccount":
+            if subject.get("name"):
+                yield from subdomain(f"{field}.name", subject["name"])
             if subject.get("apiGroup"):
                 yield not_supported(f"{field}.apiGroup", subject["apiGroup"], ("",))
             if not namespaced and not subject.get("namespace"):

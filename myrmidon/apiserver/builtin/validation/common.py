@@ -45,6 +45,12 @@ def one_of(field: str, value: Any, known: Sequence[str]) -> Iterator[Cause]:
         yield not_supported(field, value, known)
 
 
+def choice(field: str, value: Any, known: Sequence[str]) -> Iterator[Cause]:
+    """A choice that may be left open; an empty text is no choice."""
+    if value is not None and value not in known:
+        yield not_supported(field, value, known)
+
+
 def unchanged(field: str, new: Any, old: Any) -> Iterator[Cause]:
     """A field that keeps its first value."""
     if new != old:

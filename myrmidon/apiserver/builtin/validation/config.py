@@ -32,12 +32,12 @@ def check_config_map(config_map: Json) -> Iterator[Cause]:
     size = 0
     binary = config_map.get("binaryData", {})
     for key, text in sorted(config_map.get("data", {}).items()):
-        yield from _key("data", key)
+        yield from check_key(f"data[{key}]", key)
         if key in binary:
             yield invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
         size += len(text.encode())
     for key, encoded in sorted(binary.items()):
-        yield from _key("binaryData", key)
+        yield from check_key(f"binaryData[{key}]", key)
         size += _decoded_size(encoded)
     if size > SIZE_BYTES_MAX:
         yield too_long("[]", SIZE_BYTES_MAX)
@@ -53,7 +53,7 @@ def check_secret(secret: Json) -> Iterator[Cause]:
     data = secret.get("data", {})
     size = 0
     for key, encoded in sorted(data.items()):
-        yield from _key("data", key)
+        yield from check_key(f"data[{key}]", key)
         size += _decoded_size(encoded)
     if size > SIZE_BYTES_MAX:
         yield too_long("data", SIZE_BYTES_MAX)
@@ -103,8 +103,8 @@ def _given(obj: Json, field: str) -> Any:
     return obj.get(field) or {}
 
 
-def _key(field: str, key: str) -> Iterator[Cause]:
-    at = f"{field}[{key}]"
+def check_key(at: str, key: str) -> Iterator[Cause]:
+    """The key of a value, which may become the name of a file."""
     if len(key) > _KEY_BYTES_MAX:
         yield invalid(at, key, f"must be no more than {_KEY_BYTES_MAX} bytes")
     if not _KEY.fullmatch(key):

@@ -17,6 +17,7 @@ from myrmidon.apiserver.builtin.validation.common import (
     problems,
     subdomain,
 )
+from myrmidon.apiserver.builtin.validation.config import check_key
 from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.names import qualified_problems
@@ -142,6 +143,8 @@ def _check_value_from(field: str, variable: Json) -> Iterator[Cause]:
             yield from subdomain(f"{field}.{source}.name", sources[source].get("name", ""))
             if not sources[source].get("key"):
                 yield required(f"{field}.{source}.key")
+            else:
+                yield from check_key(f"{field}.{source}.key", sources[source]["key"])
     if "fieldRef" in sources and not sources["fieldRef"].get("fieldPath"):
         yield required(f"{field}.fieldRef.fieldPath")
     if "resourceFieldRef" in sources and not sources["resourceFieldRef"].get("resource"):

@@ -1,11 +1,18 @@
 """Admission webhooks."""
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.validation.common import label_selector, one_of, subdomain
+from myrmidon.apiserver.builtin.validation.common import (
+    choice,
+    label_selector,
+    problems,
+    subdomain,
+)
 from myrmidon.apiserver.causes import duplicate, invalid, required
 from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.names import label1035_problems
 
 _VERSIONS = ("v1", "v1beta1")
 _OPERATIONS = ("*", "CREATE", "UPDATE", "DELETE", "CONNECT")
@@ -29,8 +36,9 @@ def _check_name(field: str, name: str) -> Iterator[Cause]:
     if not name:
         yield required(field)
         return
-    yield from subdomain(field, name)
-    if len(name.split(".")) < 3:
+    wrong = list(subdomain(field, name))
+    yield from wrong
+    if not wrong and len(name.split(".")) < 3:
         yield invalid(
             field, name, "should be a domain with at least three segments separated by dots"
         )
@@ -39,13 +47,13 @@ def _check_name(field: str, name: str) -> Iterator[Cause]:
 def _check_webhook(field: str, webhook: Json) -> Iterator[Cause]:
     for index, rule in enumerate(webhook.get("rules", ())):
         yield from _check_rule(f"{field}.rules[{index}]", rule)
-    yield from one_of(f"{field}.failurePolicy", webhook.get("failurePolicy"), ("Fail", "Ignore"))
-    yield from one_of(f"{field}.matchPolicy", webhook.get("matchPolicy"), ("Equivalent", "Exact"))
+    yield from choice(f"{field}.failurePolicy", webhook.get("failurePolicy"), ("Fail", "Ignore"))
+    yield from choice(f"{field}.matchPolicy", webhook.get("matchPolicy"), ("Equivalent", "Exact"))
     effects = webhook.get("sideEffects")
-    if not effects:
+    if effects is None:
         yield required(f"{field}.sideEffects", "must specify one of None, NoneOnDryRun")
     else:
-        yield from one_of(f"{field}.sideEffects", effects, ("None", "NoneOnDryRun"))
+        yield from choice(f"{field}.sideEffects", effects, ("None", "NoneOnDryRun"))
     seconds = webhook.get("timeoutSeconds", 1)
     if not 1 <= seconds <= _SECONDS_MAX:
         yield invalid(
@@ -63,30 +71,39 @@ def _check_rule(field: str, rule: Json) -> Iterator[Cause]:
     for name in ("operations", "apiGroups", "apiVersions", "resources"):
         if not rule.get(name):
             yield required(f"{field}.{name}")
+        for index, value in enumerate(rule.get(name, ())):
+            if not value and name in ("apiVersions", "resources"):
+                yield required(f"{field}.{name}[{index}]")
     for index, operation in enumerate(rule.get("operations", ())):
-        yield from one_of(f"{field}.operations[{index}]", operation, _OPERATIONS)
+        yield from choice(f"{field}.operations[{index}]", operation, _OPERATIONS)
 
 
 def _check_client(field: str, client: Json) -> Iterator[Cause]:
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         yield required(field, "exactly one of url or service is required")
-    elif url is not None and not url.startswith("https://"):
-        scheme = url.partition("://")[0]
-        yield invalid(
-            f"{field}.url",
-            scheme,
-            "'https' is the only allowed URL scheme; desired format: https://host[/path]",
-        )
+    elif url is not None:
+        yield from _check_url(f"{field}.url", url)
     elif service is not None:
-        for name in ("name", "namespace"):
-            if not service.get(name):
-                yield required(f"{field}.service.{name}", f"service {name} is required")
+        for name, blamed in (("name", "namespace"), ("namespace", "name")):
+            if not service.get(name):  # the real server mixes them up
+                yield required(f"{field}.service.{blamed}")
+
+
+def _check_url(field: str, url: str) -> Iterator[Cause]:
+    form = "desired format: https://host[/path]"
+    parts = urlsplit(url)
+    if parts.scheme != "https":
+        yield invalid(field, parts.scheme, f"'https' is the only allowed URL scheme; {form}")
+    if not parts.netloc:
+        yield invalid(field, "", f"host must be specified; {form}")
 
 
 def _check_versions(field: str, webhook: Json) -> Iterator[Cause]:
     versions = webhook.get("admissionReviewVersions") or []
     if not versions:
         yield required(field, "must specify one of v1, v1beta1")
-    elif not set(versions) & set(_VERSIONS):
+    for index, version in enumerate(versions):
+        yield from problems(f"{field}[{index}]", version, label1035_problems(version))
+    if versions and not set(versions) & set(_VERSIONS):
         yield invalid(field, versions, "must include at least one of v1, v1beta1")

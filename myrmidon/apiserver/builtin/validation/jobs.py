@@ -7,9 +7,11 @@ from zoneinfo import available_timezones
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.validation.common import (
+    choice,
     label_selector,
     non_negative,
     one_of,
+    qualified,
     selects,
     unchanged,
 )
@@ -39,6 +41,7 @@ _CRON_NAME_MAX = 52
 def check_job(job: Json) -> Iterator[Cause]:
     """Rules for a Job."""
     spec = job["spec"]
+    yield from _check_generated_selector(job)
     yield from _check_spec("spec", spec)
     selector = spec.get("selector")
     if selector is None:
@@ -58,13 +61,36 @@ def _check_spec(field: str, spec: Json) -> Iterator[Cause]:
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
         yield required(f"{field}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
     yield from _check_mode(field, spec)
-    replacement = spec.get("podReplacementPolicy")
-    if replacement is not None and replacement not in ("Failed", "TerminatingOrFailed"):
-        yield not_supported(
-            f"{field}.podReplacementPolicy", replacement, ("Failed", "TerminatingOrFailed")
-        )
+    replacements = ("Failed", "TerminatingOrFailed")
+    yield from choice(
+        f"{field}.podReplacementPolicy", spec.get("podReplacementPolicy"), replacements
+    )
+    for index, rule in enumerate(spec.get("podFailurePolicy", {}).get("rules") or ()):
+        yield from _check_failure_rule(f"{field}.podFailurePolicy.rules[{index}]", rule, spec)
     yield from check_template(f"{field}.template", spec["template"])
     yield from _check_restarts(field, spec)
+
+
+def _check_failure_rule(field: str, rule: Json, spec: Json) -> Iterator[Cause]:
+    actions = ("Count", "FailIndex", "FailJob", "Ignore")
+    yield from one_of(f"{field}.action", rule.get("action"), actions)
+    if rule.get("action") == "FailIndex" and "backoffLimitPerIndex" not in spec:
+        yield invalid(f"{field}.action", "FailIndex", "requires the backoffLimitPerIndex to be set")
+    codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions", [])
+    if codes is not None:
+        operators = ("In", "NotIn")
+        yield from one_of(f"{field}.onExitCodes.operator", codes.get("operator"), operators)
+        if not codes.get("values"):
+            yield invalid(f"{field}.onExitCodes.values", None, "at least one value is required")
+    for index, pattern in enumerate(conditions):
+        at = f"{field}.onPodConditions[{index}]"
+        yield from qualified(f"{at}.type", pattern.get("type", ""))
+        yield from one_of(f"{at}.status", pattern.get("status"), ("False", "True", "Unknown"))
+    if (codes is None) == (not conditions):
+        which = "one" if codes is None else "both"
+        end = "required" if codes is None else "not supported"
+        detail = f"specifying {which} of OnExitCodes and OnPodConditions is {end}"
+        yield Cause(field, "FieldValueInvalid", f"Invalid value: {detail}")
 
 
 def _check_mode(field: str, spec: Json) -> Iterator[Cause]:
@@ -90,7 +116,7 @@ def _check_restarts(field: str, spec: Json) -> Iterator[Cause]:
         yield invalid(at, policy, 'only "Never" is supported when podFailurePolicy is specified')
 
 
-def check_generated_selector(job: Json) -> Iterator[Cause]:
+def _check_generated_selector(job: Json) -> Iterator[Cause]:
     """Who leaves the selector to the server may not choose its labels."""
     spec, meta = job["spec"], job["metadata"]
     if spec.get("manualSelector"):
@@ -103,7 +129,9 @@ def check_generated_selector(job: Json) -> Iterator[Cause]:
     }
     labels = spec["template"]["metadata"].get("labels", {})
     for key, value in expected.items():
-        if labels.get(key) != value:
+        if key not in labels:
+            yield required(f"spec.template.metadata.labels[{key}]", f"must be '{value}'")
+        elif labels[key] != value:
             yield invalid(f"spec.template.metadata.labels[{key}]", labels, f"must be '{value}'")
     if spec.get("selector") is not None and not selects(spec["selector"], expected):
         yield invalid("spec.selector", spec["selector"], "`selector` not auto-generated")

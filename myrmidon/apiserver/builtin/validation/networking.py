@@ -1,11 +1,14 @@
 """Ingresses, network policies, endpoint slices."""
 
+import re
 from collections.abc import Iterator
 from ipaddress import ip_address
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.validation.common import (
     address,
+    choice,
+    label,
     label_selector,
     network,
     one_of,
@@ -19,6 +22,7 @@ from myrmidon.apiserver.builtin.validation.containers import PROTOCOLS
 from myrmidon.apiserver.causes import forbidden, invalid, required
 from myrmidon.apiserver.failures import Cause
 
+_DOMAIN_PATH = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 
 
@@ -99,8 +103,21 @@ def _check_backend(field: str, backend: Json) -> Iterator[Cause]:
 
 def check_ingress_class(ingress_class: Json) -> Iterator[Cause]:
     """Rules for an IngressClass."""
-    if not ingress_class["spec"].get("controller"):
+    spec = ingress_class["spec"]
+    controller = spec.get("controller", "")
+    if not controller:
         yield required("spec.controller")
+    elif not _DOMAIN_PATH.fullmatch(controller):
+        yield invalid(
+            "spec.controller", controller, 'must be a domain-prefixed path (such as "acme.io/foo")'
+        )
+    parameters = spec.get("parameters")
+    if parameters is None:
+        return
+    for name in ("kind", "name"):
+        if not parameters.get(name):
+            yield required(f"spec.parameters.{name}")
+    yield from choice("spec.parameters.scope", parameters.get("scope"), ("Cluster", "Namespace"))
 
 
 def check_ingress_class_change(new: Json, old: Json) -> Iterator[Cause]:
@@ -188,9 +205,48 @@ def _check_address(field: str, number: int, value: str, kind: str) -> Iterator[C
         return
     wrong = list(address(at, value))
     yield from wrong
-    if wrong:
+    if wrong or kind not in ("IPv4", "IPv6"):
         return
     if f"IPv{ip_address(value).version}" != kind:
         yield invalid(field, value, f"must be an {kind} address")
-    if ip_address(value).is_loopback:
-        yield invalid(at, value, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+    yield from _check_reachable(at, value)
+
+
+def _check_reachable(field: str, value: str) -> Iterator[Cause]:
+    found = ip_address(value)
+    if found.is_unspecified:
+        yield invalid(field, value, f"may not be unspecified ({value})")
+    if found.is_loopback:
+        yield invalid(field, value, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+    if found.is_link_local:
+        yield invalid(
+            field, value, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"
+        )
+
+
+def check_endpoints(endpoints: Json) -> Iterator[Cause]:
+    """Rules for Endpoints."""
+    for index, subset in enumerate(endpoints.get("subsets", ())):
+        field = f"subsets[{index}]"
+        if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+            yield required(field, "must specify `addresses` or `notReadyAddresses`")
+        for part in ("addresses", "notReadyAddresses"):
+            for number, entry in enumerate(subset.get(part, ())):
+                yield from _check_endpoint(f"{field}.{part}[{number}].ip", entry.get("ip", ""))
+        ports = subset.get("ports", [])
+        for number, port in enumerate(ports):
+            at = f"{field}.ports[{number}]"
+            if port.get("name"):
+                yield from label(f"{at}.name", port["name"])
+            elif len(ports) > 1:
+                yield required(f"{at}.name")
+            yield from port_number(f"{at}.port", port.get("port", 0))
+            yield from one_of(f"{at}.protocol", port.get("protocol"), PROTOCOLS)
+
+
+def _check_endpoint(field: str, value: str) -> Iterator[Cause]:
+    wrong = list(address(field, value))
+    if wrong:  # reported by two rules that look for the same
+        yield from [*wrong, invalid(field, value, "must be a valid IP address")]
+    else:
+        yield from _check_reachable(field, value)

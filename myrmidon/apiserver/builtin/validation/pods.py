@@ -1,8 +1,9 @@
 """Pods and templates of pods."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.validation.affinity import check_affinity
 from myrmidon.apiserver.builtin.validation.common import (
     address,
     annotations,
@@ -47,24 +48,22 @@ def check_pod_template_object(template: Json) -> Iterator[Cause]:
     yield from check_template("template", template["template"])
 
 
-def check_template(
-    field: str, template: Json, *, more_volumes: Iterable[str] = ()
-) -> Iterator[Cause]:
-    """Rules for what pods are made from; ``more_volumes`` come from elsewhere."""
+def check_template(field: str, template: Json) -> Iterator[Cause]:
+    """Rules for what pods are made from."""
     meta = template["metadata"]
     yield from labels(f"{field}.labels", meta.get("labels", {}))
     yield from annotations(f"{field}.annotations", meta.get("annotations", {}))
-    yield from check_pod_spec(f"{field}.spec", template["spec"], more_volumes=more_volumes)
+    yield from check_pod_spec(f"{field}.spec", template["spec"])
     if template["spec"].get("ephemeralContainers"):
         yield forbidden(
             f"{field}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template"
         )
 
 
-def check_pod_spec(field: str, spec: Json, *, more_volumes: Iterable[str] = ()) -> Iterator[Cause]:
+def check_pod_spec(field: str, spec: Json) -> Iterator[Cause]:
     """Rules for what a pod is made of."""
     yield from check_volumes(f"{field}.volumes", spec.get("volumes", []))
-    volumes = [*more_volumes, *(volume.get("name", "") for volume in spec.get("volumes", ()))]
+    volumes = [volume.get("name", "") for volume in spec.get("volumes", ())]
     containers, init = spec.get("containers") or [], spec.get("initContainers", [])
     yield from check_containers(f"{field}.containers", containers, volumes)
     taken = {container.get("name", "") for container in containers}
@@ -122,6 +121,9 @@ def _check_placement(field: str, spec: Json) -> Iterator[Cause]:
     yield from labels(f"{field}.nodeSelector", spec.get("nodeSelector", {}))
     for index, toleration in enumerate(spec.get("tolerations", ())):
         yield from _check_toleration(f"{field}.tolerations[{index}]", toleration)
+    yield from check_affinity(f"{field}.affinity", spec.get("affinity", {}))
+    for index, gate in enumerate(spec.get("schedulingGates", ())):
+        yield from qualified(f"{field}.schedulingGates[{index}]", gate.get("name", ""))
     for index, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
         yield from _check_spread(f"{field}.topologySpreadConstraints[{index}]", constraint)
 

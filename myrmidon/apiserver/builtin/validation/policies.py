@@ -1,4 +1,4 @@
-"""Scaling, disruption, quota, priority, nodes."""
+"""Disruption, quota, priority, namespaces, nodes."""
 
 from collections.abc import Iterator
 
@@ -6,103 +6,25 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import (
     at_most_all,
+    choice,
     int_or_percent,
+    label,
     label_selector,
+    network,
+    non_negative,
     one_of,
     qualified,
     unchanged,
 )
-from myrmidon.apiserver.causes import forbidden, invalid, not_supported, required
+from myrmidon.apiserver.causes import forbidden, invalid, required
 from myrmidon.apiserver.failures import Cause
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
-_METRICS = {
-    "Object": "object",
-    "Pods": "pods",
-    "Resource": "resource",
-    "External": "external",
-    "ContainerResource": "containerResource",
-}
+_COUNTED = (
+    "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
+    "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
+)  # fmt: skip
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-
-
-def check_autoscaler(autoscaler: Json) -> Iterator[Cause]:
-    """Rules for a HorizontalPodAutoscaler, of either version."""
-    spec = autoscaler["spec"]
-    low, high = spec.get("minReplicas"), spec.get("maxReplicas", 0)
-    if low is not None and low < 1:
-        yield invalid("spec.minReplicas", low, "must be greater than or equal to 1")
-    if high == 0:
-        yield required("spec.maxReplicas", "must be set and greater than 0")
-    elif high < 0:
-        yield invalid("spec.maxReplicas", high, "must be greater than or equal to 1")
-    if low is not None and high < low:
-        yield invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
-    target = spec["scaleTargetRef"]
-    for name in ("kind", "name"):
-        if not target.get(name):
-            yield required(f"spec.scaleTargetRef.{name}")
-    if "/" not in target.get("apiVersion", "") and target.get("kind") != "ReplicationController":
-        yield invalid(
-            "spec.scaleTargetRef.apiVersion",
-            target.get("apiVersion", ""),
-            "apiVersion must specify API group",
-        )
-    metrics = spec.get("metrics", [])
-    for index, metric in enumerate(metrics):
-        yield from _check_metric(f"spec.metrics[{index}]", metric)
-    if low == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
-        yield forbidden(
-            "spec.metrics",
-            "must specify at least one Object or External metric to support scaling to zero replicas",
-        )
-
-
-def _check_metric(field: str, metric: Json) -> Iterator[Cause]:
-    kind = metric.get("type", "")
-    if not kind:
-        yield required(f"{field}.type", "must specify a metric source type")
-    if kind not in _METRICS:
-        # Twice: once for the list of types, once for having nowhere to look.
-        yield not_supported(f"{field}.type", kind, sorted(_METRICS))
-        yield not_supported(f"{field}.type", kind, sorted(_METRICS))
-    given = [name for name in _METRICS.values() if name in metric]
-    expected = _METRICS.get(kind, "")
-    if given and given[0] in ("resource", "containerResource"):
-        yield from _check_resource_metric(f"{field}.{given[0]}", metric[given[0]])
-    if expected and expected not in given:
-        yield required(
-            f"{field}.{expected}", "must populate information for the given metric source"
-        )
-    if len(given) > 1:
-        for name in given:
-            if name != expected:
-                yield forbidden(f"{field}.{name}", "must populate the given metric source only")
-
-
-def _check_resource_metric(field: str, source: Json) -> Iterator[Cause]:
-    if not source.get("name"):
-        yield required(f"{field}.name", "must specify a resource name")
-    target = source.get("target", {})
-    if not target.get("type"):
-        yield required(f"{field}.target.type", "must specify a metric target type")
-    if target.get("type") not in ("Utilization", "Value", "AverageValue"):
-        yield invalid(
-            f"{field}.target.type",
-            target.get("type", ""),
-            "must be either Utilization, Value, or AverageValue",
-        )
-    if "averageUtilization" not in target and "averageValue" not in target:
-        yield required(
-            f"{field}.target.averageUtilization",
-            "must set either a target raw value or a target utilization",
-        )
-    if target.get("averageUtilization", 1) < 1:
-        yield invalid(
-            f"{field}.target.averageUtilization",
-            target["averageUtilization"],
-            "must be greater than 0",
-        )
 
 
 def check_disruption_budget(budget: Json) -> Iterator[Cause]:
@@ -115,7 +37,7 @@ def check_disruption_budget(budget: Json) -> Iterator[Cause]:
         yield from at_most_all(f"spec.{name}", spec.get(name))
     yield from label_selector("spec.selector", spec.get("selector", {}))
     if "unhealthyPodEvictionPolicy" in spec:
-        yield from one_of(
+        yield from choice(
             "spec.unhealthyPodEvictionPolicy",
             spec["unhealthyPodEvictionPolicy"],
             ("AlwaysAllow", "IfHealthyBudget"),
@@ -137,10 +59,8 @@ def check_priority_class(priority: Json) -> Iterator[Cause]:
             "value",
             f"maximum allowed value of a user defined priority is {_HIGHEST_USER_PRIORITY}",
         )
-    if priority.get("preemptionPolicy"):
-        yield from one_of(
-            "preemptionPolicy", priority["preemptionPolicy"], ("Never", "PreemptLowerPriority")
-        )
+    policies = ("Never", "PreemptLowerPriority")
+    yield from choice("preemptionPolicy", priority.get("preemptionPolicy"), policies)
 
 
 def check_priority_class_change(new: Json, old: Json) -> Iterator[Cause]:
@@ -156,8 +76,11 @@ def check_quota(quota: Json) -> Iterator[Cause]:
     """Rules for a ResourceQuota."""
     for name, amount in sorted(quota["spec"].get("hard", {}).items()):
         yield from qualified("spec.hard", name)
-        if parse_quantity(amount).amount < 0:
+        value = parse_quantity(amount).amount
+        if value < 0:
             yield invalid(f"spec.hard[{name}]", amount, "must be greater than or equal to 0")
+        if name in _COUNTED and value != value.to_integral_value():
+            yield invalid(f"spec.hard[{name}]", amount, "must be an integer")
 
 
 def check_limit_range(limit_range: Json) -> Iterator[Cause]:
@@ -177,10 +100,66 @@ def check_limit_range(limit_range: Json) -> Iterator[Cause]:
                     amount,
                     f"min value {amount} is greater than max value {limit}",
                 )
+            for part in ("defaultRequest", "default"):
+                given = item.get(part, {}).get(name)
+                if (
+                    given is not None
+                    and parse_quantity(amount).amount > parse_quantity(given).amount
+                ):
+                    yield invalid(
+                        f"{field}.{part}[{name}]",
+                        amount,
+                        f"min value {amount} is greater than {part} value {given}",
+                    )
+
+
+def check_namespace(namespace: Json) -> Iterator[Cause]:
+    """Rules for a Namespace."""
+    for finalizer in namespace["spec"].get("finalizers", ()):
+        yield from qualified("spec.finalizers", finalizer)
+        if "/" not in finalizer and finalizer not in ("kubernetes", "orphan"):
+            yield invalid(
+                "spec.finalizers",
+                finalizer,
+                "name is neither a standard finalizer name nor is it fully qualified",
+            )
+
+
+def check_namespace_status(namespace: Json) -> Iterator[Cause]:
+    """The phase follows from the deletion."""
+    deleting = bool(namespace["metadata"].get("deletionTimestamp"))
+    phase, wanted = namespace["status"].get("phase"), "Terminating" if deleting else "Active"
+    if phase != wanted:
+        how = "not empty" if deleting else "empty"
+        yield invalid(
+            "status.Phase", phase, f"may only be '{wanted}' if `deletionTimestamp` is {how}"
+        )
+
+
+def check_disruption_budget_status(budget: Json) -> Iterator[Cause]:
+    """Counts of a PodDisruptionBudget."""
+    for name in ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"):
+        yield from non_negative(f"status.{name}", budget["status"].get(name))
+
+
+def check_runtime_class(runtime: Json) -> Iterator[Cause]:
+    """Rules for a RuntimeClass."""
+    handler = runtime.get("handler", "")
+    if not handler:
+        yield required("handler")
+    else:
+        yield from label("handler", handler)
 
 
 def check_node(node: Json) -> Iterator[Cause]:
     """Rules for a Node."""
+    for index, cidr in enumerate(node["spec"].get("podCIDRs", ())):
+        yield from network(f"spec.podCIDRs[{index}]", cidr)
+    for part in ("capacity", "allocatable"):
+        for name, amount in node.get("status", {}).get(part, {}).items():
+            if parse_quantity(amount).amount < 0:
+                field = f"status.{part}.{name}"
+                yield invalid(field, amount, "must be greater than or equal to 0")
     for index, taint in enumerate(node["spec"].get("taints", ())):
         field = f"spec.taints[{index}]"
         yield from qualified(f"{field}.key", taint.get("key", ""))

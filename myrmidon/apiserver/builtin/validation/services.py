@@ -15,6 +15,7 @@ from myrmidon.apiserver.builtin.preparing.services import (
 )
 from myrmidon.apiserver.builtin.validation.common import (
     address,
+    choice,
     label,
     labels,
     network,
@@ -121,6 +122,13 @@ def _check_affinity(spec: Json) -> Iterator[Cause]:
             )
 
 
+def check_addresses(service: Json) -> Iterator[Cause]:
+    """Addresses and their families fit together."""
+    spec = service["spec"]
+    yield from _check_addresses(spec)
+    yield from _check_families(spec)
+
+
 def _check_addresses(spec: Json) -> Iterator[Cause]:
     if spec.get("type") == "ExternalName":
         return
@@ -200,10 +208,9 @@ def _check_traffic(spec: Json) -> Iterator[Cause]:
             spec["healthCheckNodePort"],
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
         )
-    if "internalTrafficPolicy" in spec:
-        yield from one_of(
-            "spec.internalTrafficPolicy", spec["internalTrafficPolicy"], ("Cluster", "Local")
-        )
+    yield from choice(
+        "spec.internalTrafficPolicy", spec.get("internalTrafficPolicy"), ("Cluster", "Local")
+    )
 
 
 def check_service_status(service: Json) -> Iterator[Cause]:
@@ -234,12 +241,8 @@ def check_service_change(new: Json, old: Json) -> Iterator[Cause]:
 
 
 def check_free(service: Json, cluster: Cluster) -> Iterator[Cause]:
-    """Addresses fit together; one that was asked for by name is free and in range."""
+    """An address or port that was asked for by name is free and in range."""
     spec, uid = service["spec"], service["metadata"].get("uid", "")
-    wrong = [*_check_addresses(spec), *_check_families(spec)]
-    if wrong:
-        yield from wrong
-        return
     addresses = [given for given in spec.get("clusterIPs", ()) if given != HEADLESS]
     taken = set(addresses_in_use(cluster, but=uid)) if addresses else set()
     for given in addresses:

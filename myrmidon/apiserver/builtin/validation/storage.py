@@ -6,6 +6,7 @@ from decimal import Decimal
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import (
+    choice,
     label_selector,
     one_of,
     qualified,
@@ -42,8 +43,7 @@ def check_claim_spec(field: str, spec: Json) -> Iterator[Cause]:
         yield invalid(f"{field}.resources[storage]", storage, "must be greater than zero")
     if spec.get("storageClassName"):
         yield from subdomain(f"{field}.storageClassName", spec["storageClassName"])
-    if "volumeMode" in spec:
-        yield from one_of(f"{field}.volumeMode", spec["volumeMode"], _VOLUME_MODES)
+    yield from choice(f"{field}.volumeMode", spec.get("volumeMode"), _VOLUME_MODES)
 
 
 def check_claim_change(new: Json, old: Json) -> Iterator[Cause]:
@@ -70,6 +70,12 @@ def check_claim_change(new: Json, old: Json) -> Iterator[Cause]:
         yield forbidden(
             "spec.resources.requests.storage", "field can not be less than status.capacity"
         )
+    yield from unchanged("volumeMode", _mode(new), _mode(old))
+
+
+def _mode(obj: Json) -> str | None:
+    mode: str | None = obj["spec"].get("volumeMode")
+    return mode
 
 
 def _with_storage(resources: Json, amount: str) -> Json:
@@ -103,7 +109,10 @@ def check_volume(volume: Json) -> Iterator[Cause]:
     if list(capacity) != ["storage"]:
         yield not_supported("spec.capacity", capacity or None, ("storage",))
     for name, amount in capacity.items():
-        if parse_quantity(amount).amount <= 0:
+        size = parse_quantity(amount).amount
+        if size < 0:
+            yield invalid(f"spec.capacity[{name}]", amount, "must be a valid resource quantity")
+        if size <= 0:
             yield invalid(f"spec.capacity[{name}]", amount, "must be greater than zero")
     yield from one_of(
         "spec.persistentVolumeReclaimPolicy",
@@ -115,12 +124,13 @@ def check_volume(volume: Json) -> Iterator[Cause]:
     ]
     if not sources:
         yield required("spec", "must specify a volume type")
+    if "hostPath" in sources and not spec["hostPath"].get("path"):
+        yield required("spec.hostPath.path")
     for name in sources[1:]:
         yield forbidden(f"spec.{name}", "may not specify more than 1 volume type")
     if spec.get("storageClassName"):
         yield from subdomain("spec.storageClassName", spec["storageClassName"])
-    if "volumeMode" in spec:
-        yield from one_of("spec.volumeMode", spec["volumeMode"], _VOLUME_MODES)
+    yield from choice("spec.volumeMode", spec.get("volumeMode"), _VOLUME_MODES)
 
 
 def check_volume_change(new: Json, old: Json) -> Iterator[Cause]:
@@ -134,9 +144,7 @@ def check_volume_change(new: Json, old: Json) -> Iterator[Cause]:
             "spec.persistentvolumesource",
             "spec.persistentvolumesource is immutable after creation\n",
         )
-    yield from unchanged(
-        "spec.volumeMode", new["spec"].get("volumeMode"), old["spec"].get("volumeMode")
-    )
+    yield from unchanged("volumeMode", _mode(new), _mode(old))
 
 
 def check_storage_class(storage_class: Json) -> Iterator[Cause]:
@@ -146,8 +154,9 @@ def check_storage_class(storage_class: Json) -> Iterator[Cause]:
         yield required("provisioner")
     else:
         yield from qualified("provisioner", provisioner.lower())
-    yield from one_of("reclaimPolicy", storage_class.get("reclaimPolicy"), ("Delete", "Retain"))
-    yield from one_of(
+    policy = storage_class.get("reclaimPolicy") or None
+    yield from choice("reclaimPolicy", policy, ("Delete", "Retain"))
+    yield from choice(
         "volumeBindingMode",
         storage_class.get("volumeBindingMode"),
         ("Immediate", "WaitForFirstConsumer"),

@@ -190,8 +190,11 @@ def check_selector_change(new: Json, old: Json) -> Iterator[Cause]:
 
 def check_revision(revision: Json) -> Iterator[Cause]:
     """Rules for a ControllerRevision."""
-    if revision.get("data") is None:
+    content = revision.get("data")
+    if content is None:
         yield required("data", "data is mandatory")
+    elif not isinstance(content, dict):
+        yield required("data", "data must be a valid JSON object")
     yield from non_negative("revision", revision.get("revision"))
 
 
@@ -280,9 +283,18 @@ def _check_set_template(spec: Json, kind: str, claims: list[Json] | None = None)
     is_empty = selector is not None and is_empty_selector(selector)
     if not is_empty and not selects(selector, template_labels or {}):
         yield invalid("spec.template.metadata.labels", template_labels, _MISMATCH)
-    mounted = [claim["metadata"].get("name", "") for claim in claims or ()]
-    yield from check_template("spec.template", template, more_volumes=mounted)
+    yield from check_template("spec.template", _with_claims(template, claims or []))
     yield from _check_restarts(template, kind)
+
+
+def _with_claims(template: Json, claims: list[Json]) -> Json:
+    """A template whose volumes are also those that the claims of a set will give it."""
+    if not claims:
+        return template
+    names = [claim["metadata"].get("name", "") for claim in claims]
+    claimed = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+    own = [each for each in template["spec"].get("volumes", ()) if each.get("name") not in names]
+    return template | {"spec": template["spec"] | {"volumes": [*claimed, *own]}}
 
 
 def _check_restarts(template: Json, kind: str) -> Iterator[Cause]:

@@ -19,6 +19,7 @@ from myrmidon.apiserver.cel.values import (
     TypeValue,
     Uint,
     Value,
+    entries,
     kind_of,
     runtime_type,
 )
@@ -143,7 +144,7 @@ def _text(value: Value, _: int = 0) -> str:
         case list():
             return "[" + ", ".join(_literal(item) for item in value) + "]"
         case Mapping():
-            pairs = sorted((_literal(key), _literal(item)) for key, item in value.items())
+            pairs = sorted((_literal(key), _literal(item)) for key, item in entries(value))
             return "{" + ", ".join(f"{key}:{item}" for key, item in pairs) + "}"
         case _:
             return to_text(value)

@@ -15,6 +15,7 @@ from myrmidon.apiserver.cel.values import (
     Uint,
     Value,
     contains,
+    entries,
     equal,
     kind_of,
     runtime_type,
@@ -179,7 +180,7 @@ def _shown(key: Value) -> str:
 
 def insert_entries(target: dict[Any, Value], more: Mapping[Any, Value]) -> dict[Any, Value]:
     """The map with the entries of another."""
-    for key, value in more.items():
+    for key, value in entries(more):
         target = insert_entry(target, key, value)
     return target
 

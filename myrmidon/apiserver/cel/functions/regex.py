@@ -18,16 +18,17 @@ def _find(text: str, pattern: str) -> str:
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     try:
-        matches = translate(pattern).finditer(text)
+        search = translate(pattern).search
     except PatternError as error:
         raise CelEvaluationError(f"Illegal regex: {error}") from None
     found: list[str] = []
-    end = -1
-    for match in matches:
+    at, end = 0, -1
+    while at <= len(text) and (match := search(text, at)):
         # Nothing, right behind something that was found, is not worth mentioning to Go.
         if match.group() or match.start() != end:
             found.append(match.group())
         end = match.end()
+        at = end if match.group() else end + 1
     return found if limit < 0 else found[:limit]
 
 

@@ -83,9 +83,14 @@ def _moved(moment: Timestamp, length: Duration) -> Timestamp:
 
 
 def join_lists(left: list[Value], right: list[Value]) -> list[Value]:
-    """Concatenation, or what the list type of the left one makes of it."""
+    """Concatenation, or what the list type of the left one makes of it.
+
+    With an empty list nothing is made: the other one stays what it is, list type and all.
+    """
     if isinstance(left, SetList | MapList):
         return left.plus(right)
+    if not left or not right:
+        return right or left
     return [*left, *right]
 
 
