@@ -9,7 +9,7 @@ It serves until Ctrl-C and forgets everything then.  A kubeconfig file makes it 
 import argparse
 import asyncio
 import contextlib
-import os
+import errno
 import random
 import signal
 import uuid
@@ -131,10 +131,12 @@ async def _serve(args: argparse.Namespace, server: ApiServer) -> None:
 
 def cannot_listen(host: str, port: int, error: OSError) -> UsageError:
     """Why there is no server."""
-    return UsageError(
-        f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0).lower()}.\n"
-        "  fix: stop what uses the port, or leave --port out for a free one"
-    )
+    if error.errno == errno.EADDRINUSE:
+        return UsageError(
+            f"cannot listen on {host}:{port}: address already in use.\n"
+            "  fix: stop what uses the port, or leave --port out for a free one"
+        )
+    return UsageError(f"cannot listen on {host}:{port}: {error.strerror}")
 
 
 def write_kubeconfig(path: Path, url: str, token: str = "", authority: bytes = b"") -> None:

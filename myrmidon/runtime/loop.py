@@ -18,6 +18,7 @@ from myrmidon.io.changes import Change, Source
 from myrmidon.io.client import Client
 from myrmidon.io.shared import Subscription
 from myrmidon.runtime.backoff import Backoff
+from myrmidon.runtime.echoes import Echoes
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.observing import Observing
@@ -50,7 +51,8 @@ class ControllerLoop:
         trace: bool = False,
     ) -> None:
         self.controller = controller
-        self.world = World(type(controller), caches, namespaces)
+        self._echoes = Echoes(controller.name)
+        self.world = World(type(controller), caches, self._echoes, namespaces)
         self._triggers = Triggers(type(controller))
         self._subscription = Subscription()
         self._rng = rng
@@ -67,7 +69,7 @@ class ControllerLoop:
             observing,
             record_event,
         )
-        self.reconciler = Reconciler(crew, log)
+        self.reconciler = Reconciler(crew, log, self._look_again)
         reconcile: Reconcile = self.reconciler.reconcile
         if self.tracer is not None:
             reconcile = self.tracer.around(reconcile, self.world.get)
@@ -80,6 +82,8 @@ class ControllerLoop:
             log=log.having(controller=controller.name),
             resync=self._resync_seconds,
             generation=self._generation,
+            began=self._echoes.begin,
+            ended=self._pass_ended,
         )
         self._unsubscribe = self._listen_to_channels()
 
@@ -99,8 +103,19 @@ class ControllerLoop:
         """Add the keys that one change concerns."""
         # What the first list finds is old; a live change should not have to wait behind it.
         urgency = Urgency.BACKGROUND if change.source is Source.LIST else Urgency.LIVE
+        version = change.version
         for trigger in self._triggers.of(change, remote):
-            self._add(trigger, urgency)
+            if self._echoes.is_echo(trigger, version):
+                continue
+            if version and trigger.key in self.shift.queue.working:
+                self._echoes.hold(trigger, version)
+            else:
+                self._add(trigger, urgency)
+
+    def _pass_ended(self, key: ObjectRef) -> None:
+        """Add what came during a pass and was not its own echo."""
+        for trigger in self._echoes.news(key):
+            self._add(trigger, Urgency.LIVE)
 
     def close(self) -> None:
         """Let go of caches and channels."""
@@ -128,6 +143,9 @@ class ControllerLoop:
     def _add(self, trigger: Trigger, urgency: Urgency) -> None:
         self.shift.observing.triggered(trigger.key, trigger.cause)
         self.shift.add(trigger.key, cause=trigger.cause, urgency=urgency)
+
+    def _look_again(self, key: ObjectRef) -> None:
+        self.shift.add(key, cause=Cause("again", ref=key))
 
     def _resync_seconds(self) -> float | None:
         period = self.controller.options.sync_period

@@ -16,7 +16,9 @@ def recorded(obj: Json, kinds: Iterable[Kind]) -> list[ObjectRef]:
     found: list[ObjectRef] = []
     for entry in entries:
         if isinstance(entry, dict) and entry.get("name"):
-            kind = known.get((entry.get("apiVersion"), entry.get("kind"))) or _undeclared(entry)
+            kind = known.get((str(entry.get("apiVersion")), str(entry.get("kind")))) or _undeclared(
+                entry
+            )
             found.append(ObjectRef(kind, str(entry["name"]), str(entry.get("namespace") or "")))
     return found
 

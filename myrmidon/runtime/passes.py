@@ -94,6 +94,8 @@ class Pass:
             deleting=is_deleting(obj),
             suspended=is_suspended(obj),
         )
+        self.overtaken = False
+        """Whether this pass wrote what it had read before, so that its beginning may be old."""
         self._out = OutputSet()
         self._applied: dict[ObjectRef, None] = {}
         self._gone: dict[ObjectRef, None] = {}
@@ -206,13 +208,15 @@ class Pass:
             outcome = await self._prune(outcome)
         if outcome.ended:
             self._forget_absent()
+        own_fields = status_patch(self._typed)
+        self.overtaken = self.overtaken or bool(own_fields)
         status = status_after(
             outcome,
             self._controller.graph,
             self.obj,
             now=self._now,
             managed=self._managed(),
-            own_fields=status_patch(self._typed),
+            own_fields=own_fields,
             ready=self._controller.options.ready_condition,
         )
         return await self._write_status(status, outcome)
@@ -242,6 +246,8 @@ class Pass:
                 continue  # a wave before it failed
             verb = one.verb or ("delete" if isinstance(output, Delete) else "apply")
             self._crew.observing.wrote(output.ref.kind.kind, str(verb), one.outcome)
+            if one.outcome == "changed" and output.ref.kind in self._declared.read:
+                self.overtaken = True
             if one.outcome in ("changed", "noop"):
                 self._log.info(f"{verb} {output.ref}", state=state, outcome=one.outcome)
             if one.error is None and isinstance(output, Apply):
