@@ -3,7 +3,8 @@
 The names that the author of a controller needs are here:
 
     a resource       Resource, Model, Status, Column, Scale, Rule
-    its controller   Controller, state, Context, OutputSet, ControllerOptions
+    its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController
+    ready-made       when_children_ready, delete_children_foreground
     results          Done, Wait, Failed, Result, ConditionValue
     other objects    kinds, Kind, ObjectRef, Watch, changed, Channel, hashed_name
     running it       Manager, ManagerOptions
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from myrmidon.api.status import Status
     from myrmidon.errors import MyrmidonError
     from myrmidon.fsm.channel import Channel
+    from myrmidon.fsm.children import delete_children_foreground, when_children_ready
+    from myrmidon.fsm.claims import ClaimController
     from myrmidon.fsm.context import Cause, Context
     from myrmidon.fsm.controller import Controller
     from myrmidon.fsm.naming import hashed_name
@@ -52,6 +55,8 @@ _HOMES = {
     "myrmidon.api.status": ("Status",),
     "myrmidon.errors": ("MyrmidonError",),
     "myrmidon.fsm.channel": ("Channel",),
+    "myrmidon.fsm.children": ("delete_children_foreground", "when_children_ready"),
+    "myrmidon.fsm.claims": ("ClaimController",),
     "myrmidon.fsm.context": ("Cause", "Context"),
     "myrmidon.fsm.controller": ("Controller",),
     "myrmidon.fsm.naming": ("hashed_name",),
@@ -86,6 +91,7 @@ __all__ = [
     "ApplyOptions",
     "Cause",
     "Channel",
+    "ClaimController",
     "Column",
     "Condition",
     "ConditionValue",
@@ -110,9 +116,11 @@ __all__ = [
     "Watch",
     "annotations_changed",
     "changed",
+    "delete_children_foreground",
     "generation_changed",
     "hashed_name",
     "kinds",
     "labels_changed",
     "state",
+    "when_children_ready",
 ]

@@ -7,6 +7,7 @@ can.
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -16,6 +17,8 @@ _COMMANDS = {
     "dev": "run controllers without a cluster, live",
     "run": "run controllers against a cluster",
     "server": "run a Kubernetes API server in memory",
+    "plan": "show what a pass would write, and write nothing",
+    "explain": "tell where an object is in its graph and what it waits for",
     "graph": "draw the state graph of a controller",
     "generate": "write definitions, roles and deployments from the declarations",
 }
@@ -31,6 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except MyrmidonError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except BaseExceptionGroup as group:
         print(f"error: {_only_error(group)}", file=sys.stderr)

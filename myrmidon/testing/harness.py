@@ -25,7 +25,7 @@ from myrmidon.io.client import Client
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.testing.clock import EPOCH, VirtualClock, VirtualTimeLoop
-from myrmidon.testing.cluster import NAMESPACE, Cluster, definitions_of
+from myrmidon.testing.cluster import NAMESPACE, Cluster, Objects, definitions_of
 from myrmidon.testing.failures import NotSettledError
 from myrmidon.testing.faults import Faults, FaultyTransport
 from myrmidon.testing.recording import RecordingTransport
@@ -80,6 +80,15 @@ class Harness(Cluster):
         """Let time pass, whatever happens meanwhile."""
         self._sleep(duration.total_seconds())
         self._step()
+
+    def step(self) -> None:
+        """Let everything happen that can happen without time passing."""
+        self._step()
+
+    def stored(self) -> Objects:
+        """Every object that the server has."""
+        store = self.server.store
+        return [record.value for name in store.resources() for record in store.scan(name)]
 
     def crash(self) -> None:
         """From now on nothing that the process of the controllers sends reaches the server.
