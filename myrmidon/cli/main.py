@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from myrmidon.errors import MyrmidonError, UsageError
 
 _COMMANDS = {
+    "init": "make a new controller project",
     "dev": "run controllers without a cluster, live",
     "run": "run controllers against a cluster",
     "server": "run a Kubernetes API server in memory",
