@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from itertools import chain
 from random import Random
 from socket import gethostname
 from typing import Any, Never
@@ -32,6 +33,7 @@ from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import preflight
+from myrmidon.runtime.snapshot import Snapshot
 
 _CANCEL_SECONDS_MAX = 2.0  # for what a state does when it is cancelled
 STALE_SECONDS_MAX = 120.0  # two bookmarks late: a cache that heard nothing for so long may be wrong
@@ -100,6 +102,11 @@ class Manager:
     def is_idle(self) -> bool:
         """Whether workers run and none has anything to do."""
         return self._working.is_set() and all(loop.is_idle for loop in self.loops)
+
+    def snapshot(self) -> Snapshot:
+        """A frozen picture of every object; needs ``ManagerOptions.trace``."""
+        views = (loop.tracer.views(loop) for loop in self.loops if loop.tracer is not None)
+        return Snapshot(self._clock.now(), self._working.is_set(), tuple(chain(*views)))
 
     # ------------------------------------------------------------------------- life cycle
 
@@ -231,6 +238,7 @@ class Manager:
             log=Logger("myrmidon.controller"),
             record_event=record_event,
             namespaces=self.options.namespaces,
+            trace=self.options.trace,
         )
         return loop
 
