@@ -18,6 +18,7 @@ from myrmidon.apiserver.options import dry_run_causes, options_failure, parse_in
 from myrmidon.apiserver.outcomes import WaitFor
 from myrmidon.apiserver.routing import is_true
 from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.strategy import Strategy
 
 _POLICIES = ("Background", "Foreground", "Orphan")
 
@@ -140,12 +141,13 @@ def delete_collection(call: Call) -> Page:
 def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[Record, bool]:
     """Delete an object, or mark it as deleted where something holds it."""
     old = views.shown(call.type, record)
+    call.warn(*call.type.strategy.delete_warnings(options.policy))
     run_validating(Admission(call, "DELETE", None, old))
     _check_preconditions(call, old, options)
     strategy = call.type.strategy
     obj: Json = {**old, "metadata": copy(old["metadata"])}
     meta = obj["metadata"]
-    _set_finalizers(meta, options, collects=strategy.collects_garbage)
+    _set_finalizers(meta, options, strategy)
     already = bool(meta.get("deletionTimestamp"))
     grace = strategy.grace_seconds(old, options.grace_seconds)
     if not already:
@@ -189,9 +191,9 @@ def _check_preconditions(call: Call, old: Json, options: DeleteOptions) -> None:
         )
 
 
-def _set_finalizers(meta: Json, options: DeleteOptions, *, collects: bool) -> None:
+def _set_finalizers(meta: Json, options: DeleteOptions, strategy: Strategy) -> None:
     """Let the garbage collector know what to do with the dependents."""
-    if not collects:
+    if not strategy.collects_garbage:
         return
     present = meta.get("finalizers", [])
     wanted = [name for name in present if name not in {ORPHAN, FOREGROUND}]
@@ -200,6 +202,8 @@ def _set_finalizers(meta: Json, options: DeleteOptions, *, collects: bool) -> No
         standing = ORPHAN if options.orphan else ""
     elif options.policy:
         standing = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(options.policy, "")
+    elif not standing and strategy.orphans_by_default:
+        standing = ORPHAN
     if standing:
         wanted.append(standing)
     if sorted(wanted) == sorted(present):

@@ -2,7 +2,9 @@
 
 import base64
 import binascii
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import encoding, views
@@ -158,22 +160,26 @@ def _page(call: Call, selection: Selection, at: int | None, limit: int, after: s
     revision = store.revision if at is None else at
     if after:
         records = [record for record in records if record.key > after]
-    if not selection.is_everything:
-        records = [
-            record
-            for record in records
-            if selection.matches(resource_type, views.shown(resource_type, record))
-        ]
-    if limit <= 0 or len(records) <= limit:
-        return Page(records, revision)
-    left = len(records) - limit
-    records = records[:limit]
-    return Page(
-        records,
-        revision,
-        _token(revision, records[-1].key),
-        left if selection.is_everything else None,
-    )
+    if limit <= 0:
+        return Page(_selected(call, selection, records), revision)
+    # More may follow if there is anything behind the page, whether it will be selected or not.
+    page = list(islice(_matching(call, selection, records), limit))
+    behind = len(records) - records.index(page[-1]) - 1 if len(page) == limit else 0
+    if not behind:
+        return Page(page, revision)
+    token = _token(revision, page[-1].key)
+    return Page(page, revision, token, behind if selection.is_everything else None)
+
+
+def _selected(call: Call, selection: Selection, records: list[Record]) -> list[Record]:
+    return records if selection.is_everything else list(_matching(call, selection, records))
+
+
+def _matching(call: Call, selection: Selection, records: list[Record]) -> Iterator[Record]:
+    matches, resource_type = selection.matches, call.type
+    for record in records:
+        if selection.is_everything or matches(resource_type, views.shown(resource_type, record)):
+            yield record
 
 
 def _token(revision: int, last: str) -> str:

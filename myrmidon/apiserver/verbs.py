@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from myrmidon.api.objects import Json
 from myrmidon.api.wire import HttpResponse
 from myrmidon.apiserver import encoding, views
+from myrmidon.apiserver.actions import action
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.creating import create
 from myrmidon.apiserver.deleting import delete, delete_collection, success
@@ -29,6 +30,9 @@ def act(call: Call) -> Outcome:
         call.request.headers.get("accept", ""), call.route.verb, custom=call.type.custom
     )
     subresource = call.route.subresource
+    perform = action(call) if subresource and not call.type.custom else None
+    if perform is not None:
+        return perform(call)
     verbs = _VERBS if not subresource else _SCALE_VERBS if subresource == "scale" else _OTHER_VERBS
     verb = verbs.get(call.route.verb)
     if verb is None:

@@ -10,6 +10,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from io import BytesIO
 from urllib.parse import quote, urlencode
 
 import aiohttp
@@ -22,6 +23,8 @@ from myrmidon.io.auth import Credentials
 from myrmidon.io.clock import LoopClock
 from myrmidon.io.config import Endpoint, Tls
 
+_PIECES_BYTES_MIN = 1 << 20
+_TURNS_TO_CLOSE = 3  # of the event loop, until a TLS connection that was cut off is really closed
 _AUTO_HEADERS = ("accept", "accept-encoding", "content-type", "user-agent")
 _NOT_SENT = (
     aiohttp.ClientConnectorError,  # refused, no route, name unknown, handshake failed
@@ -92,12 +95,12 @@ class HttpTransport:
         answer = await self._begin(request, authorization)
         try:
             if answer.status == 401 and await self._renew(authorization):
-                answer.close()
+                _hang_up(answer)
                 authorization = await self._credentials.authorization(self._clock.monotonic())
                 answer = await self._begin(request, authorization)
             yield HttpStream(answer, request)
         finally:
-            answer.close()  # not release: nobody knows where in a watch the connection stands
+            _hang_up(answer)
 
     async def _begin(self, request: HttpRequest, authorization: str) -> aiohttp.ClientResponse:
         seconds = self._deadline_seconds
@@ -118,7 +121,7 @@ class HttpTransport:
         return self._session(limit).request(
             request.method,
             self._url(request),
-            data=request.body or None,
+            data=_payload(request.body),
             headers=headers,
             allow_redirects=False,
             proxy=self._endpoint.proxy,
@@ -162,6 +165,8 @@ class HttpTransport:
         for session in (*self._sessions.values(), *self._retired):
             await session.close()
         self._sessions, self._retired = {}, []
+        for _ in range(_TURNS_TO_CLOSE):
+            await self._clock.sleep(0)
 
 
 class HttpStream:
@@ -214,6 +219,17 @@ def ssl_context(tls: Tls) -> ssl.SSLContext:
     return context
 
 
+def _hang_up(answer: aiohttp.ClientResponse) -> None:
+    """Drop the connection: nobody knows where in a stream it stands.
+
+    Aborted, not closed: a TLS goodbye would wait for a server that still has things to say.
+    """
+    connection = answer.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    answer.close()
+
+
 def _headers(answer: aiohttp.ClientResponse) -> tuple[tuple[str, str], ...]:
     return tuple((name.lower(), value) for name, value in answer.headers.items())
 
@@ -227,3 +243,10 @@ def _failure(error: Exception, request: HttpRequest) -> TransportError:
 
 def _named(request: HttpRequest) -> str:
     return f"{request.method} {request.path}"
+
+
+def _payload(body: bytes) -> bytes | BytesIO | None:
+    """What aiohttp sends; a large body in pieces, so that it does not hold up everybody else."""
+    if len(body) >= _PIECES_BYTES_MIN:
+        return BytesIO(body)
+    return body or None

@@ -161,7 +161,7 @@ def test_unclear_outcomes_are_known_to_all() -> None:
 
 
 def test_health_names_the_fault() -> None:
-    """readyz fails with a reason."""
+    """Readyz fails with a reason."""
 
     async def check(world: World) -> None:
         world.caches.view(CONFIG_MAP)
