@@ -18,11 +18,11 @@ from myrmidon.io.changes import Change, Source
 from myrmidon.io.client import Client
 from myrmidon.io.shared import Subscription
 from myrmidon.runtime.backoff import Backoff
+from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.echoes import Echoes
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.observing import Observing
-from myrmidon.runtime.passes import Crew
 from myrmidon.runtime.queue import Urgency, WorkQueue
 from myrmidon.runtime.reconciler import Reconciler
 from myrmidon.runtime.trace import TracedApplicator, Tracer
