@@ -4,11 +4,9 @@ The walk decides and this file acts: each action of ``fsm.engine`` has one metho
 them is clever.  A pass that is interrupted anywhere is repeated from the start.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from myrmidon.api.clock import Clock
 from myrmidon.api.objects import Json, finalizers_of, is_deleting, uid_of, version_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource, status_patch
@@ -20,7 +18,6 @@ from myrmidon.errors import (
     PruneRefusedError,
 )
 from myrmidon.fsm.context import Cause
-from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import (
     Acted,
     EnsureFinalizer,
@@ -38,12 +35,11 @@ from myrmidon.fsm.results import Failed, Wait, failure_of
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import managed_after, reference, status_after, status_request
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
-from myrmidon.io.applicator import Applicator, Written
-from myrmidon.io.client import Client
-from myrmidon.runtime.context import Declared, Objects, PassContext
+from myrmidon.io.applicator import Written
+from myrmidon.runtime.context import Declared, PassContext
+from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.managing import is_child, is_tracked_child, recorded
-from myrmidon.runtime.observing import Observing
 from myrmidon.runtime.refusals import CONFLICT, refusal
 from myrmidon.runtime.triggers import author
 from myrmidon.sets.fingerprints import fingerprint
@@ -54,27 +50,6 @@ from myrmidon.sets.pruning import prunable
 
 class GoneError(MyrmidonError):
     """The object disappeared during its own pass; there is nothing left to do or to say."""
-
-
-@dataclass(slots=True)
-class Crew:
-    """Whom a pass works with.  One per controller, shared by all its passes."""
-
-    controller: Controller[Any]
-    client: Client
-    applicator: Applicator
-    objects: Objects
-    clock: Clock
-    observing: Observing
-    record_event: Callable[[Json, str, str, str], None]
-    settled: dict[ObjectRef, tuple[str, str]] = field(default_factory=dict)
-    """A status that the server took and stored otherwise, and the version it left."""
-
-    def forget(self, ref: ObjectRef) -> None:
-        """An object is gone: remember nothing about it."""
-        self.observing.forget(ref)
-        self.applicator.forget(ref)
-        self.settled.pop(ref, None)
 
 
 class Pass:

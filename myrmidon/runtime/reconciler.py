@@ -19,8 +19,9 @@ from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.results import Failed, Wait
 from myrmidon.fsm.status import status_after, status_request
 from myrmidon.fsm.suspension import is_suspended
+from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.passes import Crew, GoneError, Pass
+from myrmidon.runtime.passes import GoneError, Pass
 from myrmidon.runtime.queue import Turn
 from myrmidon.runtime.refusals import refusal
 from myrmidon.runtime.triggers import author

@@ -29,6 +29,7 @@ class World:
         self._caches, self._echoes = caches, echoes
         options = controller.options
         spaces = options.namespaces or tuple(namespaces)
+        self._namespaces = frozenset(spaces if controller.kind().namespaced else ())
         self._views: dict[Kind, View] = {
             controller.kind(): caches.view(
                 controller.kind(), namespaces=spaces, labels=options.selector
@@ -57,6 +58,13 @@ class World:
         """Need the caches no more."""
         for view in self._views.values():
             view.close()
+
+    def concerns(self, ref: ObjectRef) -> bool:
+        """Whether one of the controller's own objects is where it looks.
+
+        What lives in no namespace can name a parent in any of them: somebody else's.
+        """
+        return not self._namespaces or ref.namespace in self._namespaces
 
     # -------------------------------------------------------------------------- reading
 

@@ -87,5 +87,6 @@ def config_map(name: str, value: str = "a", **metadata: Any) -> Json:
     }
 
 
-async def _outcome(returned: Any) -> Any:
-    return await returned if isawaitable(returned) else returned
+async def _outcome(returned: Any) -> Result:
+    result: Result = await returned if isawaitable(returned) else returned
+    return result
