@@ -93,7 +93,7 @@ def test_a_spec_of_nothing_but_defaults_appears_when_asked_for() -> None:
 
 def test_a_part_of_the_wrong_sort_is_refused() -> None:
     """With the class that it should be; JSON is read."""
-    assert Built(name="a", spec={"image": "x"}).spec.image == "x"  # type: ignore[arg-type]
+    assert Built(name="a", spec={"image": "x"}).spec.image == "x"
     with pytest.raises(TypeError, match=r"Built\.spec must be a AppSpec, not int"):
         Built(name="a", spec=7)  # type: ignore[arg-type]
 
