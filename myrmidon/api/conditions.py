@@ -68,4 +68,4 @@ def find(obj: Json, condition_type: str) -> Condition | None:
 
 def timestamp(now: datetime) -> str:
     """The time as Kubernetes writes it: UTC, whole seconds."""
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{now.astimezone(UTC).isoformat()[:19]}Z"
