@@ -17,7 +17,8 @@ from myrmidon.apiserver.builtin import files
 
 AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-_ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+# In the order of the real server, which sorts those of built-in resources only.
+_ALL_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 _SUBRESOURCE_VERBS = ["get", "patch", "update"]
 
 
@@ -274,13 +275,13 @@ def _aggregated_resource(served: CustomType) -> Json:
     if served.categories:
         resource["categories"] = list(served.categories)
     below = []
-    if served.scale is not None:
-        scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
-        below.append({"subresource": "scale", "responseKind": scale, "verbs": _SUBRESOURCE_VERBS})
     if served.status:
         below.append(
             {"subresource": "status", "responseKind": response, "verbs": _SUBRESOURCE_VERBS}
         )
+    if served.scale is not None:
+        scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+        below.append({"subresource": "scale", "responseKind": scale, "verbs": _SUBRESOURCE_VERBS})
     if below:
         resource["subresources"] = below
     return resource

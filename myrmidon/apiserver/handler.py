@@ -10,6 +10,8 @@ from myrmidon.apiserver.auth import Attributes, Tokens, User, forbidden
 from myrmidon.apiserver.call import Call, Core, Draws
 from myrmidon.apiserver.documents import Documents
 from myrmidon.apiserver.failures import Failure, method_not_allowed, unknown_resource
+from myrmidon.apiserver.impersonation import impersonated
+from myrmidon.apiserver.negotiation import reads_yaml
 from myrmidon.apiserver.outcomes import Outcome, Question
 from myrmidon.apiserver.registry import ResourceType
 from myrmidon.apiserver.routing import Route, route
@@ -36,12 +38,12 @@ class Handler:
         try:
             return self._answer(request, user, draws)
         except Failure as failure:
-            return failed(failure)
+            return failed(failure, yaml=reads_yaml(request.headers.get("accept", "")))
         except Ask as ask:
             return Question(ask.key, ask.question, draws)
 
     def _answer(self, request: HttpRequest, user: User | None, draws: Draws) -> Outcome:
-        user = user or self._tokens.identify(request.headers)
+        user = user or self._identify(request)
         query: dict[str, str] = {}
         for key, value in request.query:
             query.setdefault(key, value)
@@ -61,7 +63,12 @@ class Handler:
         try:
             return _custom(call) if resource_type.custom else _builtin(call)
         except Failure as failure:
-            return failed(failure, call.warnings)
+            yaml = reads_yaml(request.headers.get("accept", ""))
+            return failed(failure, call.warnings, yaml=yaml)
+
+    def _identify(self, request: HttpRequest) -> User:
+        user = self._tokens.identify(request.headers)
+        return impersonated(user, request.headers, self.core.authorizer)
 
     def _authorize(self, user: User, found: Route) -> None:
         wanted = Attributes(

@@ -79,7 +79,9 @@ class OwnLine:
         if isinstance(outcome, WaitFor):
             return failed(outcome.failure)
         if isinstance(outcome, Watch):
-            return HttpResponse(200, outcome.headers, b"".join(line + b"\n" for line in outcome.take()))
+            return HttpResponse(
+                200, outcome.headers, b"".join(line + b"\n" for line in outcome.take())
+            )
         assert isinstance(outcome, HttpResponse), outcome
         return outcome
 
