@@ -101,7 +101,6 @@ class DefinitionStrategy(KindStrategy):
     """How definitions themselves are written."""
 
     answers_deleted_object = True
-    deletes_gracefully = False
 
     def default(self, obj: Json) -> None:
         """Names and conversion that were left out."""

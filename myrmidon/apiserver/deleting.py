@@ -91,8 +91,8 @@ def _from_body(call: Call, text: bytes) -> Json:
         wrong_bool = isinstance(value, bool) and bool not in types
         if value is not None and (wrong_bool or not isinstance(value, types)):
             raise bad_request(f"json: cannot unmarshal into Go struct field DeleteOptions.{field}")
-    for field, value in (raw.get("preconditions") or {}).items():
-        if value is not None and not isinstance(value, str):
+    for field in ("uid", "resourceVersion"):
+        if not isinstance((raw.get("preconditions") or {}).get(field), str | None):
             raise bad_request(f"json: cannot unmarshal into Go struct field Preconditions.{field}")
     kind = raw.get("kind") or "DeleteOptions"
     if kind != "DeleteOptions":

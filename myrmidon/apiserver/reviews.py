@@ -30,7 +30,7 @@ def review(call: Call) -> Json:
     obj.setdefault("metadata", {})
     obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
     read_write_options(call, "CreateOptions")
-    if kind.kind.endswith("AccessReview"):
+    if kind.kind.endswith(("AccessReview", "TokenReview")):
         ownership.begin(call, obj)
     status = _REVIEWS[kind.kind](call, obj.get("spec") or {})
     if kind.kind == "SelfSubjectReview":
@@ -48,6 +48,10 @@ def _access_of(call: Call, spec: Json) -> Json:
     if not spec.get("user") and not spec.get("groups"):
         problem = invalid("spec.user", "", "at least one of user or group must be specified")
         raise _invalid(problem)
+    wanted = spec.get("resourceAttributes")
+    if wanted is not None and call.route.namespace not in {"", wanted.get("namespace", "")}:
+        field = "spec.resourceAttributes.namespace"
+        raise _invalid(invalid(field, wanted.get("namespace", ""), "must match metadata.namespace"))
     groups = tuple(spec.get("groups") or ())
     return _access(call, User(spec.get("user", ""), groups, spec.get("uid", "")), spec)
 

@@ -75,10 +75,13 @@ def patch_scale(call: Call) -> Json:
     record = _record(call)
     current = _owned_scale(call, record)
     entries: list[Json] | None = None
-    if media == APPLY and call.type.custom:
-        raise internal("no corresponding type for autoscaling/v1, Kind=Scale")
     if media == APPLY:
         document, entries = _applied(call, current)
+        if call.type.custom and document.get("spec") != current["spec"]:
+            raise internal(
+                f"failed to convert new object (/{call.route.name}; autoscaling/v1, Kind=Scale) to "
+                "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
+            )
     else:
         document = patched(call, media, current, schema_of(SCALE))
         _check_type(document)

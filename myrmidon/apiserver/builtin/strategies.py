@@ -82,6 +82,12 @@ _STATUS_KEPT_ON_CREATE = frozenset({("", "Node")})
 _NAMED_BY_LABEL = frozenset({("", "Namespace"), ("", "Service")})
 _DEFAULT_GRACE_SECONDS = 30
 
+# Kinds that somebody else empties first: their deletion is a mark, and no change of theirs.
+_MARKED_PLAINLY = {
+    ("", "Namespace"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+}
+
 
 class BuiltinStrategy(Strategy):
     """The rules of one built-in kind."""
@@ -94,7 +100,7 @@ class BuiltinStrategy(Strategy):
         self._has_status = resource.subresource("status") is not None
         self.creates_on_update = key in _CREATED_BY_UPDATE
         self.allows_unconditional_update = key not in _CONDITIONAL
-        self.deletes_gracefully = key != ("", "Namespace")
+        self.deletes_gracefully = key not in _MARKED_PLAINLY
         self.answers_deleted_object = key in {("", "Pod"), ("", "Namespace")}
         self.collects_garbage = key not in {("", "Event"), ("events.k8s.io", "Event")}
 
