@@ -141,6 +141,15 @@ class DefinitionStrategy(KindStrategy):
         """Whether resources can still be served by it."""
         return [] if subresource else _check_definition(obj, old)
 
+    def warnings(self, obj: Json, old: Json | None) -> list[str]:
+        """Formats that nobody checks."""
+        from myrmidon.apiserver.schema.definitions.unrecognized import (  # noqa: PLC0415 - as above
+            unrecognized_formats,
+        )
+
+        named = dict.fromkeys(unrecognized_formats(obj, old))
+        return [*super().warnings(obj, old), *(f'unrecognized format "{name}"' for name in named)]
+
     def mark_deleting(self, obj: Json, timestamp: str) -> None:
         """The objects go first: a finalizer holds the definition until they have."""
         meta = obj["metadata"]

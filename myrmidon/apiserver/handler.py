@@ -4,6 +4,8 @@ Synchronous and pure: everything it knows is in the request and in ``Core``.  Wh
 at once (a watch, a revision of the future, a webhook) is a value that the front of the server acts on.
 """
 
+import re
+
 from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver.admission import Ask
 from myrmidon.apiserver.auth import Attributes, Tokens, User, forbidden
@@ -20,6 +22,7 @@ from myrmidon.apiserver.verbs import act, failed
 _NOT_SERVED = HttpResponse(
     404, (("content-type", "text/plain; charset=utf-8"),), b"404 page not found\n"
 )
+_ONE_NAME = re.compile(r"(?:^|,)metadata\.name==?([^=!,\\]+)(?:,|$)")
 _ACROSS_NAMESPACES = frozenset({"list", "watch"})
 
 
@@ -50,7 +53,7 @@ class Handler:
         found = route(request, query)
         if found is None:
             return self._document(request, user)
-        self._authorize(user, found)
+        self._authorize(user, found, query)
         resource_type = self.core.registry.find(found.group, found.version, found.plural)
         if resource_type is None:
             if self.core.registry.is_builtin_group(found.group):
@@ -70,7 +73,7 @@ class Handler:
         user = self._tokens.identify(request.headers)
         return impersonated(user, request.headers, self.core.authorizer)
 
-    def _authorize(self, user: User, found: Route) -> None:
+    def _authorize(self, user: User, found: Route, query: dict[str, str]) -> None:
         wanted = Attributes(
             found.verb,
             found.group,
@@ -78,7 +81,7 @@ class Handler:
             found.plural,
             found.subresource,
             found.namespace,
-            found.name,
+            found.name or _selected_name(found, query),
         )
         if not self.core.authorizer.allows(user, wanted):
             raise forbidden(user, wanted)
@@ -91,6 +94,14 @@ class Handler:
 
 
 # ------------------------------------------------------------------------- which verb where
+
+
+def _selected_name(found: Route, query: dict[str, str]) -> str:
+    """A list of one name counts as a request for that name: it may be the only one allowed."""
+    if found.verb not in {"list", "watch", "deletecollection"}:
+        return ""
+    match = _ONE_NAME.search(query.get("fieldSelector", ""))
+    return match[1] if match is not None else ""
 
 
 def _custom(call: Call) -> Outcome:
@@ -112,6 +123,8 @@ def _builtin(call: Call) -> Outcome:
             raise unknown_resource()
         if found.verb not in _ACROSS_NAMESPACES:
             raise method_not_allowed()
+    if found.name and call.type.verbs == ("create",):
+        raise unknown_resource()
     if found.subresource:
         if found.subresource not in subresources(call.type):
             raise unknown_resource()

@@ -73,8 +73,9 @@ def _check_type(call: Call, document: Any) -> None:
     kind, api_version = document.get("kind"), document.get("apiVersion")
     if not call.type.custom:
         if not api_version and kind:
-            # Go takes it for an internal version, which has no field by the name of metadata.
-            call.warn('unknown field "metadata"')
+            # Go takes it for an internal version, which knows none of the fields.
+            fields = sorted(document.keys() - {"apiVersion", "kind"})
+            call.warn(*(f'unknown field "{field}"' for field in fields))
             raise undeterminable(call)
         kind, api_version = kind or wanted.kind, api_version or wanted.api_version
         if (api_version, kind) != (wanted.api_version, wanted.kind):

@@ -26,7 +26,7 @@ from myrmidon.apiserver.patching import patch
 from myrmidon.apiserver.reviews import is_review, review
 from myrmidon.apiserver.scale import get_scale, patch_scale, replace_scale
 from myrmidon.apiserver.store import Record
-from myrmidon.apiserver.tabling import table_of_object, table_of_page
+from myrmidon.apiserver.tabling import table_of_object, table_of_page, table_of_scale
 from myrmidon.apiserver.updating import replace
 
 Verb = Callable[[Call, Form], Outcome]
@@ -175,6 +175,8 @@ def _on_scale(scale: Callable[[Call], Json]) -> Verb:
         answer = scale(call)
         if form.shape == "PartialObjectMetadata":
             answer = partial(form, answer)
+        elif form.shape == "Table":
+            answer = at_version(form, table_of_scale(call, answer))
         return HttpResponse(200, _headers(call, form), encode(form, answer))
 
     return verb

@@ -115,6 +115,7 @@ STATUS_RULES: dict[tuple[str, str], CreateRule] = {
     ("apps", "StatefulSet"): workloads.check_stateful_set_status,
     ("apps", "DaemonSet"): workloads.check_daemon_set_status,
     ("", "ReplicationController"): workloads.check_replica_set_status,
+    ("", "Pod"): pods.check_pod_status,
     ("", "Service"): services.check_service_status,
     ("", "Namespace"): policies.check_namespace_status,
     ("policy", "PodDisruptionBudget"): policies.check_disruption_budget_status,
