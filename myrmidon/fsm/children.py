@@ -1,8 +1,10 @@
 """Ready-made states about the objects that an object manages.
 
-class WebApps(Controller[WebApp]):
-settled = when_children_ready(then="announced")
-emptied = delete_children_foreground(finalizer=True, then="deregistered")
+Written in the body of the class, they are states like any other::
+
+    class WebApps(Controller[WebApp]):
+        settled = when_children_ready(then="announced")
+        emptied = delete_children_foreground(finalizer=True, then="deregistered")
 """
 
 from collections.abc import Callable, Coroutine, Iterable
@@ -31,7 +33,9 @@ def when_children_ready(
     async def children_ready(_self: Any, _obj: Any, _out: OutputSet, ctx: Context) -> Result:
         """Everything that it manages is ready."""
         children = await ctx.children()
-        waiting = [str(ref) for ref, child in children.items() if not ctx.is_ready(child)]
+        # One that is gone was not wanted: what this pass applied exists.
+        there = {ref: child for ref, child in children.items() if child is not None}
+        waiting = [str(ref) for ref, child in there.items() if not ctx.is_ready(child)]
         if waiting:
             return Wait("ChildrenNotReady", f"waiting for {', '.join(waiting)}", after=_LOOK_AGAIN)
         return Done()

@@ -7,7 +7,6 @@ when the walk has come to an end.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -122,7 +121,7 @@ def _steady(new: Condition, before: Mapping[str, Condition], *, failed: bool = F
         return new
     message = old.message if failed and _differs_in_noise_only(old, new) else new.message
     since = old.last_transition_time or new.last_transition_time
-    return replace(new, message=message, last_transition_time=since)
+    return Condition(new.type, new.status, new.reason, message, new.observed_generation, since)
 
 
 def _differs_in_noise_only(old: Condition, new: Condition) -> bool:

@@ -1,11 +1,11 @@
 """Requests to one API server: get, list, create, update, patch, delete, watch.
 
-A client adds three things to a transport: answers become objects or errors, a fence stands
-before every write, and "later" (429, 503) is obeyed within small bounds.
+A client adds two things to a transport: answers become objects or errors, and "later" (429, 503)
+is obeyed within small bounds.
 """
 
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -50,19 +50,13 @@ class Page(NamedTuple):
 
 
 class Client:
-    """Talks to one API server through a transport.
-
-    ``fence`` is called immediately before each write is handed to the transport, and raises where
-    this process may no longer write.  It stands here, behind every retry and every wait, because
-    that is the last moment at which the answer still counts.
-    """
+    """Talks to one API server through a transport."""
 
     def __init__(
         self,
         transport: Transport,
         *,
         clock: Clock | None = None,
-        fence: Callable[[], None] | None = None,
         observer: Observer | None = None,
         retries: RetryPolicy | None = None,
         rng: random.Random | None = None,
@@ -70,7 +64,6 @@ class Client:
     ) -> None:
         self._transport = transport
         self._clock: Clock = clock or LoopClock()
-        self._fence = fence
         self._observer = observer
         self._retries = retries or RetryPolicy()
         self._rng = rng or random.Random()  # noqa: S311  spreads retries; keeps no secret
@@ -136,9 +129,7 @@ class Client:
 
     async def send(self, request: Request) -> Json:
         """Send one request and give its answer as an object; raise what the server refused."""
-        is_write = request.is_write and ("dryRun", "All") not in request.query
-        response = await self.fetch(request.to_http(), is_write=is_write)
-        return _decode(response)
+        return _decode(await self.fetch(request.to_http()))
 
     # ---------------------------------------------------------------- many objects
 
@@ -185,13 +176,11 @@ class Client:
 
     # -------------------------------------------------------------------- the wire
 
-    async def fetch(self, request: HttpRequest, *, is_write: bool = False) -> HttpResponse:
+    async def fetch(self, request: HttpRequest) -> HttpResponse:
         """Send until there is an answer that is no "later"; raise it where it is an error."""
         attempt = 0
         while True:
             attempt += 1
-            if is_write and self._fence is not None:
-                self._fence()
             response = await self._attempt(request)
             if response.status < 400:
                 return response

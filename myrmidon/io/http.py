@@ -7,6 +7,7 @@ request sent (``AmbiguousError``) or not (``UnreachableError``)?
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -235,7 +236,12 @@ def _headers(answer: aiohttp.ClientResponse) -> tuple[tuple[str, str], ...]:
 
 
 def _failure(error: Exception, request: HttpRequest) -> TransportError:
-    text = f"{_named(request)}: {str(error) or type(error).__name__}"
+    said = str(error) or type(error).__name__
+    if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.errno:
+        # aiohttp says the address twice, and `ssl:default` where there is no TLS.
+        reason = os.strerror(error.os_error.errno).lower()
+        said = f"{error.host}:{error.port}: {reason}"
+    text = f"{_named(request)}: {said}"
     if isinstance(error, _NOT_SENT):
         return UnreachableError(text)
     return AmbiguousError(text)

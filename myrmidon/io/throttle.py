@@ -4,7 +4,7 @@ Both are decisions on plain numbers.  The acts are two lines each: a transport t
 it passes a request on, and the retry loop of the client.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
@@ -99,12 +99,18 @@ def retry_after(response: HttpResponse) -> float | None:
 class ThrottledTransport:
     """Lets requests through as fast as a bucket allows."""
 
-    def __init__(self, inner: Transport, bucket: TokenBucket, clock: Clock) -> None:
-        self._inner, self._bucket, self._clock = inner, bucket, clock
+    def __init__(
+        self,
+        inner: Transport,
+        bucket: TokenBucket,
+        clock: Clock,
+        observe: Callable[[str, float], None] = lambda _method, _seconds: None,
+    ) -> None:
+        self._inner, self._bucket, self._clock, self._observe = inner, bucket, clock, observe
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
         """Wait for a token, then send.  The deadline is for the answer, not for the wait."""
-        await self._wait()
+        await self._wait(request)
         return await self._inner.send(request, deadline=deadline)
 
     def stream(self, request: HttpRequest) -> AbstractAsyncContextManager[ResponseStream]:
@@ -113,12 +119,13 @@ class ThrottledTransport:
 
     @asynccontextmanager
     async def _stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
-        await self._wait()
+        await self._wait(request)
         async with self._inner.stream(request) as response:
             yield response
 
-    async def _wait(self) -> None:
+    async def _wait(self, request: HttpRequest) -> None:
         seconds = self._bucket.take(self._clock.monotonic())
+        self._observe(request.method, seconds)
         if seconds > 0:
             await self._clock.sleep(seconds)
 

@@ -26,3 +26,7 @@ class RequestCounter:
             histogram = self._metrics.request_seconds.labels(method, self._host)
             self._seconds[method] = histogram
         histogram.observe(seconds)
+
+    def on_throttle(self, method: str, seconds: float) -> None:
+        """A request waited for our own rate limit."""
+        self._metrics.throttle_seconds.labels(method, self._host).observe(seconds)

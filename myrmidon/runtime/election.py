@@ -8,6 +8,7 @@ another may begin, this one has ended.
 """
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, TypeAlias
 
 from myrmidon.api.objects import Json, version_of
@@ -62,7 +63,7 @@ class Election:
         self.identity, self.terms = identity, terms or Terms()
         self._seen: Json | None = None
         self._seen_at = float("-inf")
-        self._leads_until = float("-inf")
+        self._leads_until = self._safe_until = float("-inf")
 
     def observe(self, lease: Json | None, now: float) -> None:
         """Take the Lease as the server has it; a change restarts the clock of its holder."""
@@ -83,6 +84,7 @@ class Election:
         """The server took our Lease; what counts is the moment before it was sent."""
         self._seen, self._seen_at = lease, sent_at
         self._leads_until = sent_at + self.terms.renew_seconds
+        self._safe_until = sent_at + self.terms.lease_seconds
 
     def resignation(self, stamp: str) -> Json | None:
         """The Lease that lets another take over at once, if it is ours to give."""
@@ -110,6 +112,11 @@ class Election:
         return self._leads_until
 
     @property
+    def safe_until(self) -> float:
+        """When another may begin to lead, unless ours is renewed."""
+        return self._safe_until
+
+    @property
     def holder(self) -> str:
         """Who holds the Lease, as last seen."""
         return self._holder() if self._seen is not None else ""
@@ -133,7 +140,8 @@ class Election:
         transitions = int(before.get("leaseTransitions") or 0)
         return {
             "holderIdentity": self.identity,
-            "leaseDurationSeconds": int(self.terms.lease_seconds),
+            # Whole seconds, never fewer than we count on ourselves.
+            "leaseDurationSeconds": ceil(self.terms.lease_seconds),
             "acquireTime": stamp if acquired else before.get("acquireTime", stamp),
             "renewTime": stamp,
             "leaseTransitions": transitions + 1 if acquired and before else transitions,

@@ -50,13 +50,15 @@ class Elector:
             await self._pause(seconds)
             self._check()
 
-    def fence(self) -> None:
-        """Raise unless this process may write at this very moment."""
-        if not self._election.leads(self._clock.monotonic()):
+    def permit(self) -> float:
+        """Raise unless this process may write at this very moment; for how long nobody else may."""
+        now = self._clock.monotonic()
+        if not self._election.leads(now):
             raise LeadershipLostError(
                 f"{self._election.identity} may no longer write: its lease {self._lease.key} was not "
                 "renewed in time"
             )
+        return self._election.safe_until - now
 
     @property
     def leads(self) -> bool:
@@ -126,7 +128,7 @@ class Elector:
     def _check(self) -> None:
         if self._led and not self.leads:
             self._gauge.set(0)
-            self.fence()
+            self.permit()
 
     async def _pause(self, seconds: float) -> None:
         """Wait, but not beyond the moment at which leading ends."""

@@ -2,9 +2,10 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from itertools import chain
 from random import Random
 from socket import gethostname
-from typing import Any
+from typing import Any, Never
 
 from aiohttp import web
 
@@ -20,6 +21,7 @@ from myrmidon.io.client import Client
 from myrmidon.io.clock import LoopClock
 from myrmidon.io.config import load_endpoint
 from myrmidon.io.events import EventRecorder
+from myrmidon.io.fencing import FencedTransport
 from myrmidon.io.http import HttpTransport
 from myrmidon.io.throttle import ThrottledTransport, TokenBucket
 from myrmidon.runtime.counting import RequestCounter
@@ -31,7 +33,10 @@ from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import preflight
+from myrmidon.runtime.remotes import check_remotes, watch_remote
+from myrmidon.runtime.snapshot import Snapshot
 
+_CANCEL_SECONDS_MAX = 2.0  # for what a state does when it is cancelled
 STALE_SECONDS_MAX = 120.0  # two bookmarks late: a cache that heard nothing for so long may be wrong
 
 
@@ -53,6 +58,7 @@ class Manager:
         self.metrics = metrics or Metrics(per_object=self.options.per_object_metrics)
         self.loops: list[ControllerLoop] = []
         self._controllers: list[Controller[Any]] = []
+        self._remotes: dict[str, Transport] = {}
         self._transport, self._clock = transport, clock or LoopClock()
         self._rng = Random(self.options.seed)  # noqa: S311 - spreads load; keeps no secret
         self._log = Logger("myrmidon.manager")
@@ -74,6 +80,10 @@ class Manager:
                     "  fix: merge their states into one controller, or give one a kind of its own"
                 )
         self._controllers.append(controller)
+
+    def add_remote(self, name: str, transport: Transport) -> None:
+        """Tell of another cluster, for ``Watch(..., remote=name)``."""
+        self._remotes[name] = transport
 
     async def run(self) -> None:
         """Run until ``stop`` is called or something breaks; a crash of one part stops the whole."""
@@ -99,6 +109,11 @@ class Manager:
         """Whether workers run and none has anything to do."""
         return self._working.is_set() and all(loop.is_idle for loop in self.loops)
 
+    def snapshot(self) -> Snapshot:
+        """A frozen picture of every object; needs ``ManagerOptions.trace``."""
+        views = (loop.tracer.views(loop) for loop in self.loops if loop.tracer is not None)
+        return Snapshot(self._clock.now(), self._working.is_set(), tuple(chain(*views)))
+
     # ------------------------------------------------------------------------- life cycle
 
     async def _run(self, stack: AsyncExitStack) -> None:
@@ -113,6 +128,9 @@ class Manager:
             self._loop(controller, client, events)
             for controller, events in zip(self._controllers, recorders, strict=True)
         ]
+        check_remotes(self.loops, self._remotes)
+        for loop in self.loops:
+            stack.callback(loop.close)
         await self._serve(stack)
         async with asyncio.TaskGroup() as group:
             background = [
@@ -124,11 +142,14 @@ class Manager:
                 group.create_task(loop.feed(), name=f"feed of {loop.controller.name}")
                 for loop in self.loops
             ]
-            if self._elector is not None:
-                background.append(group.create_task(self._elector.run(), name="elector"))
+            background += [
+                group.create_task(watch_remote(name, transport, self.loops, self._clock))
+                for name, transport in self._remotes.items()
+            ]
+            candidate = [group.create_task(self._elector.run())] if self._elector else []
             await self._stopping.wait()
-            await self._wind_down()
-            for task in (*background, *self._workers):
+            await self._wind_down(candidate)
+            for task in background:
                 task.cancel()
 
     async def _lead(self, group: asyncio.TaskGroup) -> None:
@@ -144,15 +165,21 @@ class Manager:
         ]
         self._working.set()
 
-    async def _wind_down(self) -> None:
-        """Let passes under way finish, as long as the options allow; then give the lease back."""
+    async def _wind_down(self, candidate: list[asyncio.Task[Never]]) -> None:
+        """Let passes under way finish, as long as the options allow; then give the lease back.
+
+        In that order: who gives the lease back must have stopped writing, and must not renew it.
+        """
         self._log.info("stopping")
         for loop in self.loops:
             loop.shift.stop()
         if self._workers:
             await asyncio.wait(self._workers, timeout=self.options.shutdown_timeout.total_seconds())
-        for task in self._workers:
+        ending = [*self._workers, *candidate]
+        for task in ending:
             task.cancel()
+        if ending:
+            await asyncio.wait(ending, timeout=_CANCEL_SECONDS_MAX)
         if self._elector is not None:
             await self._elector.resign()
 
@@ -168,22 +195,21 @@ class Manager:
             transport, host = HttpTransport(endpoint), endpoint.host
             stack.push_async_callback(transport.close)
             namespace = namespace or endpoint.namespace
-        if options.client_qps:
-            bucket = TokenBucket(
-                options.client_qps, options.client_burst or int(options.client_qps * 2) or 1
-            )
-            transport = ThrottledTransport(transport, bucket, self._clock)
         counter = RequestCounter(self.metrics, host)
-        seconds = options.request_timeout.total_seconds()
         if options.leader_election:
+            # Renewing the lease waits for no rate limit; the fence stands behind it.
             self._elector = self._candidate(transport, namespace or "default", counter)
+            transport = FencedTransport(transport, self._elector.permit)
+        if options.client_qps:
+            burst = options.client_burst or int(options.client_qps * 2) or 1
+            bucket = TokenBucket(options.client_qps, burst)
+            transport = ThrottledTransport(transport, bucket, self._clock, counter.on_throttle)
         return Client(
             transport,
             clock=self._clock,
-            fence=self._elector.fence if self._elector else None,
             observer=counter,
             rng=self._rng,
-            deadline_seconds=seconds,
+            deadline_seconds=options.request_timeout.total_seconds(),
         )
 
     def _candidate(self, transport: Transport, namespace: str, counter: RequestCounter) -> Elector:
@@ -223,6 +249,7 @@ class Manager:
             log=Logger("myrmidon.controller"),
             record_event=record_event,
             namespaces=self.options.namespaces,
+            trace=self.options.trace,
         )
         return loop
 

@@ -66,15 +66,15 @@ class Observing:
         self._active.inc()
         self._queued_seconds.observe(max(now - max(turn.due_at, turn.added_at), 0.0))
 
-    def pass_ended(self, outcome: Outcome | None, seconds: float) -> None:
+    def pass_ended(self, outcome: Outcome | None, seconds: float, *, broken: bool = False) -> None:
         """A worker is done with a key."""
         self._active.dec()
         self._pass_seconds.observe(seconds)
         self._work_seconds.observe(seconds)
-        self._results[_result(outcome)].inc()
-        if outcome is not None and outcome.failure is not None:
+        self._results["error" if broken else _result(outcome)].inc()
+        if broken or (outcome is not None and outcome.failure is not None):
             self.metrics.reconcile_errors.labels(self._name).inc()
-            if not outcome.failure.retry:
+            if outcome is not None and outcome.failure is not None and not outcome.failure.retry:
                 self.metrics.terminal_errors.labels(self._name).inc()
 
     def pass_broke(self, *, timed_out: bool) -> None:

@@ -39,3 +39,5 @@ class ManagerOptions:
     """How long passes under way may finish when the process stops."""
     seed: int | None = None
     """Makes jitter repeatable."""
+    trace: bool = False
+    """Remember the last pass of every object, for ``Manager.snapshot``."""

@@ -4,25 +4,20 @@ The walk decides and this file acts: each action of ``fsm.engine`` has one metho
 them is clever.  A pass that is interrupted anywhere is repeated from the start.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from myrmidon.api.clock import Clock
-from myrmidon.api.objects import (
-    Json,
-    controller_of,
-    finalizers_of,
-    is_deleting,
-    labels_of,
-    uid_of,
-    version_of,
-)
-from myrmidon.api.refs import Kind, ObjectRef, split_api_version
+from myrmidon.api.objects import Json, finalizers_of, is_deleting, uid_of, version_of
+from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource, status_patch
-from myrmidon.errors import ConflictError, InvalidError, MyrmidonError, NotFoundError
+from myrmidon.errors import (
+    ConflictError,
+    InvalidError,
+    MyrmidonError,
+    NotFoundError,
+    PruneRefusedError,
+)
 from myrmidon.fsm.context import Cause
-from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import (
     Acted,
     EnsureFinalizer,
@@ -40,36 +35,21 @@ from myrmidon.fsm.results import Failed, Wait, failure_of
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import managed_after, reference, status_after, status_request
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
-from myrmidon.io.applicator import Applicator, Written
-from myrmidon.io.client import Client
-from myrmidon.runtime.context import Declared, Objects, PassContext
+from myrmidon.io.applicator import Written
+from myrmidon.runtime.context import Declared, PassContext
+from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.observing import Observing
+from myrmidon.runtime.managing import is_child, is_tracked_child, recorded
 from myrmidon.runtime.refusals import CONFLICT, refusal
 from myrmidon.runtime.triggers import author
+from myrmidon.sets.fingerprints import fingerprint
 from myrmidon.sets.output_set import Apply, Delete, OutputSet
-from myrmidon.sets.ownership import PARENT_UID, Parent, is_tracked
-from myrmidon.sets.planning import fingerprint
-from myrmidon.sets.pruning import PruneRefusedError, prunable
+from myrmidon.sets.ownership import Parent, is_tracked
+from myrmidon.sets.pruning import prunable
 
 
 class GoneError(MyrmidonError):
     """The object disappeared during its own pass; there is nothing left to do or to say."""
-
-
-@dataclass(slots=True)
-class Crew:
-    """Whom a pass works with.  One per controller, shared by all its passes."""
-
-    controller: Controller[Any]
-    client: Client
-    applicator: Applicator
-    objects: Objects
-    clock: Clock
-    observing: Observing
-    record_event: Callable[[Json, str, str, str], None]
-    settled: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """By uid: a status that the server took and stored otherwise, and the version it left."""
 
 
 class Pass:
@@ -87,20 +67,23 @@ class Pass:
         self._typed: Resource[Any, Any] = crew.controller.resource.from_json(obj)
         self._parent = Parent(ref, uid_of(obj))
         self._declared = Declared(type(crew.controller), ref.namespace)
+        self._walk = Walk(
+            type(crew.controller).__name__,
+            crew.controller.graph,
+            finalizer=crew.controller.finalizer(),
+            finalizers=finalizers_of(obj),
+            deleting=is_deleting(obj),
+            suspended=is_suspended(obj),
+        )
+        self.overtaken = False
+        """Whether this pass wrote what it had read before, so that its beginning may be old."""
         self._out = OutputSet()
         self._applied: dict[ObjectRef, None] = {}
         self._gone: dict[ObjectRef, None] = {}
 
     async def run(self) -> Outcome | None:
         """Walk to the end; None where nothing was to be done."""
-        walk = Walk(
-            type(self._controller).__name__,
-            self._controller.graph,
-            finalizer=self._controller.finalizer(),
-            finalizers=finalizers_of(self.obj),
-            deleting=is_deleting(self.obj),
-            suspended=is_suspended(self.obj),
-        )
+        walk = self._walk
         while True:
             report: Report
             match walk.action:
@@ -119,6 +102,10 @@ class Pass:
                     return await self._finish(outcome)
             walk.report(report)
 
+    async def give_up(self, failure: Failed) -> Outcome:
+        """End a pass that was interrupted, and say so on the object."""
+        return await self._finish(self._walk.abandon(failure).outcome)
+
     # -------------------------------------------------------------------------- actions
 
     def _skip(self, reason: str) -> None:
@@ -132,12 +119,10 @@ class Pass:
         request = add_finalizer(self._ref, self.obj, self._controller.finalizer())
         try:
             self.obj = await self._crew.applicator.send(request, by=self._by)
-        except (InvalidError, ConflictError):
-            return await self._read_again()
         except NotFoundError as error:
             raise GoneError(str(self._ref)) from error
         except MyrmidonError as error:
-            return refusal(self._ref, error)
+            return await self._edit_refused(error)
         self._typed = self._controller.resource.from_json(self.obj)
         return Acted()
 
@@ -170,7 +155,10 @@ class Pass:
         return await self._flush(self._out, state.name)
 
     async def _release_finalizer(self) -> Report:
-        children = await self._tracked_children()
+        try:
+            children = await self._tracked_children()
+        except MyrmidonError as error:
+            return refusal(self._ref, error)
         if children:
             report = await self._flush([Delete(ref) for ref in children], "finalizer")
             if not isinstance(report, Acted):
@@ -181,26 +169,35 @@ class Pass:
         request = remove_finalizer(self._ref, self.obj, self._controller.finalizer())
         try:
             await self._crew.applicator.send(request, by=self._by)
-        except (InvalidError, ConflictError):
-            return await self._read_again()
         except NotFoundError:
             return Acted()
         except MyrmidonError as error:
-            return refusal(self._ref, error)
+            return await self._edit_refused(error)
         return Acted()
+
+    async def _edit_refused(self, error: MyrmidonError) -> Report:
+        """An edit of the finalizers failed.  422 without causes means that its test did."""
+        overtaken = isinstance(error, InvalidError) and not error.causes
+        if overtaken or isinstance(error, ConflictError):
+            return await self._read_again()
+        return refusal(self._ref, error)
 
     async def _finish(self, outcome: Outcome) -> Outcome:
         if outcome.released:
             return outcome
         if outcome.ended and self._controller.options.prune and not is_deleting(self.obj):
             outcome = await self._prune(outcome)
+        if outcome.ended:
+            self._forget_absent()
+        own_fields = status_patch(self._typed)
+        self.overtaken = self.overtaken or bool(own_fields)
         status = status_after(
             outcome,
             self._controller.graph,
             self.obj,
             now=self._now,
             managed=self._managed(),
-            own_fields=status_patch(self._typed),
+            own_fields=own_fields,
             ready=self._controller.options.ready_condition,
         )
         return await self._write_status(status, outcome)
@@ -230,6 +227,8 @@ class Pass:
                 continue  # a wave before it failed
             verb = one.verb or ("delete" if isinstance(output, Delete) else "apply")
             self._crew.observing.wrote(output.ref.kind.kind, str(verb), one.outcome)
+            if one.outcome == "changed" and output.ref.kind in self._declared.read:
+                self.overtaken = True
             if one.outcome in ("changed", "noop"):
                 self._log.info(f"{verb} {output.ref}", state=state, outcome=one.outcome)
             if one.error is None and isinstance(output, Apply):
@@ -240,7 +239,7 @@ class Pass:
     async def _prune(self, outcome: Outcome) -> Outcome:
         """Delete what this object managed and no longer emits, if it is still its own."""
         limit = self._controller.options.prune_max
-        ours = [ref for ref in self._recorded() if self._is_ours(self._crew.objects.get(ref))]
+        ours = [ref for ref in self._recorded() if self._has(ref)]
         try:
             surplus = prunable(ours, (*self._applied, *self._gone), limit=limit)
         except PruneRefusedError as error:
@@ -249,12 +248,20 @@ class Pass:
         report = await self._flush(surplus, "prune")
         return _unfinished(outcome, report) if isinstance(report, Wait | Failed) else outcome
 
-    def _is_ours(self, child: Json | None) -> bool:
-        if child is None:
-            return False
-        owner = controller_of(child)
-        marked = labels_of(child).get(PARENT_UID) if owner is None else owner.get("uid")
-        return marked == self._parent.uid
+    def _has(self, ref: ObjectRef) -> bool:
+        """Whether a recorded child is there and still ours."""
+        return bool(ref.kind.plural) and is_child(self._crew.objects.get(ref), self._parent.uid)
+
+    def _forget_absent(self) -> None:
+        """Take off the record what a whole walk did not want and nobody has any more.
+
+        It may have been deleted by somebody else, or by a process that died before it said so.
+        """
+        for ref in self._recorded():
+            if ref in self._applied or not ref.kind.plural or self._crew.applicator.is_unknown(ref):
+                continue
+            if self._crew.objects.get(ref) is None:
+                self._gone[ref] = None
 
     # --------------------------------------------------------------- tracked by labels
 
@@ -294,7 +301,7 @@ class Pass:
             if not ref.kind.plural:
                 continue
             child = self._crew.objects.get(ref) or await self._crew.applicator.read(ref)
-            if child is not None and controller_of(child) is None and self._is_ours(child):
+            if is_tracked_child(child, self._parent.uid):
                 found.append(ref)
         return found
 
@@ -303,13 +310,8 @@ class Pass:
         return managed_after(self._recorded(), self._applied, self._gone)
 
     def _recorded(self) -> list[ObjectRef]:
-        """What ``status.resourceRefs`` lists."""
-        known = {(kind.api_version, kind.kind): kind for kind in self._controller.managed_kinds}
-        found: list[ObjectRef] = []
-        for entry in (self.obj.get("status") or {}).get("resourceRefs") or ():
-            kind = known.get((entry.get("apiVersion"), entry.get("kind"))) or _undeclared(entry)
-            found.append(ObjectRef(kind, str(entry.get("name")), str(entry.get("namespace") or "")))
-        return found
+        """What the object says that it manages."""
+        return recorded(self.obj, self._controller.managed_kinds)
 
     # --------------------------------------------------------------------------- status
 
@@ -318,7 +320,7 @@ class Pass:
         if request is None:
             return outcome
         attempt = (fingerprint(request.body["status"]), version_of(self.obj))
-        if self._crew.settled.get(self._parent.uid) == attempt:
+        if self._crew.settled.get(self._ref) == attempt:
             return outcome
         try:
             self.obj = await self._crew.applicator.send(request, by=self._by)
@@ -328,9 +330,10 @@ class Pass:
             # Our copy was old: the newer one comes by watch, and the pass is repeated on it.
             return _unfinished(outcome, await self._read_again())
         except MyrmidonError as error:
+            refused = refusal(self._ref, error)
             self._log.warning("status refused", error=str(error))
             self._event("Warning", "StatusRefused", str(error))
-            return _unfinished(outcome, refusal(self._ref, error))
+            return _unfinished(outcome, refused)
         self._settle(status)
         return outcome
 
@@ -338,10 +341,10 @@ class Pass:
         """Remember a status that the server stored otherwise: a schema may drop what we say."""
         again = status_request(self._ref, self.obj, status)
         if again is None:
-            self._crew.settled.pop(self._parent.uid, None)
+            self._crew.settled.pop(self._ref, None)
         else:
             left = (fingerprint(again.body["status"]), version_of(self.obj))
-            self._crew.settled[self._parent.uid] = left
+            self._crew.settled[self._ref] = left
 
     # --------------------------------------------------------------------------- others
 
@@ -381,9 +384,3 @@ def _unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
         after=after if outcome.after is None else outcome.after,
         backoff=outcome.backoff or after is None,
     )
-
-
-def _undeclared(entry: Json) -> Kind:
-    """A kind that this controller no longer declares: kept on record, never touched."""
-    group, version = split_api_version(str(entry.get("apiVersion") or "v1"))
-    return Kind(group, version, str(entry.get("kind")), "", namespaced=bool(entry.get("namespace")))

@@ -19,6 +19,7 @@ from myrmidon.fsm.context import Cause
 K = TypeVar("K", bound=Hashable)
 
 CAUSES_MAX = 8
+_ALARMS = ("timer", "resync")
 LIVE_TURNS_MAX = 10  # then one turn for the background, if it has any
 
 
@@ -41,9 +42,16 @@ class Turn(Generic[K]):
     collapsed: int = 0
     delayed_until: float | None = None  # where the heap of delays has it
 
-    def join(self, due_at: float, urgency: Urgency, cause: Cause | None) -> None:
-        """Take another add of the same key into this turn."""
-        self.due_at = min(self.due_at, due_at)
+    def join(self, due_at: float, now: float, urgency: Urgency, cause: Cause | None) -> None:
+        """Take another add of the same key into this turn.
+
+        An alarm clock that is overtaken has not rung: it is no cause of the earlier turn, and the
+        key has not been waiting since it was set.
+        """
+        if due_at < self.due_at:
+            self.causes = [known for known in self.causes if known.relation not in _ALARMS]
+            self.added_at = now if not self.causes else self.added_at
+            self.due_at = due_at
         self.urgency = min(self.urgency, urgency)
         if cause is None or cause in self.causes:
             return
@@ -81,9 +89,9 @@ class WorkQueue(Generic[K]):
         turn = self._turns.get(key)
         if turn is None:
             turn = self._turns[key] = Turn(key, due, now, urgency)
-        else:
+        elif urgency < turn.urgency:
             self._ready[turn.urgency].pop(key, None)
-        turn.join(due, urgency, cause)
+        turn.join(due, now, urgency, cause)
         self._place(turn, now)
 
     def take(self, now: float) -> Turn[K] | None:
@@ -147,7 +155,8 @@ class WorkQueue(Generic[K]):
         if turn.key in self._working:
             return
         if turn.due_at <= now:
-            self._ready[turn.urgency][turn.key] = None
+            # A key that is there already keeps its place: events must not push it back.
+            self._ready[turn.urgency].setdefault(turn.key)
         elif turn.delayed_until != turn.due_at:
             turn.delayed_until = turn.due_at
             self._sequence += 1

@@ -1,25 +1,38 @@
 """Reconciler: from a key to a pass, and from its outcome to what is shown."""
 
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
 from myrmidon.api.conditions import READY, find
 from myrmidon.api.objects import Json, generation_of, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Request, Verb
-from myrmidon.errors import ConflictError, MyrmidonError, UnfitObjectError
+from myrmidon.errors import (
+    ApiError,
+    ConflictError,
+    MyrmidonError,
+    TransportError,
+    UnfitObjectError,
+)
 from myrmidon.fsm.engine import Outcome
-from myrmidon.fsm.results import Failed
+from myrmidon.fsm.results import Failed, Wait
 from myrmidon.fsm.status import status_after, status_request
 from myrmidon.fsm.suspension import is_suspended
+from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.passes import Crew, GoneError, Pass
+from myrmidon.runtime.passes import GoneError, Pass
 from myrmidon.runtime.queue import Turn
+from myrmidon.runtime.refusals import refusal
+from myrmidon.runtime.triggers import author
 from myrmidon.sets.manifests import manifest_of
 
 
 class Reconciler:
     """Runs passes of one controller.  Which key and when is the queue's business."""
 
-    def __init__(self, crew: Crew, log: Logger) -> None:
-        self._crew = crew
+    def __init__(self, crew: Crew, log: Logger, again: Callable[[ObjectRef], None]) -> None:
+        self._crew, self._again = crew, again
         self._log = log.having(controller=crew.controller.name)
         self._passes = 0
 
@@ -27,22 +40,49 @@ class Reconciler:
         """One pass over one object; None where nothing is left to do for it."""
         self._passes += 1
         log = self._log.having(object=turn.key.key, reconcile_id=self._passes)
-        obj = await self._read(turn.key)
-        if obj is None:
-            return await self._absent(turn, log)
-        log.debug("pass begins", cause=", ".join(map(str, turn.causes)), collapsed=turn.collapsed)
+        try:
+            obj = await self._read(turn.key)
+            if obj is None:
+                return await self._absent(turn, log)
+        except (ApiError, TransportError) as error:
+            return self._unavailable(turn, error, log)
+        log.debug("pass begins", cause=turn.causes, collapsed=turn.collapsed)
         generation = generation_of(obj)
         try:
             single = Pass(self._crew, turn.key, obj, turn.causes, log)
-            outcome = await single.run()
-            obj = single.obj
+            outcome = await self._in_time(single)
+            outcome, obj = self._overtaken(turn, single, outcome), single.obj
         except UnfitObjectError as error:
-            outcome = await self._quarantine(turn.key, obj, error)
+            outcome, obj = await self._quarantine(turn.key, obj, error)
         except GoneError:
             return None
         self._show(turn, obj, outcome)
         self._judge(turn, generation, outcome, log)
         return outcome
+
+    def _overtaken(
+        self, turn: Turn[ObjectRef], single: Pass, outcome: Outcome | None
+    ) -> Outcome | None:
+        """See to it that a pass which wrote what it had read before is looked at once more.
+
+        One that does so again and again would never end; from the second time on it has to wait.
+        """
+        if outcome is None or outcome.released or not single.overtaken:
+            return outcome
+        if any(cause.relation == "again" for cause in turn.causes):
+            return replace(outcome, backoff=True)
+        self._again(turn.key)
+        return outcome
+
+    async def _in_time(self, single: Pass) -> Outcome | None:
+        """Let a pass run, but not for ever."""
+        limit = self._crew.controller.options.pass_timeout
+        try:
+            async with asyncio.timeout(limit.total_seconds()):
+                return await single.run()
+        except TimeoutError:
+            self._crew.observing.pass_broke(timed_out=True)
+            return await single.give_up(Failed("PassTimeout", f"the pass took longer than {limit}"))
 
     async def _read(self, ref: ObjectRef) -> Json | None:
         """The object as the cache has it; as the server has it, where a write got no clear answer."""
@@ -51,7 +91,7 @@ class Reconciler:
         return self._crew.objects.get(ref)
 
     async def _absent(self, turn: Turn[ObjectRef], log: Logger) -> Outcome | None:
-        self._crew.observing.forget(turn.key)
+        self._crew.forget(turn.key)
         related = any(cause.relation == "relative" for cause in turn.causes)
         if not (self._crew.controller.options.create_if_not_found and related):
             return None
@@ -63,24 +103,36 @@ class Reconciler:
         log.info("created", why=", ".join(map(str, turn.causes)))
         return None
 
-    async def _quarantine(self, ref: ObjectRef, obj: Json, error: UnfitObjectError) -> Outcome:
+    def _unavailable(self, turn: Turn[ObjectRef], error: MyrmidonError, log: Logger) -> Outcome:
+        """There is nothing to say it on: the object could not even be read or made."""
+        said = refusal(turn.key, error)
+        log.warning("pass failed", reason=said.reason, error=said.message, retry=True)
+        after = said.after if isinstance(said, Wait) else None
+        return Outcome(failure=Failed(said.reason, said.message), after=after, backoff=True)
+
+    async def _quarantine(
+        self, ref: ObjectRef, obj: Json, error: UnfitObjectError
+    ) -> tuple[Outcome, Json]:
         """Say on the object which field does not fit; nobody else is harmed by it."""
         outcome = Outcome(failure=Failed("InvalidObject", "; ".join(error.problems), retry=False))
         controller = self._crew.controller
         status = status_after(outcome, controller.graph, obj, now=self._crew.clock.now())
         status.pop("resourceRefs", None)
         request = status_request(ref, obj, status)
-        if request is not None and not is_deleting(obj):
+        if is_deleting(obj):
+            said = f"its finalizer cannot run: {error}"
+            self._crew.record_event(obj, "Warning", "InvalidObject", said)
+        if request is not None:
             try:
-                await self._crew.applicator.send(request)
-            except MyrmidonError as refused:
+                obj = await self._crew.applicator.send(request, by=author(controller.name, ref))
+            except (ApiError, TransportError) as refused:
                 self._log.warning("status refused", object=ref.key, error=str(refused))
-        return outcome
+        return outcome, obj
 
     def _show(self, turn: Turn[ObjectRef], obj: Json, outcome: Outcome | None) -> None:
         """What the object looks like after the pass."""
         if outcome is not None and outcome.released:
-            self._crew.observing.forget(turn.key)
+            self._crew.forget(turn.key)
             return
         ready = find(obj, READY)
         status = "Deleted" if is_deleting(obj) else ready.status if ready else "Unknown"

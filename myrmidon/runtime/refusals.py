@@ -5,6 +5,7 @@ who reads the condition should not have to read the log.
 """
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from myrmidon.api.refs import ObjectRef
@@ -14,6 +15,7 @@ from myrmidon.errors import (
     ConflictError,
     ForbiddenError,
     InvalidError,
+    LeadershipLostError,
     NamespaceTerminatingError,
     NotFoundError,
     ProgrammingError,
@@ -30,7 +32,12 @@ CONFLICT = "ApplyOutputsConflict"
 
 
 def refusal(ref: ObjectRef, error: Exception) -> Wait | Failed:
-    """The result that stands for a write that did not succeed."""
+    """The result that stands for a write that did not succeed.
+
+    Having lost the lease is no result of a state: it ends the process, so it is raised.
+    """
+    if isinstance(error, LeadershipLostError):
+        raise error
     if isinstance(error, ProgrammingError):
         return Failed(error.reason, error, retry=False)
     for kind, meaning in _MEANINGS:
@@ -45,6 +52,14 @@ def _failed(reason: str) -> Callable[[ObjectRef, Any], Failed]:
 
 def _wait(reason: str, text: str) -> Callable[[ObjectRef, Any], Wait]:
     return lambda ref, _error: Wait(reason, f"{ref} {text}")
+
+
+def _unavailable(ref: ObjectRef, error: Any) -> Wait | Failed:
+    """The server is in trouble; where it says for how long, that is no failure of ours."""
+    seconds = getattr(error, "retry_after", None)
+    if seconds is None:
+        return _failed("ApiUnavailable")(ref, error)
+    return Wait("ApiUnavailable", f"{ref}: {error.message}", after=timedelta(seconds=seconds))
 
 
 def _fields(error: InvalidError) -> str:
@@ -75,8 +90,8 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed
     (InvalidError, lambda ref, error: Failed("Invalid", f"{ref}: {_fields(error)}")),
     (TooLargeError, _failed("TooLarge")),
     (NotFoundError, _failed("NotFound")),
-    (TooManyRequestsError, _failed("ApiUnavailable")),
-    (ServerError, _failed("ApiUnavailable")),
+    (TooManyRequestsError, _unavailable),
+    (ServerError, _unavailable),
     (TransportError, _failed("ApiUnavailable")),
     (ApiError, _failed("Refused")),
 )

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from myrmidon.api.objects import Json, controller_of, namespace_of
+from myrmidon.api.objects import Json, controller_of, labels_of, namespace_of
 from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.selectors import selector
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller, kind_of
 from myrmidon.fsm.watches import Key, Watch
@@ -79,7 +80,7 @@ class Triggers:
         try:
             if watch.when(before, after):
                 for obj in (before, after):
-                    if obj is not None:
+                    if obj is not None and _sees(watch, obj):
                         found.update(dict.fromkeys(self._keys(watch.to(obj), obj)))
         except Exception:  # noqa: BLE001 - the user's function, one bad object of many
             _log.exception(
@@ -91,6 +92,13 @@ class Triggers:
     def _keys(self, keys: Iterable[Key], source: Json) -> Iterator[ObjectRef]:
         for key in keys:
             yield key_of(self._kind, key, namespace_of(source))
+
+
+def _sees(watch: Watch, obj: Json) -> bool:
+    """Whether an object is in the namespaces and has the labels that a watch asks for."""
+    if watch.namespaces and namespace_of(obj) not in watch.namespaces:
+        return False
+    return not watch.selector or selector(watch.selector).matches(labels_of(obj))
 
 
 def author(controller: str, key: ObjectRef) -> str:

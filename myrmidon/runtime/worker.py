@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.refs import ObjectRef
@@ -28,9 +27,10 @@ class Shift:
     observing: Observing
     clock: Clock
     log: Logger
-    pass_timeout: timedelta
     resync: Callable[[], float | None]  # seconds until a healthy object is looked at again
     generation: Callable[[ObjectRef], int]
+    began: Callable[[ObjectRef], None] = lambda _key: None
+    ended: Callable[[ObjectRef], None] = lambda _key: None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     stopping: bool = False
 
@@ -63,9 +63,11 @@ async def work(shift: Shift) -> None:
             shift.changed.clear()
             await _idle(shift.changed, shift.queue.wake_at(), shift.clock)
             continue
+        shift.began(turn.key)
         try:
             await _take_turn(shift, turn)
         finally:
+            shift.ended(turn.key)
             shift.queue.finish(turn.key, now=shift.clock.monotonic())
             # What came during the work is due now, and another worker may be asleep.
             shift.changed.set()
@@ -77,21 +79,16 @@ async def _take_turn(shift: Shift, turn: Turn[ObjectRef]) -> None:
     outcome: Outcome | None = None
     broken = True
     try:
-        async with asyncio.timeout(shift.pass_timeout.total_seconds()):
-            outcome = await shift.reconcile(turn)
+        outcome = await shift.reconcile(turn)
         broken = False
-    except TimeoutError:
-        shift.observing.pass_broke(timed_out=True)
-        shift.log.warning(
-            "pass timed out", object=turn.key.key, seconds=shift.pass_timeout.total_seconds()
-        )
     except LeadershipLostError:
         raise
     except Exception as error:  # noqa: BLE001 - one object must not stop the others
         shift.observing.pass_broke(timed_out=False)
         shift.log.crash("pass broke", error, object=turn.key.key)
     finally:
-        shift.observing.pass_ended(outcome, shift.clock.monotonic() - started_at)
+        seconds = shift.clock.monotonic() - started_at
+        shift.observing.pass_ended(outcome, seconds, broken=broken)
     _again(shift, turn.key, outcome, broken=broken)
 
 

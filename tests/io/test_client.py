@@ -17,7 +17,6 @@ from myrmidon.errors import (
     ApiError,
     ConflictError,
     ForbiddenError,
-    LeadershipLostError,
     NotFoundError,
     ServerError,
     TooManyRequestsError,
@@ -106,32 +105,6 @@ def test_long_waits_are_left_to_the_queue() -> None:
         asyncio.run(it.get(REF))
     assert caught.value.retry_after == 60.0
     assert clock.slept == []
-
-
-def test_the_fence_stands_before_every_attempt_of_every_write() -> None:
-    """Q6: also before the repetition of one that was told to wait."""
-    passes = iter([True, False])
-
-    def fence() -> None:
-        if not next(passes):
-            raise LeadershipLostError("the lease may be taken")
-
-    it, transport, _ = client(status(429, retry_after="1"), fence=fence)
-    with pytest.raises(LeadershipLostError):
-        asyncio.run(it.delete(REF, uid="u"))
-    assert len(transport.requests) == 1
-
-
-def test_reads_and_dry_runs_pass_the_fence() -> None:
-    """A standby looks, and may ask what would happen."""
-
-    def closed() -> None:
-        raise LeadershipLostError("not the leader")
-
-    it, transport, _ = client(answer({}), answer({}), fence=closed)
-    asyncio.run(it.get(REF))
-    asyncio.run(it.patch(REF, {"data": {}}, dry_run=True))
-    assert ("dryRun", "All") in transport.requests[1].query
 
 
 def test_requests_say_what_is_meant() -> None:

@@ -10,6 +10,7 @@ from myrmidon.api.wire import HttpResponse
 from myrmidon.errors import LeadershipLostError
 from myrmidon.io.client import Client
 from myrmidon.io.events import EventRecorder
+from myrmidon.io.fencing import FencedTransport
 from tests.io.fakes import Answer, FakeClock, ScriptedTransport, answer
 from tests.io.model_server import config_map
 
@@ -20,7 +21,8 @@ OK = answer({"kind": "Event", "metadata": {"name": "e"}})
 def recorder(*script: Answer, **options: Any) -> tuple[EventRecorder, ScriptedTransport, FakeClock]:
     """A recorder that is answered by a script."""
     transport, clock = ScriptedTransport(*script), FakeClock()
-    client = Client(transport, clock=clock, fence=options.pop("fence", None))
+    permit = options.pop("permit", lambda: 30.0)
+    client = Client(FencedTransport(transport, permit), clock=clock)
     return EventRecorder(client, "demo", clock=clock, **options), transport, clock
 
 
@@ -115,7 +117,7 @@ def test_one_object_cannot_flood_the_server() -> None:
     assert it.dropped == 75
 
 
-def lost() -> None:
+def lost() -> float:
     """A fence that is closed."""
     raise LeadershipLostError("not the leader")
 
@@ -132,7 +134,7 @@ def test_refusals_are_swallowed(status: int) -> None:
 
 def test_nothing_is_written_after_the_lease_is_lost() -> None:
     """Events are writes, too."""
-    it, transport, _ = recorder(OK, fence=lost)
+    it, transport, _ = recorder(OK, permit=lost)
     it.record(SUBJECT, "Normal", "A", "text")
     asyncio.run(it.flush())
     assert transport.requests == []

@@ -1,0 +1,167 @@
+"""The table of results: what each does to conditions, outputs, and the next pass."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from myrmidon.api import kinds
+from myrmidon.api.conditions import ConditionValue
+from myrmidon.fsm import Done, Failed, Result, Wait
+from myrmidon.fsm.context import Context
+from myrmidon.sets import OutputSet
+from myrmidon.testing import Harness
+from tests.runtime.things import Thing, Things, config_map, thing
+
+MINUTE = timedelta(minutes=1)
+
+
+class Counting:
+    """A state that applies a child, counts its runs and returns what it is told."""
+
+    def __init__(self, result: Callable[[], Result]) -> None:
+        self.result, self.at = result, list[float]()
+
+    def __call__(self, it: Thing, out: OutputSet, ctx: Context) -> Result:
+        """Run."""
+        self.at.append(ctx.now.timestamp())
+        out.apply(config_map(f"{it.name}-first"))
+        return self.result()
+
+
+def broken() -> Result:
+    """Raise what nobody expects."""
+    raise RuntimeError("the disk is full")
+
+
+class Row:
+    """One row of the table, as it was seen from outside."""
+
+    def __init__(self, result: Callable[[], Result]) -> None:
+        act = Counting(result)
+        with Harness(Things(act)) as cluster:
+            cluster.apply(thing())
+            cluster.advance(timedelta(0))
+            obj = cluster.get(Thing, "it").raw
+            conditions = obj["status"]["conditions"]
+            self.conditions = {each["type"]: _said(each) for each in conditions}
+            self.applied = cluster.get(kinds.CONFIG_MAP, "it-first") is not None
+            cluster.advance(timedelta(hours=1))
+            self.gaps = [round(b - a, 2) for a, b in zip(act.at, act.at[1:], strict=False)]
+            self.writes = len(cluster.writes)
+
+
+def _said(condition: Any) -> tuple[str, str, str]:
+    return condition["status"], condition["reason"], condition["message"]
+
+
+def test_done() -> None:
+    """The state holds: its outputs are applied, the walk goes on, nobody looks again."""
+    row = Row(Done)
+
+    assert row.conditions == {
+        "First": ("True", "Done", ""),
+        "Second": ("True", "Done", ""),
+        "Ready": ("True", "Ready", ""),
+    }
+    assert row.applied
+    assert row.gaps == []
+    assert row.writes == 2
+
+
+def test_done_with_a_condition() -> None:
+    """The walk goes on, and the condition says what it was told to; Ready names it."""
+    row = Row(lambda: Done(condition=ConditionValue("Unknown", "Asking", "no answer yet")))
+
+    assert row.conditions["First"] == ("Unknown", "Asking", "no answer yet")
+    assert row.conditions["Second"] == ("True", "Done", "")
+    assert row.conditions["Ready"] == ("False", "Asking", "First is Unknown (Asking)")
+    assert row.applied
+    assert row.gaps == []
+
+
+def test_done_with_recheck() -> None:
+    """The walk goes on to its end, Ready stays False, and it is looked at again."""
+    row = Row(lambda: Done(recheck=Wait("Warming", "not warm", after=10 * MINUTE)))
+
+    assert row.conditions["First"] == ("False", "Warming", "not warm")
+    assert row.conditions["Second"] == ("True", "Done", "")
+    assert row.conditions["Ready"][:2] == ("False", "Warming")
+    assert row.applied
+    assert row.gaps == [600.0] * 6
+    assert row.writes == 2
+
+
+def test_done_with_pause() -> None:
+    """The outputs are kept, the walk stops, and it is looked at again."""
+    row = Row(lambda: Done(pause=Wait("Settling", "", after=20 * MINUTE)))
+
+    assert row.conditions == {
+        "First": ("True", "Done", ""),
+        "Ready": ("False", "InProgress", "the walk has not reached an end"),
+    }
+    assert row.applied
+    assert row.gaps == [1200.0] * 3
+
+
+def test_wait() -> None:
+    """Not yet: outputs are dropped, the walk stops, and it is looked at again."""
+    row = Row(lambda: Wait("Asked", "for a token", after=30 * MINUTE))
+
+    assert row.conditions == {
+        "First": ("False", "Asked", "for a token"),
+        "Ready": ("False", "Asked", "First is False (Asked)"),
+    }
+    assert not row.applied
+    assert row.gaps == [1800.0] * 2
+    assert row.writes == 1
+
+
+def test_wait_that_keeps_its_outputs() -> None:
+    """Not yet, but what was said so far is applied."""
+    row = Row(lambda: Wait("RollingOut", after=MINUTE, keep_outputs=True))
+
+    assert row.conditions["First"] == ("False", "RollingOut", "")
+    assert "Second" not in row.conditions
+    assert row.applied
+    assert row.writes == 2
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (lambda: Wait("Asked"), ("False", "Asked", "")),
+        (lambda: Failed("NoDisk", "it is full"), ("False", "NoDisk", "it is full")),
+        (broken, ("False", "InternalError", "the disk is full")),
+    ],
+    ids=["wait", "failed", "raised"],
+)
+def test_backoff(result: Callable[[], Result], said: tuple[str, str, str]) -> None:
+    """Without a time of its own: a delay that doubles, with jitter, up to the longest."""
+    row = Row(result)
+
+    assert row.conditions["First"] == said
+    assert not row.applied
+    assert row.gaps[:4] != sorted({1.0, 2.0, 4.0, 8.0}), "jitter spreads them"
+    for gap, longest in zip(row.gaps, (1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300), strict=False):
+        assert 0.75 * longest - 0.01 <= gap <= longest + 0.01
+    assert row.writes == 1, "an attempt that says the same again is no news"
+
+
+def test_failed_without_retry() -> None:
+    """Not looked at until the object changes."""
+    act = Counting(lambda: Failed("NoSuchImage", "shop:0", retry=False))
+    with Harness(Things(act)) as cluster:
+        cluster.apply(thing())
+        cluster.advance(timedelta(hours=2))
+        assert len(act.at) == 1
+        assert not cluster.ready(Thing, "it")
+
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.settle()
+
+        assert len(act.at) == 2
+        condition = cluster.condition(Thing, "it", "First")
+        assert condition is not None
+        assert condition.observed_generation == 2

@@ -1,0 +1,92 @@
+"""A controller whose states do what a test tells them to."""
+
+from collections.abc import Callable
+from inspect import isawaitable
+from typing import Any, TypeAlias
+
+from myrmidon.api import Model, Resource, Status, kinds
+from myrmidon.api.objects import Json
+from myrmidon.fsm import Controller, ControllerOptions, Done, Result, state
+from myrmidon.fsm.context import Context
+from myrmidon.sets import OutputSet
+
+
+class ThingSpec(Model):
+    """What a Thing asks for."""
+
+    value: str = "a"
+    size: int = 1
+
+
+class ThingStatus(Status):
+    """What a state may say."""
+
+    note: str | None = None
+
+
+class Thing(Resource[ThingSpec, ThingStatus], group="test.myrmidon.dev", version="v1"):
+    """Anything."""
+
+
+Act: TypeAlias = Callable[[Thing, OutputSet, Context], Any]
+
+
+def done(_thing: Thing, _out: OutputSet, _ctx: Context) -> Result:
+    """Nothing to do."""
+    return Done()
+
+
+class Things(Controller[Thing]):
+    """Two states, each a function of the test's own."""
+
+    manages = (kinds.CONFIG_MAP, kinds.CLUSTER_ROLE, kinds.SERVICE, kinds.SECRET)
+
+    def __init__(self, first: Act = done, second: Act = done, **options: Any) -> None:
+        self._first, self._second = first, second
+        if options:
+            self.options = ControllerOptions(**options)  # type: ignore[misc]
+
+    @state(initial=True, condition="First", then="second")
+    async def first(self, thing: Thing, out: OutputSet, ctx: Context) -> Result:
+        """The first thing holds."""
+        return await _outcome(self._first(thing, out, ctx))
+
+    @state(condition="Second")
+    async def second(self, thing: Thing, out: OutputSet, ctx: Context) -> Result:
+        """The second thing holds."""
+        return await _outcome(self._second(thing, out, ctx))
+
+
+class FinalThings(Things):
+    """With a finalizer."""
+
+    def __init__(
+        self, first: Act = done, second: Act = done, last: Act = done, **options: Any
+    ) -> None:
+        super().__init__(first, second, **options)
+        self._last = last
+
+    @state(finalizer=True, condition="Last")
+    async def last(self, thing: Thing, out: OutputSet, ctx: Context) -> Result:
+        """The last thing is done."""
+        return await _outcome(self._last(thing, out, ctx))
+
+
+def thing(name: str = "it", **spec: Any) -> Thing:
+    """A Thing."""
+    return Thing(name=name, spec=ThingSpec(**spec))
+
+
+def config_map(name: str, value: str = "a", **metadata: Any) -> Json:
+    """The smallest child there is."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, **metadata},
+        "data": {"value": value},
+    }
+
+
+async def _outcome(returned: Any) -> Result:
+    result: Result = await returned if isawaitable(returned) else returned
+    return result
