@@ -397,15 +397,15 @@ def _clean_up(core: "Core", name: str, definition: Json) -> bool:
     if CLEANUP not in finalizers_of(definition):
         return False
     now = timestamp(core.seams.now())
-    for record in core.store.scan(name):
-        _delete_instance(core, name, record, now)
-    if core.store.scan(name):  # finalizers hold some of them
-        status = with_condition(definition["status"], now, _IN_PROGRESS)
-        if same(status, definition["status"]):
-            return False
+    status = with_condition(definition["status"], now, _IN_PROGRESS)
+    if core.store.scan(name) and not same(status, definition["status"]):
         meta = dict(definition["metadata"])
         core.store.put(CRDS, name, {**definition, "metadata": meta, "status": status})
-        return True
+        return True  # that change brings us here again
+    for record in core.store.scan(name):
+        _delete_instance(core, name, record, now)
+    if core.store.scan(name):
+        return False  # finalizers hold some of them
     plural, _, group = name.partition(".")
     core.registry.install((), group=group, plural=plural)
     left = [each for each in finalizers_of(definition) if each != CLEANUP]
