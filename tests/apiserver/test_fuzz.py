@@ -225,7 +225,8 @@ def _cut(text: bytes, cuts: list[int]) -> list[bytes]:
 
 
 def _read(parts: list[bytes]) -> list[Any]:
-    reader, found = RequestReader(), []
+    reader = RequestReader()
+    found: list[Any] = []
     try:
         for part in parts:
             reader.feed(part)
