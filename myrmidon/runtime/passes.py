@@ -75,6 +75,8 @@ class Pass:
             deleting=is_deleting(obj),
             suspended=is_suspended(obj),
         )
+        self._recorded_of: Json | None = None
+        self._recorded_refs: list[ObjectRef] = []
         self.overtaken = False
         """Whether this pass wrote what it had read before, so that its beginning may be old."""
         self._out = OutputSet()
@@ -271,7 +273,7 @@ class Pass:
         Were it written down afterwards, a crash in between would leave an object that nobody
         knows.  For the same reason its parent must not go without us: it gets the finalizer.
         """
-        tracked = [one.ref for one in self._out.applied() if is_tracked(one)]
+        tracked = [one.ref for one in self._out if isinstance(one, Apply) and is_tracked(one)]
         new = [ref for ref in tracked if ref not in self._recorded()]
         if not new or is_deleting(self.obj):
             return None
@@ -311,7 +313,10 @@ class Pass:
 
     def _recorded(self) -> list[ObjectRef]:
         """What the object says that it manages."""
-        return recorded(self.obj, self._controller.managed_kinds)
+        if self._recorded_of is not self.obj:
+            self._recorded_of = self.obj
+            self._recorded_refs = recorded(self.obj, self._controller.managed_kinds)
+        return self._recorded_refs
 
     # --------------------------------------------------------------------------- status
 
