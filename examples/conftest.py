@@ -31,3 +31,9 @@ def myrmidon_kubeconfig(request: pytest.FixtureRequest) -> Path | None:
         return None
     kubeconfig: Path = request.getfixturevalue("real_kubeconfig")
     return kubeconfig
+
+
+@pytest.fixture
+def myrmidon_kubelet() -> bool:
+    """The control plane of the tests has no machines: the kit plays kubelet."""
+    return True
