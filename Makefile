@@ -32,7 +32,10 @@ format: $(INSTALLED)  ## Format and fix what can be fixed
 lint: $(INSTALLED)    ## Format, lint, types, layers
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
-test: lint coverage  ## Everything that needs no cluster
+docs: $(INSTALLED)    ## Build the documentation, warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
+
+test: lint docs coverage  ## Everything that needs no cluster
 	$(BIN)/python -m pytest -n 2 -m "not cluster" $(addprefix --ignore=,$(PURE_TESTS))
 
 coverage: $(INSTALLED)  ## Tests of the pure packages: each branch of them is taken
@@ -46,4 +49,4 @@ test-cluster: $(INSTALLED)  ## Tests against a real API server, built at the fir
 	$(BIN)/python -m tests.cluster.controlplane --build || true  # without it, the tests are skipped
 	$(BIN)/python -m pytest -n 0 -m cluster || [ $$? -eq 5 ]  # 5: no tests
 
-.PHONY: help demo install format lint test coverage bench-core test-cluster
+.PHONY: help demo install format lint docs test coverage bench-core test-cluster

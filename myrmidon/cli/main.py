@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from myrmidon.errors import MyrmidonError, UsageError
 
-_COMMANDS = {
+COMMANDS = {
     "init": "make a new controller project",
     "dev": "run controllers without a cluster, live",
     "run": "run controllers against a cluster",
@@ -61,7 +61,7 @@ def _run(arguments: list[str]) -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     wanted = next((each for each in arguments if not each.startswith("-")), None)
-    for name, summary in _COMMANDS.items():
+    for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         if name == wanted:
             module = importlib.import_module(f"myrmidon.cli.{name}")

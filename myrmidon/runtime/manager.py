@@ -33,6 +33,7 @@ from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import preflight
+from myrmidon.runtime.remotes import check_remotes, watch_remote
 from myrmidon.runtime.snapshot import Snapshot
 
 _CANCEL_SECONDS_MAX = 2.0  # for what a state does when it is cancelled
@@ -57,6 +58,7 @@ class Manager:
         self.metrics = metrics or Metrics(per_object=self.options.per_object_metrics)
         self.loops: list[ControllerLoop] = []
         self._controllers: list[Controller[Any]] = []
+        self._remotes: dict[str, Transport] = {}
         self._transport, self._clock = transport, clock or LoopClock()
         self._rng = Random(self.options.seed)  # noqa: S311 - spreads load; keeps no secret
         self._log = Logger("myrmidon.manager")
@@ -78,6 +80,10 @@ class Manager:
                     "  fix: merge their states into one controller, or give one a kind of its own"
                 )
         self._controllers.append(controller)
+
+    def add_remote(self, name: str, transport: Transport) -> None:
+        """Tell of another cluster, for ``Watch(..., remote=name)``."""
+        self._remotes[name] = transport
 
     async def run(self) -> None:
         """Run until ``stop`` is called or something breaks; a crash of one part stops the whole."""
@@ -122,6 +128,7 @@ class Manager:
             self._loop(controller, client, events)
             for controller, events in zip(self._controllers, recorders, strict=True)
         ]
+        check_remotes(self.loops, self._remotes)
         for loop in self.loops:
             stack.callback(loop.close)
         await self._serve(stack)
@@ -134,6 +141,10 @@ class Manager:
             background += [
                 group.create_task(loop.feed(), name=f"feed of {loop.controller.name}")
                 for loop in self.loops
+            ]
+            background += [
+                group.create_task(watch_remote(name, transport, self.loops, self._clock))
+                for name, transport in self._remotes.items()
             ]
             candidate = [group.create_task(self._elector.run())] if self._elector else []
             await self._stopping.wait()

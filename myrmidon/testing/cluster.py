@@ -55,6 +55,7 @@ class Cluster(ABC):
     def __init__(
         self, controllers: tuple[Controller[Any], ...], options: ManagerOptions, namespace: str
     ) -> None:
+        self._remotes: dict[str, Transport] = {}
         self._controllers, self._options, self.namespace = controllers, options, namespace
 
     # ------------------------------------------------------------------------- the user
@@ -224,6 +225,8 @@ class Cluster(ABC):
         self.manager = Manager(self._options, transport=self._line_to_server(), clock=self.clock)
         for controller in self._controllers:
             self.manager.add(controller)
+        for name, transport in self._remotes.items():
+            self.manager.add_remote(name, transport)
         self._task = self.loop.create_task(self.manager.run())
 
     def _kill(self) -> None:

@@ -10,7 +10,7 @@ Nothing sleeps and nothing is random: the same test gives the same requests in t
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -46,8 +46,10 @@ class Harness(Cluster):
         options: ManagerOptions | None = None,
         namespace: str = NAMESPACE,
         faults: Faults | None = None,
+        remotes: Mapping[str, Transport] | None = None,
     ) -> None:
         super().__init__(controllers, options or ManagerOptions(seed=0), namespace)
+        self._remotes = dict(remotes or {})
         self._faults = faults
         self.loop = loop = VirtualTimeLoop()
         self.clock = clock = VirtualClock(loop)

@@ -1,7 +1,9 @@
 """What the documentation says is what the program does."""
 
+import importlib.util
 import json
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -76,3 +78,15 @@ def test_the_dashboard_asks_for_metrics_that_exist() -> None:
 
     assert queries
     assert {name for name in asked if f"`{name}`" not in page} == set()
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="argparse words its help otherwise")
+def test_the_reference_of_the_commands_is_what_they_say() -> None:
+    """``python docs/commands.py`` writes it."""
+    specification = importlib.util.spec_from_file_location("commands", ROOT / "docs/commands.py")
+    assert specification is not None
+    assert specification.loader is not None
+    commands = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(commands)
+
+    assert commands.PAGE.read_text() == commands.page()
