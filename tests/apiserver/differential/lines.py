@@ -83,6 +83,8 @@ class OwnLine:
                 200, outcome.headers, b"".join(line + b"\n" for line in outcome.take())
             )
         assert isinstance(outcome, HttpResponse), outcome
+        if request.method == "HEAD":
+            return HttpResponse(outcome.status, outcome.headers)
         return outcome
 
     def events(self, request: HttpRequest, until: str) -> list[Any]:
