@@ -105,27 +105,26 @@ def _read(
     local = _local_names(nodes)
     called = {id(node.func): node for node in nodes if isinstance(node, ast.Call)}
     for node in nodes:
-        match node:
-            case ast.Name(id=name) | ast.Attribute(attr=name):
-                seen.names.add(name)
-                if name in _DYNAMIC:
-                    raise _OutOfSightError
-            case ast.Constant(value=str(text)):
-                seen.strings.add(text)
-            case ast.keyword(arg=str(name)) if not _is_default(node):
-                seen.keywords.add(name)
-            case ast.Call(func=ast.Name(id="getattr"), args=[_, asked, *_]):
-                if not isinstance(asked, ast.Constant):
-                    raise _OutOfSightError
-                seen.names.add(str(asked.value))
-        if isinstance(node, ast.Attribute):
-            if node.attr in _APPLY:
-                seen.applies.append(called.get(id(node)))
-            elif node.attr == "delete":
-                _note_delete(seen, called.get(id(node)), known, local)
-        elif isinstance(node, ast.Constant) and node.value in (*_APPLY, "delete"):
-            seen.applies.append(None)
-            seen.deletes_any = True
+        _note_words(seen, node)
+        if isinstance(node, ast.Attribute) and node.attr in _APPLY:
+            seen.applies.append(called.get(id(node)))
+        elif isinstance(node, ast.Attribute) and node.attr == "delete":
+            _note_delete(seen, called.get(id(node)), known, local)
+
+
+def _note_words(seen: _Seen, node: ast.AST) -> None:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            seen.names.add(name)
+            if name in _DYNAMIC:
+                raise _OutOfSightError
+        case ast.Constant(value=str(text)):
+            seen.strings.add(text)
+        case ast.keyword(arg=str(name)) if not _is_default(node):
+            seen.keywords.add(name)
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, asked, *_]):
+            if not isinstance(asked, ast.Constant) or asked.value in (*_APPLY, "delete", "live"):
+                raise _OutOfSightError
 
 
 def _nodes(
