@@ -7,7 +7,7 @@ import of the same program, other controllers in them excepted.
 
 Where reading cannot tell, everything is taken to be used: too large a role is a nuisance, too small a
 one is an outage.  That is so for source that is not to be had, for names made at run time, and for a
-controller that manages kinds and in whose code no output is found.
+controller that manages kinds and in whose code nothing is applied.
 """
 
 import ast
@@ -62,7 +62,7 @@ def usage_of(controller: type[Controller[Any]]) -> Usage:
             _read(seen, tree, vars(sys.modules[name]) if name in sys.modules else {}, controller)
     except _OutOfSightError:
         return Usage()
-    if controller.managed_kinds and not (seen.applies or seen.deletes or seen.deletes_any):
+    if controller.managed_kinds and not seen.applies:
         return Usage()
     said = {name for name in _DEFAULTS if name in seen.keywords}
     if any(_is_spread(apply) for apply in seen.applies):

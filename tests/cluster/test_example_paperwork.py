@@ -1,0 +1,32 @@
+"""What is generated from the examples, as an administrator applies it: with `kubectl apply -k`."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from myrmidon.cli.main import main
+from tests.cluster.controlplane.controlplane import ControlPlane
+
+EXAMPLES = sorted(path.parent for path in Path("examples").glob("*/controller.py"))
+
+
+@pytest.mark.parametrize("folder", EXAMPLES, ids=str)
+def test_the_server_accepts_the_kustomization(
+    controlplane: ControlPlane, namespace: str, tmp_path: Path, folder: Path
+) -> None:
+    """In a namespace that exists already: a dry run makes none for the others to be in."""
+    command = ["generate", "all", str(folder), "-o", str(tmp_path), "--namespace", namespace]
+    assert main(command) == 0
+
+    kubectl = [controlplane.binaries.kubectl, f"--kubeconfig={controlplane.kubeconfig}"]
+    applied = subprocess.run(
+        [*kubectl, "apply", "--dry-run=server", "-k", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert applied.returncode == 0, applied.stderr
+    done = [line for line in applied.stdout.splitlines() if line.endswith("(server dry run)")]
+    assert len(done) == 10, applied.stdout
