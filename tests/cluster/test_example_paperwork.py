@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from myrmidon.cli.main import main
 from tests.cluster.controlplane.controlplane import ControlPlane
@@ -19,9 +20,9 @@ def test_the_server_accepts_the_kustomization(
     command = ["generate", "all", str(folder), "-o", str(tmp_path), "--namespace", namespace]
     assert main(command) == 0
 
-    kubectl = [controlplane.binaries.kubectl, f"--kubeconfig={controlplane.kubeconfig}"]
+    kubectl = [str(controlplane.binaries.kubectl), f"--kubeconfig={controlplane.kubeconfig}"]
     applied = subprocess.run(
-        [*kubectl, "apply", "--dry-run=server", "-k", tmp_path],
+        [*kubectl, "apply", "--dry-run=server", "-k", str(tmp_path)],
         capture_output=True,
         text=True,
         check=False,
@@ -29,4 +30,8 @@ def test_the_server_accepts_the_kustomization(
 
     assert applied.returncode == 0, applied.stderr
     done = [line for line in applied.stdout.splitlines() if line.endswith("(server dry run)")]
-    assert len(done) == 10, applied.stdout
+    listed = yaml.safe_load((tmp_path / "kustomization.yaml").read_text())["resources"]
+    manifests = [
+        one for each in listed for one in yaml.safe_load_all((tmp_path / each).read_text())
+    ]
+    assert len(done) == len(manifests), applied.stdout

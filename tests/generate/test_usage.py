@@ -6,6 +6,7 @@ from myrmidon.api import kinds
 from myrmidon.fsm import Controller
 from myrmidon.generate.usage import Usage, usage_of
 from tests.generate import usages
+from tests.generate.webapp import WebApp
 
 SHARED = frozenset((kinds.SERVICE,))  # what the helpers of the module delete
 
@@ -47,7 +48,7 @@ def test_children_without_owner_are_deleted_by_us() -> None:
 
 
 @pytest.mark.parametrize("controller", [usages.Spread, usages.Pruning, usages.Unnamed])
-def test_deletions_of_any_kind(controller: type[Controller[usages.WebApp]]) -> None:
+def test_deletions_of_any_kind(controller: type[Controller[WebApp]]) -> None:
     """Recreating, pruning, and a kind that only a run could tell."""
     assert usage_of(controller).deleted is None
 
@@ -61,7 +62,7 @@ def test_an_output_that_is_passed_on_counts() -> None:
 
 @pytest.mark.parametrize("controller", [usages.Dynamic, usages.Silent])
 def test_what_cannot_be_seen_may_be_everything(
-    controller: type[Controller[usages.WebApp]],
+    controller: type[Controller[WebApp]],
 ) -> None:
     """Too large a role is a nuisance, too small a one is an outage."""
     assert usage_of(controller) == Usage()
