@@ -77,6 +77,8 @@ class Pass:
         )
         self._recorded_of: Json | None = None
         self._recorded_refs: list[ObjectRef] = []
+        self.wrote: list[str] = []
+        """What this pass has sent, for the log."""
         self.overtaken = False
         """Whether this pass wrote what it had read before, so that its beginning may be old."""
         self._out = OutputSet()
@@ -232,7 +234,8 @@ class Pass:
             if one.outcome == "changed" and output.ref.kind in self._declared.read:
                 self.overtaken = True
             if one.outcome in ("changed", "noop"):
-                self._log.info(f"{verb} {output.ref}", state=state, outcome=one.outcome)
+                self.wrote.append(f"{verb} {output.ref}")
+                self._log.debug("wrote", output=output.ref, state=state, outcome=one.outcome)
             if one.error is None and isinstance(output, Apply):
                 self._applied[output.ref] = None
             elif one.error is None and self._crew.objects.get(output.ref) is None:
