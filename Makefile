@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-PURE_TESTS := tests/api tests/patch tests/sets tests/fsm tests/test_errors.py
+PURE_TESTS := tests/api tests/generate tests/patch tests/sets tests/fsm tests/test_errors.py
 PURE := myrmidon/errors.py,myrmidon/api/*,myrmidon/patch/*,myrmidon/sets/*,myrmidon/fsm/*
 RUNNABLE := $(VENV)/.runnable
 
