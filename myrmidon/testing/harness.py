@@ -36,6 +36,9 @@ from myrmidon.testing.faults import Faults, FaultyTransport
 from myrmidon.testing.recording import Exchange, RecordingTransport
 
 NAMESPACE = "default"
+_TURNS_MAX = (
+    100_000  # of the event loop within one moment; a storm of a thousand objects needs 20,000
+)
 Exchanges: TypeAlias = list[Exchange]
 Objects: TypeAlias = list[Json]
 
@@ -183,6 +186,11 @@ class Harness:
         """
         self._line.die()
 
+    @property
+    def crashed(self) -> bool:
+        """Whether the process of the controllers is cut off by ``crash``."""
+        return self._line.is_dead
+
     def restart(self) -> None:
         """Kill the process of the controllers and start another, which knows nothing."""
         self._line.die()
@@ -241,15 +249,20 @@ class Harness:
             raise MyrmidonError("the manager has stopped")
 
     def _due_at(self) -> float | None:
-        """When somebody next has something to do; resyncs do not count."""
+        """When somebody next has something to do; resyncs do not count.
+
+        A key that is in work is owed its next turn when that work is over, however long ago it was
+        due.
+        """
         times = [
             turn.due_at
             for loop in self.manager.loops
             for turn in loop.shift.queue.owed()
-            if any(cause.relation != "resync" for cause in turn.causes)
+            if turn.key not in loop.shift.queue.working
+            and any(cause.relation != "resync" for cause in turn.causes)
         ]
         if not self.manager.is_idle:
-            times.append(self.loop.time() + 0.1)
+            times.append(self.loop.next_timer())
         due = self.server.due()
         if due is not None:
             times.append((due - EPOCH).total_seconds())
@@ -304,8 +317,13 @@ class _ClockedSeams(CountingSeams):
 
 async def _quiesced(loop: asyncio.AbstractEventLoop) -> None:
     """Give way until nobody else is ready to run."""
+    turns = 0
     await asyncio.sleep(0)  # noqa: TID251 - gives way, waits for nothing
-    while loop._ready:  # type: ignore[attr-defined]  # noqa: ASYNC110, SLF001 - the only way to ask
+    while loop._ready:  # type: ignore[attr-defined]  # noqa: SLF001 - the only way to ask
+        turns += 1
+        if turns > _TURNS_MAX:
+            names = ", ".join(sorted(task.get_name() for task in asyncio.all_tasks(loop)))
+            raise NotSettledError(f"somebody runs in circles and lets no time pass: {names}")
         await asyncio.sleep(0)  # noqa: TID251
 
 

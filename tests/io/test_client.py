@@ -25,7 +25,7 @@ from myrmidon.errors import (
 from myrmidon.io.client import Client, is_ambiguous, template
 from myrmidon.io.scope import Scope
 from tests.io.fakes import Answer, FakeClock, ModelTransport, ScriptedTransport, answer
-from tests.io.model_server import ModelServer
+from tests.io.model_server import ModelServer, expired
 
 REF = ObjectRef(CONFIG_MAP, "a", "ns")
 
@@ -87,6 +87,7 @@ def test_later_is_obeyed_for_what_may_be_done_twice() -> None:
         lambda it: it.create(CONFIG_MAP, {"metadata": {"name": "a"}}),
         lambda it: it.patch(REF, [], patch=Patch.JSON),
     ],
+    ids=["create", "json-patch"],
 )
 def test_later_is_reported_for_what_may_not(call: Callable[[Client], Any]) -> None:
     """A create that a proxy let through must not be done again behind the caller's back."""
@@ -169,10 +170,9 @@ def test_a_list_of_a_forgotten_moment_is_read_whole() -> None:
             server.compact()
             if len(names) == 2:
                 break
-        transport.faults = [None, ApiErrorOnce]
+        transport.faults = [None, expired()]
         return [obj["metadata"]["name"] for obj in await it.list(CONFIG_MAP, page_size=2)]
 
-    ApiErrorOnce = __import__("tests.io.model_server", fromlist=["expired"]).expired()
     assert asyncio.run(read()) == list("abcde")
     assert "limit" not in dict(transport.requests[-1].query)
 

@@ -185,7 +185,7 @@ def test_silent_watch_is_opened_again() -> None:
         await until(lambda: bool(world.transport.streams))
         world.server.write("a")  # and the stream never says so
         async with asyncio.timeout(5):
-            while not world.is_true():
+            while not world.is_true():  # noqa: ASYNC110
                 await asyncio.sleep(0.01)  # noqa: TID251  the idle deadline is real time here
 
     play(world, check)

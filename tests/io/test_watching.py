@@ -149,7 +149,7 @@ def test_waits_grow_and_are_bounded(jitter: float, count: int) -> None:
         seconds.append(watching.action.seconds)
         watching.on_waited()
     assert seconds == sorted(seconds)
-    assert 0 < seconds[0]
+    assert seconds[0] > 0
     assert seconds[-1] <= Timing().backoff_seconds_max
 
 
