@@ -112,6 +112,8 @@ class ControllerLoop:
     # --------------------------------------------------------------------------- inside
 
     def _add(self, trigger: Trigger, urgency: Urgency) -> None:
+        if not self.world.covers(trigger.key):
+            return  # a child in no namespace may name a parent that is not ours to look at
         self.shift.observing.triggered(trigger.key, trigger.cause)
         self.shift.add(trigger.key, cause=trigger.cause, urgency=urgency)
 
@@ -129,6 +131,7 @@ class ControllerLoop:
         """An event from outside of the cluster, perhaps from another thread."""
         ref = key_of(self.controller.kind(), key)
         delay = debounce.total_seconds()
-        self._events.call_soon_threadsafe(
-            lambda: self.shift.add(ref, cause=Cause("channel"), delay=delay)
-        )
+        if self.world.covers(ref):
+            self._events.call_soon_threadsafe(
+                lambda: self.shift.add(ref, cause=Cause("channel"), delay=delay)
+            )

@@ -53,6 +53,10 @@ class World:
         for view in self._views.values():
             view.close()
 
+    def covers(self, ref: ObjectRef) -> bool:
+        """Whether an object is in a namespace that this process looks at."""
+        return self._views[ref.kind].covers(ref.namespace)
+
     # -------------------------------------------------------------------------- reading
 
     def get(self, ref: ObjectRef) -> Json | None:

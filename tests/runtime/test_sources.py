@@ -22,10 +22,11 @@ from myrmidon.fsm import (
 )
 from myrmidon.fsm.context import Cause, Context
 from myrmidon.fsm.options import ControllerOptions
+from myrmidon.runtime import ManagerOptions
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness
 from tests.runtime.things import Thing, Things, ThingSpec, ThingStatus, config_map, thing
-from tests.runtime.webapps import WebApp, deployment, web_app
+from tests.runtime.webapps import WebApp, cluster_role, deployment, web_app
 
 HOUR = timedelta(hours=1)
 
@@ -318,3 +319,30 @@ def test_claim_gets_its_object_and_gives_it_back() -> None:
         cluster.settle()
         assert cluster.get(Wish, "w") is None
         assert cluster.list(Grant) == []
+
+
+def test_objects_of_other_namespaces_are_nobodys_business() -> None:
+    """A child in no namespace, a channel or a watch may name one; the process must survive that."""
+    calls = Channel("calls")
+    seen = Seen()
+
+    class Called(Things):
+        """Hears of things from everywhere."""
+
+        channels = (calls,)
+
+    marks = {
+        "labels": {"myrmidon.dev/parent-uid": "1234"},
+        "annotations": {"myrmidon.dev/parent": "things.test.myrmidon.dev/kube-system/it"},
+    }
+    role = cluster_role("wide")
+    role["metadata"].update(marks)
+    options = ManagerOptions(seed=0, namespaces=("default",))
+    with Harness(Called(seen), options=options) as cluster:
+        cluster.apply(role)
+        cluster.apply(thing())
+        cluster.settle()
+        calls.send("kube-system/it")
+        cluster.settle()
+        assert cluster.ready(Thing, "it")
+        assert [name for name, _, _ in seen.passes] == ["it"]
