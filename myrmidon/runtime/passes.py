@@ -189,10 +189,8 @@ class Pass:
     async def _finish(self, outcome: Outcome) -> Outcome:
         if outcome.released:
             return outcome
-        if outcome.ended and self._controller.options.prune and not is_deleting(self.obj):
-            outcome = await self._prune(outcome)
         if outcome.ended:
-            self._forget_absent()
+            outcome = await self._tidy(outcome)
         own_fields = status_patch(self._typed)
         self.overtaken = self.overtaken or bool(own_fields)
         status = status_after(
@@ -241,6 +239,22 @@ class Pass:
             elif one.error is None and self._crew.objects.get(output.ref) is None:
                 self._gone[output.ref] = None
 
+    async def _tidy(self, outcome: Outcome) -> Outcome:
+        """After a whole walk: deal with what is on record and was not wanted."""
+        unwanted = [ref for ref in self._recorded() if ref.kind.plural and ref not in self._applied]
+        for ref in unwanted:
+            if self._crew.applicator.is_unknown(ref):
+                try:
+                    await self._crew.applicator.read(ref)
+                except MyrmidonError as error:
+                    return _unfinished(outcome, refusal(ref, error))
+        if self._controller.options.prune and not is_deleting(self.obj):
+            outcome = await self._prune(outcome)
+        # It may have been deleted by somebody else, or by a process that died before it said so.
+        absent = (ref for ref in unwanted if self._crew.objects.get(ref) is None)
+        self._gone.update(dict.fromkeys(absent))
+        return outcome
+
     async def _prune(self, outcome: Outcome) -> Outcome:
         """Delete what this object managed and no longer emits, if it is still its own."""
         limit = self._controller.options.prune_max
@@ -256,17 +270,6 @@ class Pass:
     def _has(self, ref: ObjectRef) -> bool:
         """Whether a recorded child is there and still ours."""
         return bool(ref.kind.plural) and is_child(self._crew.objects.get(ref), self._parent.uid)
-
-    def _forget_absent(self) -> None:
-        """Take off the record what a whole walk did not want and nobody has any more.
-
-        It may have been deleted by somebody else, or by a process that died before it said so.
-        """
-        for ref in self._recorded():
-            if ref in self._applied or not ref.kind.plural or self._crew.applicator.is_unknown(ref):
-                continue
-            if self._crew.objects.get(ref) is None:
-                self._gone[ref] = None
 
     # --------------------------------------------------------------- tracked by labels
 
