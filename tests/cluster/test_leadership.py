@@ -85,7 +85,7 @@ class Match:
         for contender in self._contenders:
             contender.process.kill()
             contender.process.wait()
-        self._plane.client().delete(f"/api/v1/namespaces/{self.life.namespace}")
+        self.life.close()
 
     def writes_of(self, user: str) -> list[Request]:
         """What a user wrote, the lease left aside."""
