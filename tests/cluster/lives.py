@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -265,12 +265,14 @@ def new_namespace(plane: ControlPlane) -> str:
 
 
 def write_kubeconfig(
-    path: Path, plane: ControlPlane, *, port: int | None = None, **user: Any
+    path: Path, plane: ControlPlane, user: Mapping[str, Any] | None = None, *, port: int = 0
 ) -> Path:
     """Write a way in for another user (``as``, ``tokenFile``), or through another port."""
     server = f"https://127.0.0.1:{port or plane.port}"
     cluster = {"server": server, "certificate-authority": str(plane.ca)}
-    login = user if "tokenFile" in user else {"token": ADMIN_TOKEN, **user}
+    login = {**(user or {})}
+    if "tokenFile" not in login:
+        login["token"] = ADMIN_TOKEN
     config = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -16,7 +16,7 @@ from myrmidon.io.watching import Timing
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.testing.faults import Fault, FaultyTransport
 from tests.cluster.controlplane.processes import wait_until
-from tests.cluster.lives import SECONDS_MAX, Life
+from tests.cluster.lives import SECONDS_MAX, Json, Life
 from tests.cluster.web_apps import WebApps
 
 # A fault of a watch meets the next one that is opened, so they are short.
@@ -179,4 +179,4 @@ def is_as_asked(life: Life) -> bool:
     ) and world["ConfigMap shop-config"]["data"] == {"image": spec["image"]}
 
 
-EMPTY = {"spec": {"rules": []}}
+EMPTY: Json = {"spec": {"rules": []}}

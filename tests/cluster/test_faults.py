@@ -6,6 +6,7 @@ what belongs to others is untouched, and readyz says yes again.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,7 @@ def test_a_watch_that_stalls(life: Life, kubeconfig: Path) -> None:
 # --------------------------------------------------------------------------------- requests
 
 
-WRITE_FAULTS = {
+WRITE_FAULTS: dict[str, tuple[Fault, int]] = {
     "429": (Status(429, "TooManyRequests", retry_after=1), 5),
     "500": (Status(500, "InternalError"), 6),
     "503": (Status(503, "ServiceUnavailable"), 4),
@@ -173,10 +174,10 @@ def test_connections_that_are_reset_in_the_middle_of_an_answer(
     """The server has acted; what it said breaks off after some bytes."""
     manager, proxy = proxied
     for size in (100, 400, 1200):
-        links = proxy.links
+        links = proxy.links + 4
         proxy.limit(old=size, new=4000 + size)
         manager.life.change(image=f"shop:{size}", replicas=size % 7)
-        wait_until(lambda links=links: proxy.links >= links + 4, "new links", SECONDS_MAX)
+        wait_until(partial(proxy.has_made, links), "new links", SECONDS_MAX)
         proxy.heal()
         manager.life.wait_converged()
     check_rest(manager)

@@ -120,7 +120,7 @@ def test_rights_are_revoked_and_granted_again(life: Life, tmp_path: Path) -> Non
     """403 is not 404: the cache is kept, nothing is deleted, and readyz says why."""
     user = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "operator"}
     binding = bind(life, user)
-    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", life.plane, **{"as": "operator"})
+    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", life.plane, {"as": "operator"})
     with running(life, kubeconfig) as manager:
         before = life.world()
         assert life.client.delete(binding).status == 200
@@ -150,7 +150,7 @@ def test_a_token_expires_and_is_replaced(life: Life, tmp_path: Path) -> None:
     binding = bind(life, account)
     file = tmp_path / "token"
     file.write_text(new_token(life))
-    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", life.plane, tokenFile="token")
+    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", life.plane, {"tokenFile": "token"})
     with running(life, kubeconfig) as manager:
         token = new_token(life)
         assert "Unauthorized" in wait_not_ready(manager)
