@@ -93,7 +93,7 @@ def live(plane: ControlPlane, writes: int) -> Story:
         supervisor.look()
         story.deaths = supervisor.deaths
     story.made, story.own_writes = life.made(), len(life.own_writes())
-    plane.client().delete(f"/api/v1/namespaces/{life.namespace}")
+    life.close()
     return story
 
 
