@@ -168,7 +168,7 @@ class Life:
         """The writes of the controller."""
         return [request for request in self.requests() if request.agent.startswith("myrmidon")]
 
-    def made(self) -> dict[str, int]:
+    def made(self) -> Counter[str]:
         """How often the controller created what."""
         return Counter(
             f"{one.resource} {one.name.replace(self.namespace, '*')}"

@@ -27,7 +27,7 @@ SHORT = Timing(
     idle_seconds=10.0,
     short_seconds=0.5,
 )
-QUIET_SECONDS = 3.0
+QUIET_SECONDS = 2.5
 REQUEST_SECONDS = 5.0
 PROBES = "127.0.0.1:0"
 
