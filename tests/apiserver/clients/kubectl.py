@@ -21,6 +21,7 @@ HERE = Path(__file__).parent
 SCRIPT = HERE / "kubectl.yaml"
 CACHE = Path("~/.cache/myrmidon/controlplane").expanduser()
 _SECONDS_MAX = 60.0
+_TRIES_MAX = 50
 
 _UNSTABLE = (
     (r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "<uid>"),
@@ -130,21 +131,27 @@ class Kubectl:
                 )
             time.sleep(1.0)  # noqa: TID251 - kubectl does not say when its watch is open
             return Step(command)
-        for _ in range(50 if step.get("patient") else 1):
-            done = subprocess.run(
-                arguments,
-                cwd=self.folder,
-                env=environ,
-                input=step.get("stdin", ""),
-                text=True,
-                capture_output=True,
-                timeout=_SECONDS_MAX,
-                check=False,
-            )
+        done = self._run(arguments, environ, step.get("stdin", ""))
+        for _ in range(_TRIES_MAX if step.get("patient") else 0):
             if done.returncode == 0:
                 break
+            done = self._run(arguments, environ, "")
         output_text = explained_fields(done.stdout) if step.get("fields") else done.stdout
         return Step(command, done.returncode, output_text, done.stderr)
+
+    def _run(
+        self, arguments: list[str], environ: dict[str, str], stdin: str
+    ) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            arguments,
+            cwd=self.folder,
+            env=environ,
+            input=stdin,
+            text=True,
+            capture_output=True,
+            timeout=_SECONDS_MAX,
+            check=False,
+        )
 
     def _collect(self, name: str, lines: int) -> Step:
         path, process = self.folder / name, self._running.pop(name)
