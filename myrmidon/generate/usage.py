@@ -7,7 +7,7 @@ import of the same program, other controllers in them excepted.
 
 Where reading cannot tell, everything is taken to be used: too large a role is a nuisance, too small a
 one is an outage.  That is so for source that is not to be had, for names made at run time, and for a
-controller that manages kinds and in whose code no output is found.
+controller that manages kinds and in whose code nothing is applied.
 """
 
 import ast
@@ -62,7 +62,7 @@ def usage_of(controller: type[Controller[Any]]) -> Usage:
             _read(seen, tree, vars(sys.modules[name]) if name in sys.modules else {}, controller)
     except _OutOfSightError:
         return Usage()
-    if controller.managed_kinds and not (seen.applies or seen.deletes or seen.deletes_any):
+    if controller.managed_kinds and not seen.applies:
         return Usage()
     said = {name for name in _DEFAULTS if name in seen.keywords}
     if any(_is_spread(apply) for apply in seen.applies):
@@ -125,6 +125,8 @@ def _note_words(seen: _Seen, node: ast.AST) -> None:
         case ast.Call(func=ast.Name(id="getattr"), args=[_, asked, *_]):
             if not isinstance(asked, ast.Constant) or asked.value in (*_APPLY, "delete", "live"):
                 raise _OutOfSightError
+        case _:
+            pass
 
 
 def _nodes(
@@ -181,12 +183,8 @@ def _value(node: ast.expr, known: Mapping[str, Any], local: set[str]) -> Any:
 
 
 def _is_default(keyword: ast.keyword) -> bool:
-    value = keyword.value
-    return (
-        keyword.arg in _DEFAULTS
-        and isinstance(value, ast.Constant)
-        and value.value is _DEFAULTS[keyword.arg]
-    )
+    name, value = keyword.arg or "", keyword.value
+    return name in _DEFAULTS and isinstance(value, ast.Constant) and value.value is _DEFAULTS[name]
 
 
 def _has(call: ast.Call | None, *options: str, value: bool) -> bool:
@@ -235,13 +233,12 @@ def _is_library(name: str) -> bool:
 
 
 def _source(name: str) -> str | None:
+    module = sys.modules.get(name)
     try:
-        module = sys.modules.get(name)
-        spec = None if module is not None else find_spec(name)
-        loader = getattr(module or spec, "__loader__" if module is not None else "loader", None)
-        source: str | None = loader.get_source(name) if hasattr(loader, "get_source") else None
-    except (ImportError, ValueError):
-        return None
+        loader: Any = find_spec(name).loader if module is None else module.__loader__  # type: ignore[union-attr]
+        source: str | None = loader.get_source(name)
+    except (ImportError, ValueError, AttributeError):
+        return None  # it is not there, or it is not Python
     return source
 
 

@@ -129,11 +129,12 @@ class Stage:
         return file
 
     def close(self) -> None:
-        """Delete the namespace and what is outside of it; no finalizer keeps it."""
+        """Delete the objects, whose next controller sees all namespaces, and all that is around them."""
         for resource in self._resources:
             path = f"{resource.KIND.root}/namespaces/{self.namespace}/{resource.KIND.plural}"
             for left in self.admin.get(path).body["items"]:
                 at, freed = f"{path}/{left['metadata']['name']}", {"metadata": {"finalizers": None}}
+                self.admin.delete(at)
                 self.admin.request("PATCH", at, freed, "application/merge-patch+json")
         self.admin.delete(f"/api/v1/namespaces/{self.namespace}")
         for kind in ("clusterroles", "clusterrolebindings"):
