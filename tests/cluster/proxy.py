@@ -21,7 +21,6 @@ class _Link:
         self.bytes_left = bytes_left  # of the server's answers; None for no limit
         self.flows = threading.Event()
         self.flows.set()
-        self.stalled = False
 
     def reset(self) -> None:
         """Break it as a machine does that lost power and came back."""
@@ -65,6 +64,10 @@ class Proxy:
         """How many connections were ever made."""
         return len(self._links)
 
+    def has_made(self, links: int) -> bool:
+        """Whether so many connections were ever made."""
+        return self.links >= links
+
     def cut(self) -> None:
         """Reset every connection; new ones are welcome."""
         for link in list(self._links):
@@ -74,7 +77,6 @@ class Proxy:
         """Let every connection fall silent, and stay open; new ones are not concerned."""
         for link in list(self._links):
             link.flows.clear()
-            link.stalled = True
 
     def limit(self, old: int, new: int) -> None:
         """Reset old and new connections after so many more bytes of answers."""

@@ -16,7 +16,7 @@ from myrmidon.io.watching import Timing
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.testing.faults import Fault, FaultyTransport
 from tests.cluster.controlplane.processes import wait_until
-from tests.cluster.lives import SECONDS_MAX, Life
+from tests.cluster.lives import SECONDS_MAX, Json, Life
 from tests.cluster.web_apps import WebApps
 
 # A fault of a watch meets the next one that is opened, so they are short.
@@ -27,7 +27,8 @@ SHORT = Timing(
     idle_seconds=10.0,
     short_seconds=0.5,
 )
-QUIET_SECONDS = 3.0
+QUIET_SECONDS = 2.5
+REQUEST_SECONDS = 5.0
 PROBES = "127.0.0.1:0"
 
 
@@ -76,7 +77,7 @@ class Running:
             health_addr=PROBES,
             watching=timing,
             stale_after=timedelta(seconds=5),
-            request_timeout=timedelta(seconds=10),
+            request_timeout=timedelta(seconds=REQUEST_SECONDS),
         )
         self._manager: Manager | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -153,7 +154,7 @@ def check_rest(manager: Running, **made: int) -> None:
     life = manager.life
     life.wait_converged()
     wait_until(manager.is_ready, manager.readyz()[1], SECONDS_MAX)
-    check_worlds(life)
+    wait_until(lambda: is_as_asked(life), "children as asked for", SECONDS_MAX)
     before = len(life.own_writes())
     threading.Event().wait(QUIET_SECONDS)
     later = life.own_writes()[before:]
@@ -162,17 +163,20 @@ def check_rest(manager: Running, **made: int) -> None:
     assert twice == made, twice
 
 
-def check_worlds(life: Life) -> None:
-    """What the children say is what the application asks for."""
+def is_as_asked(life: Life) -> bool:
+    """Whether the children are what the application asks for."""
     world = life.world()
-    spec = world["WebApp shop"]["spec"]
-    deployment = world["Deployment shop"]["spec"]
+    wanted = {"WebApp shop", "ConfigMap shop-config", "Deployment shop", "Service shop"}
+    if not {*wanted, "ClusterRole *-shop"} <= set(world):
+        return False
+    spec, deployment = world["WebApp shop"]["spec"], world["Deployment shop"]["spec"]
     image = deployment["template"]["spec"]["containers"][0]["image"]
-    assert (image, deployment["replicas"]) == (spec["image"], spec["replicas"])
-    assert world["ConfigMap shop-config"]["data"] == {"image": spec["image"]}
     hosts = [rule["host"] for rule in world.get("Ingress shop", EMPTY)["spec"]["rules"]]
-    assert hosts == spec["hosts"]
-    assert {"Service shop", "ClusterRole *-shop"} <= set(world)
+    return (image, deployment["replicas"], hosts) == (
+        spec["image"],
+        spec["replicas"],
+        spec["hosts"],
+    ) and world["ConfigMap shop-config"]["data"] == {"image": spec["image"]}
 
 
-EMPTY = {"spec": {"rules": []}}
+EMPTY: Json = {"spec": {"rules": []}}
