@@ -107,7 +107,8 @@ class Shop:
             for obj in self.client.get(self.path(kind)).body["items"]:
                 obj.update(apiVersion=kind.api_version, kind=kind.kind)
                 if kind.namespaced or obj["metadata"]["name"].startswith(self.namespace):
-                    found[f"{kind.kind} {obj['metadata']['name']}"] = self._plain(obj)
+                    name = obj["metadata"]["name"].replace(self.namespace, "NS")
+                    found[f"{kind.kind} {name}"] = self._plain(obj)
         return found
 
     def _plain(self, obj: Json) -> Json:

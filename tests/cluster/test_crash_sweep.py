@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 
@@ -73,11 +75,8 @@ def test_killed_at_any_write(
         for step, act in STEPS.items():
             act(shop)
             if not died:
-                wait_until(
-                    lambda step=step: process.poll() is not None or _is_over(shop, step),  # type: ignore[misc]
-                    step,
-                    PATIENCE,
-                )
+                over = partial(_is_over, shop, step, process)
+                wait_until(over, step, PATIENCE)
             if process.poll() is not None and not died:
                 assert process.returncode == -9
                 died = True
@@ -91,5 +90,7 @@ def test_killed_at_any_write(
     assert twice == []
 
 
-def _is_over(shop: Shop, step: str) -> bool:
+def _is_over(shop: Shop, step: str, process: "Popen[bytes]") -> bool:
+    if process.poll() is not None:
+        return True
     return shop.is_gone() if step == "delete" else shop.is_ready()
