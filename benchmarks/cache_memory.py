@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import aiohttp
 import orjson
@@ -32,10 +33,8 @@ SCOPE = Scope(CONFIG_MAP, SPACE)
 async def fill(count: int) -> None:
     """Create what is missing."""
     client = Client(HttpTransport(await load_endpoint()))
-    try:
+    with suppress(AlreadyExistsError):
         await client.create(NAMESPACE, {"metadata": {"name": SPACE}})
-    except AlreadyExistsError:
-        pass
     present = {obj["metadata"]["name"] for obj in await client.list(CONFIG_MAP, SPACE)}
     missing = iter([name for name in map("cm-{:06}".format, range(count)) if name not in present])
 
@@ -43,10 +42,8 @@ async def fill(count: int) -> None:
         for name in missing:
             meta = {"name": name, "namespace": SPACE, "labels": {"app": "bench"}}
             body = {"metadata": meta, "data": {"text": "x" * 1000}}
-            try:
+            with suppress(AlreadyExistsError):
                 await client.create(CONFIG_MAP, body)
-            except AlreadyExistsError:
-                pass
 
     async with asyncio.TaskGroup() as group:
         for _ in range(32):
@@ -108,14 +105,9 @@ async def sync(*, streaming: bool) -> dict[str, float]:
     }
 
 
-def run_one(name: str) -> None:
-    """Measure one figure in this process."""
-    todo = {
-        "raw": page_raw,
-        "pages": lambda: sync(streaming=False),
-        "stream": lambda: sync(streaming=True),
-    }[name]
-    print(json.dumps(asyncio.run(todo())))
+async def measure(name: str) -> dict[str, float]:
+    """One figure, in this process."""
+    return await page_raw() if name == "raw" else await sync(streaming=name == "stream")
 
 
 def main() -> None:
@@ -126,7 +118,7 @@ def main() -> None:
     parser.add_argument("--one", choices=["raw", "pages", "stream"])
     options = parser.parse_args()
     if options.one:
-        run_one(options.one)
+        print(json.dumps(asyncio.run(measure(options.one))))
         return
     asyncio.run(fill(options.objects))
     best: dict[str, dict[str, float]] = {}

@@ -1,1 +1,142 @@
-"""Kubernetes controllers declared as state machines."""
+"""Kubernetes controllers declared as state machines.
+
+The names that the author of a controller needs are here:
+
+    a resource       Resource, Model, Status, Column, Scale, Rule
+    its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController
+    ready-made       when_children_ready, delete_children_foreground
+    results          Done, Wait, Failed, Result, ConditionValue
+    other objects    kinds, Kind, ObjectRef, Watch, changed, Channel, hashed_name
+    running it       Manager, ManagerOptions
+
+A name is loaded when it is first asked for: the embedded server and the command line need few of
+them, and should not wait for the rest.  Everything else is imported from its own package; a package
+imports only from packages above it in this list:
+
+    errors     every error, as a tree               pure
+    api        names, objects, conditions, types    pure
+    patch      merge, compare, tell the difference  pure
+    sets       outputs, and the request for each    pure
+    fsm        states, results, the walk            pure
+    io         client, watches, cache, applicator   network
+    apiserver  an API server in the process         for development and tests
+    runtime    queue, workers, manager              joins fsm and io
+    generate   definitions, roles, pictures         pure
+    testing    harness, virtual time                for tests
+    cli        the command ``myrmidon``
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from myrmidon.api import kinds
+    from myrmidon.api.conditions import Condition, ConditionValue
+    from myrmidon.api.markers import Column, Rule, Scale
+    from myrmidon.api.model import Model
+    from myrmidon.api.refs import Kind, ObjectRef
+    from myrmidon.api.resource import Resource
+    from myrmidon.api.status import Status
+    from myrmidon.errors import MyrmidonError
+    from myrmidon.fsm.channel import Channel
+    from myrmidon.fsm.children import delete_children_foreground, when_children_ready
+    from myrmidon.fsm.claims import ClaimController
+    from myrmidon.fsm.context import Cause, Context
+    from myrmidon.fsm.controller import Controller
+    from myrmidon.fsm.naming import hashed_name
+    from myrmidon.fsm.options import ControllerOptions
+    from myrmidon.fsm.results import Done, Failed, Result, Wait
+    from myrmidon.fsm.states import state
+    from myrmidon.fsm.watches import (
+        Predicate,
+        Watch,
+        annotations_changed,
+        changed,
+        generation_changed,
+        labels_changed,
+    )
+    from myrmidon.runtime.manager import Manager
+    from myrmidon.runtime.options import ManagerOptions
+    from myrmidon.sets.options import ApplyOptions
+    from myrmidon.sets.output_set import OutputSet
+
+_HOMES = {
+    "myrmidon.api.conditions": ("Condition", "ConditionValue"),
+    "myrmidon.api.markers": ("Column", "Rule", "Scale"),
+    "myrmidon.api.model": ("Model",),
+    "myrmidon.api.refs": ("Kind", "ObjectRef"),
+    "myrmidon.api.resource": ("Resource",),
+    "myrmidon.api.status": ("Status",),
+    "myrmidon.errors": ("MyrmidonError",),
+    "myrmidon.fsm.channel": ("Channel",),
+    "myrmidon.fsm.children": ("delete_children_foreground", "when_children_ready"),
+    "myrmidon.fsm.claims": ("ClaimController",),
+    "myrmidon.fsm.context": ("Cause", "Context"),
+    "myrmidon.fsm.controller": ("Controller",),
+    "myrmidon.fsm.naming": ("hashed_name",),
+    "myrmidon.fsm.options": ("ControllerOptions",),
+    "myrmidon.fsm.results": ("Done", "Failed", "Result", "Wait"),
+    "myrmidon.fsm.states": ("state",),
+    "myrmidon.fsm.watches": (
+        "Predicate",
+        "Watch",
+        "annotations_changed",
+        "changed",
+        "generation_changed",
+        "labels_changed",
+    ),
+    "myrmidon.runtime.manager": ("Manager",),
+    "myrmidon.runtime.options": ("ManagerOptions",),
+    "myrmidon.sets.options": ("ApplyOptions",),
+    "myrmidon.sets.output_set": ("OutputSet",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "kinds":
+        return import_module("myrmidon.api.kinds")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+    return value
+
+
+__all__ = [
+    "ApplyOptions",
+    "Cause",
+    "Channel",
+    "ClaimController",
+    "Column",
+    "Condition",
+    "ConditionValue",
+    "Context",
+    "Controller",
+    "ControllerOptions",
+    "Done",
+    "Failed",
+    "Kind",
+    "Manager",
+    "ManagerOptions",
+    "Model",
+    "MyrmidonError",
+    "ObjectRef",
+    "OutputSet",
+    "Predicate",
+    "Resource",
+    "Result",
+    "Rule",
+    "Scale",
+    "Status",
+    "Wait",
+    "Watch",
+    "annotations_changed",
+    "changed",
+    "delete_children_foreground",
+    "generation_changed",
+    "hashed_name",
+    "kinds",
+    "labels_changed",
+    "state",
+    "when_children_ready",
+]

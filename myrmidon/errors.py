@@ -21,6 +21,7 @@ MyrmidonError
       OwnerReferenceError      an owner reference that Kubernetes does not allow
     StateResultError         a state returned something that is no result
   AlreadyOwnedError        the object belongs to another controller
+  PruneRefusedError        more would be deleted at once than the guard allows
   TerminatingError         the object is on its way out and cannot be made to exist
   UnfitObjectError         an object of the server does not fit its model
   ApiError                 the server said no
@@ -289,6 +290,18 @@ class AlreadyOwnedError(MyrmidonError):
         super().__init__(
             f"{ref} is controlled by {owner} and was left alone.\n"
             "  fix: choose another name for the output, or remove the other controller's owner reference"
+        )
+
+
+class PruneRefusedError(MyrmidonError):
+    """More objects would go at once than the guard allows; a bug is likelier than an intention."""
+
+    def __init__(self, refs: Sequence[str], limit: int) -> None:
+        self.refs, self.limit = tuple(refs), limit
+        super().__init__(
+            f"{len(refs)} objects are no longer emitted ({', '.join(refs[:3])}, ...), "
+            f"but at most {limit} are pruned at once.\n"
+            "  fix: delete them by hand, or raise ControllerOptions.prune_max"
         )
 
 

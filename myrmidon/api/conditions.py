@@ -29,7 +29,7 @@ class Condition:
     reason: str
     message: str
     observed_generation: int
-    last_transition_time: str
+    last_transition_time: str = ""
 
     def to_json(self) -> Json:
         """The condition as ``status.conditions`` holds it."""
@@ -61,9 +61,8 @@ class Condition:
 def find(obj: Json, condition_type: str) -> Condition | None:
     """The condition of that type in the object's status, if it has one."""
     for raw in (obj.get("status") or {}).get("conditions") or ():
-        condition = Condition.from_json(raw)
-        if condition is not None and condition.type == condition_type:
-            return condition
+        if isinstance(raw, dict) and raw.get("type") == condition_type:
+            return Condition.from_json(raw)
     return None
 
 

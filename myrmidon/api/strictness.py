@@ -31,8 +31,8 @@ INT_MIN = -(2**63)
 _FLOAT_INT_MAX = 2**53 - 1  # beyond it the server does not take a float for a whole number
 
 _DATE_TIME = re.compile(
-    r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})", re.ASCII | re.IGNORECASE
-)
+    r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:.(\d+))?(Z|[+-]\d{2}:\d{2})", re.ASCII | re.IGNORECASE
+)  # any character may stand before the fraction, because the server's own pattern has a bare dot
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _JUDGED = "judged_as_the_server_does"
 
@@ -191,11 +191,15 @@ def _checked(check: Callable[[Any], Any], node: Any) -> CoreSchema:
 
 
 def _date_time_text(value: Any) -> Any:
-    if isinstance(value, datetime) or (isinstance(value, str) and _DATE_TIME.fullmatch(value)):
+    if isinstance(value, datetime):
         return value
-    raise PydanticCustomError(
-        "date_time", "Input should be a date-time such as 2030-01-31T12:00:00Z"
-    )
+    found = _DATE_TIME.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise PydanticCustomError(
+            "date_time", "Input should be a date-time such as 2030-01-31T12:00:00Z"
+        )
+    moment, fraction, zone = found.groups()
+    return f"{moment}.{fraction}{zone}" if fraction else value
 
 
 def _date_text(value: Any) -> Any:

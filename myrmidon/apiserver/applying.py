@@ -68,10 +68,11 @@ def read_configuration(call: Call) -> Json:
     text = read_body(call)
     try:
         body = encoding.decode(text)
-        duplicates = duplicate_fields(text, body) if isinstance(body, dict) else []
+        duplicates: list[str] = []
+        if duplicate_fields(text, body):
+            _from_yaml(text, duplicates)  # the real server reads all of them as YAML
     except ValueError:
-        duplicates = []
-        body = _from_yaml(text, duplicates)
+        body = _from_yaml(text, duplicates := [])
     if not isinstance(body, dict):
         raise bad_request("error decoding YAML: cannot unmarshal into Go value of type map")
     problems = check_fields(call, (), duplicates)

@@ -7,7 +7,7 @@ from typing import Any
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import encoding, views
 from myrmidon.apiserver.admission import Admission, run_validating
-from myrmidon.apiserver.bodies import media_type, parse, read_body
+from myrmidon.apiserver.bodies import parse, read_body, read_object_type
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import invalid, not_supported
 from myrmidon.apiserver.creating import commit
@@ -18,6 +18,7 @@ from myrmidon.apiserver.options import dry_run_causes, options_failure, parse_in
 from myrmidon.apiserver.outcomes import WaitFor
 from myrmidon.apiserver.routing import is_true
 from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.strategy import Strategy
 
 _POLICIES = ("Background", "Foreground", "Orphan")
 
@@ -29,8 +30,8 @@ class DeleteOptions:
     grace_seconds: int | None = None
     policy: str = ""
     orphan: bool | None = None
-    uid: str = ""
-    version: str = ""
+    uid: str | None = None  # what must be the case; an empty text is never
+    version: str | None = None
     dry_run: bool = False
 
 
@@ -57,8 +58,8 @@ def read_options(call: Call) -> DeleteOptions:
         grace_seconds=raw.get("gracePeriodSeconds"),
         policy=policy or "",
         orphan=orphan,
-        uid=preconditions.get("uid") or "",
-        version=preconditions.get("resourceVersion") or "",
+        uid=preconditions.get("uid"),
+        version=preconditions.get("resourceVersion"),
         dry_run=bool(raw.get("dryRun")),
     )
     call.dry_run = options.dry_run
@@ -78,7 +79,7 @@ _OPTION_TYPES: dict[str, tuple[type, ...]] = {
 
 def _from_body(call: Call, text: bytes) -> Json:
     try:
-        raw = parse(text, media_type(call))
+        raw = parse(text, read_object_type(call))
     except ValueError as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
     if not isinstance(raw, dict):
@@ -90,19 +91,16 @@ def _from_body(call: Call, text: bytes) -> Json:
         wrong_bool = isinstance(value, bool) and bool not in types
         if value is not None and (wrong_bool or not isinstance(value, types)):
             raise bad_request(f"json: cannot unmarshal into Go struct field DeleteOptions.{field}")
-    kind, api_version = raw.get("kind") or "DeleteOptions", raw.get("apiVersion") or "v1"
-    if kind != "DeleteOptions" or not _is_known_version(call, api_version):
+    for field in ("uid", "resourceVersion"):
+        if not isinstance((raw.get("preconditions") or {}).get(field), str | None):
+            raise bad_request(f"json: cannot unmarshal into Go struct field Preconditions.{field}")
+    kind = raw.get("kind") or "DeleteOptions"
+    if kind != "DeleteOptions":
         raise bad_request(
-            f'no kind "{kind}" is registered for version "{api_version}" in scheme "k8s.io/apimachinery"'
+            f'no kind "{kind}" is registered for version "{raw.get("apiVersion") or "meta.k8s.io/v1"}" '
+            'in scheme "pkg/runtime/scheme.go:111"'
         )
     return raw
-
-
-def _is_known_version(call: Call, api_version: str) -> bool:
-    group, _, version = api_version.rpartition("/")
-    return api_version in {"v1", "meta.k8s.io/v1"} or bool(
-        call.core.registry.served(group, version)
-    )
 
 
 def _from_query(call: Call) -> Json:
@@ -111,6 +109,7 @@ def _from_query(call: Call) -> Json:
         "dryRun": [value for key, value in call.request.query if key == "dryRun"],
         "propagationPolicy": query.get("propagationPolicy") or None,
         "gracePeriodSeconds": parse_int(query, "gracePeriodSeconds"),
+        "preconditions": {key: query[key] for key in ("uid", "resourceVersion") if query.get(key)},
     }
     if query.get("orphanDependents"):
         raw["orphanDependents"] = is_true(query["orphanDependents"])
@@ -140,12 +139,13 @@ def delete_collection(call: Call) -> Page:
 def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[Record, bool]:
     """Delete an object, or mark it as deleted where something holds it."""
     old = views.shown(call.type, record)
+    call.warn(*call.type.strategy.delete_warnings(options.policy))
     run_validating(Admission(call, "DELETE", None, old))
     _check_preconditions(call, old, options)
     strategy = call.type.strategy
     obj: Json = {**old, "metadata": copy(old["metadata"])}
     meta = obj["metadata"]
-    _set_finalizers(meta, options, collects=strategy.collects_garbage)
+    _set_finalizers(meta, options, strategy)
     already = bool(meta.get("deletionTimestamp"))
     grace = strategy.grace_seconds(old, options.grace_seconds)
     if not already:
@@ -156,12 +156,11 @@ def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[R
         gone = Record(record.key, record.revision, old)
         if not call.dry_run:
             gone = call.core.store.remove(call.type.stored_as, record.key)
-        return gone, True
-    if not already:
+        return (gone if grace is None else _marked_at_last(call, gone)), True
+    if not already and strategy.deletes_gracefully:
+        _mark(meta, call.timestamp, grace or 0)
+    elif not already:
         meta["deletionTimestamp"] = call.timestamp
-        meta["deletionGracePeriodSeconds"] = grace or 0
-        if meta.get("generation"):
-            meta["generation"] += 1
     elif grace is not None and grace < (meta.get("deletionGracePeriodSeconds") or 0):
         meta["deletionGracePeriodSeconds"] = grace
     if encoding.same(obj, old):
@@ -169,9 +168,26 @@ def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[R
     return commit(call, record.key, obj), False
 
 
+def _mark(meta: Json, timestamp: str, grace: int) -> None:
+    meta["deletionTimestamp"] = timestamp
+    meta["deletionGracePeriodSeconds"] = grace
+    if meta.get("generation"):
+        meta["generation"] += 1
+
+
+def _marked_at_last(call: Call, gone: Record) -> Record:
+    """What is answered of an object that had time left to stop, and goes at once all the same."""
+    meta = copy(gone.value["metadata"])
+    if meta.get("deletionTimestamp"):
+        meta["deletionGracePeriodSeconds"] = 0
+    else:
+        _mark(meta, call.timestamp, 0)
+    return Record(gone.key, gone.revision, {**gone.value, "metadata": meta})
+
+
 def _check_preconditions(call: Call, old: Json, options: DeleteOptions) -> None:
     kind, meta = call.type.kind, old["metadata"]
-    if options.uid and options.uid != meta["uid"]:
+    if options.uid is not None and options.uid != meta["uid"]:
         raise conflict(
             kind.kind,
             kind.group,
@@ -179,7 +195,7 @@ def _check_preconditions(call: Call, old: Json, options: DeleteOptions) -> None:
             f"the UID in the precondition ({options.uid}) does not match the UID in record "
             f"({meta['uid']}). The object might have been deleted and then recreated",
         )
-    if options.version and options.version != meta["resourceVersion"]:
+    if options.version is not None and options.version != meta["resourceVersion"]:
         raise conflict(
             kind.kind,
             kind.group,
@@ -189,9 +205,9 @@ def _check_preconditions(call: Call, old: Json, options: DeleteOptions) -> None:
         )
 
 
-def _set_finalizers(meta: Json, options: DeleteOptions, *, collects: bool) -> None:
+def _set_finalizers(meta: Json, options: DeleteOptions, strategy: Strategy) -> None:
     """Let the garbage collector know what to do with the dependents."""
-    if not collects:
+    if not strategy.collects_garbage:
         return
     present = meta.get("finalizers", [])
     wanted = [name for name in present if name not in {ORPHAN, FOREGROUND}]
@@ -200,6 +216,8 @@ def _set_finalizers(meta: Json, options: DeleteOptions, *, collects: bool) -> No
         standing = ORPHAN if options.orphan else ""
     elif options.policy:
         standing = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(options.policy, "")
+    elif not standing and strategy.orphans_by_default:
+        standing = ORPHAN
     if standing:
         wanted.append(standing)
     if sorted(wanted) == sorted(present):

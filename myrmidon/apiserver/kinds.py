@@ -4,11 +4,16 @@ from functools import cached_property
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.strategies import BuiltinStrategy
+from myrmidon.apiserver.causes import invalid
+from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.fields.blanks import blank_of
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, resetting
+from myrmidon.apiserver.metadata import FOREGROUND, ORPHAN
 from myrmidon.apiserver.strategy import Decoded
 from myrmidon.apiserver.tables import Layout
 
+# Groups that the real server takes from elsewhere, with rules of their own.
+_OTHER_SERVERS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 _STATUS = resetting("status")
 _SPEC = resetting("spec")
 # What the status of a kind has no say in, where it is more than the spec.
@@ -19,8 +24,24 @@ _STATUS_RESETS = {
 }
 
 
+_JOB, _CONTROLLER = ("batch", "Job"), ("", "ReplicationController")
+_PODS_STAY = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to "
+    "remove them or set propagationPolicy=Orphan to suppress this warning"
+)
+
+
 class KindStrategy(BuiltinStrategy):
     """A built-in kind with owners of fields."""
+
+    @property
+    def orphans_by_default(self) -> bool:  # type: ignore[override]
+        """Two kinds are older than the garbage collector, and have kept their ways."""
+        return self._key in {_JOB, _CONTROLLER}
+
+    def delete_warnings(self, policy: str) -> list[str]:
+        """Jobs warn of it."""
+        return [_PODS_STAY] if self._key == _JOB and not policy else []
 
     @cached_property
     def layout(self) -> Layout:
@@ -36,6 +57,25 @@ class KindStrategy(BuiltinStrategy):
         if isinstance(meta, dict) and meta.get("managedFields") == []:
             decoded.obj["metadata"]["managedFields"] = []
         return decoded
+
+    def validate_create(self, obj: Json) -> list[Cause]:
+        """The rules of the kind, and one for finalizers that custom resources are only warned of."""
+        return [*self._finalizer_causes(obj), *super().validate_create(obj)]
+
+    def validate_update(self, obj: Json, old: Json, subresource: str) -> list[Cause]:
+        """The same for a change."""
+        causes = super().validate_update(obj, old, subresource)
+        return causes if subresource else [*self._finalizer_causes(obj), *causes]
+
+    def _finalizer_causes(self, obj: Json) -> list[Cause]:
+        if self._kind.group in _OTHER_SERVERS:
+            return []
+        problem = "name is neither a standard finalizer name nor is it fully qualified"
+        return [
+            invalid(f"metadata.finalizers[{index}]", name, problem)
+            for index, name in enumerate(obj["metadata"].get("finalizers", ()))
+            if "/" not in name and name not in {ORPHAN, FOREGROUND, "kubernetes"}
+        ]
 
     def reset_fields(self, subresource: str) -> ResetFields:
         """Status and the rest are written through different paths."""

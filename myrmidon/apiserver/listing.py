@@ -2,7 +2,9 @@
 
 import base64
 import binascii
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import encoding, views
@@ -14,6 +16,8 @@ from myrmidon.apiserver.outcomes import WaitFor
 from myrmidon.apiserver.selecting import Selection, read_selection
 from myrmidon.apiserver.store import CompactedError, Record
 
+_VERSION_MAX = 2**64 - 1
+_VERSION_DIGITS_MAX = 100  # int() of very long texts is slow
 _EXPIRED = (
     "The provided continue parameter is too old to display a consistent list result. You can start a "
     "new list without the continue parameter, or use the continue token in this response to retrieve "
@@ -80,11 +84,21 @@ def parse_version(version: str) -> int:
     """The number of a resourceVersion; 0 where there is none."""
     if not version:
         return 0
-    if not version.isdigit():
-        raise bad_request(
-            f'Invalid value: "{version}": strconv.ParseUint: parsing "{version}": invalid syntax'
-        )
+    problem = version_problem(version)
+    if problem:
+        raise bad_request(problem)
     return int(version)
+
+
+def version_problem(version: str) -> str:
+    """What is wrong with a resourceVersion that is no number of 64 bits."""
+    if not (version.isascii() and version.isdigit()):
+        problem = "invalid syntax"
+    elif len(version) > _VERSION_DIGITS_MAX or int(version) > _VERSION_MAX:
+        problem = "value out of range"
+    else:
+        return ""
+    return f'Invalid value: "{version}": strconv.ParseUint: parsing "{version}": {problem}'
 
 
 def too_large(wanted: int, current: int) -> Failure:
@@ -109,7 +123,7 @@ def check_version_match(call: Call) -> None:
     match, version = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
     initial, paged = "sendInitialEvents" in query, bool(query.get("continue"))
     if call.route.verb == "watch":
-        causes = _watch_causes(match, initial=initial, paged=paged)
+        causes = _watch_causes(match, initial=initial)
     else:
         causes = _list_causes(match, version, paged=paged) if match else []
         if initial:
@@ -122,7 +136,7 @@ _MATCH = "resourceVersionMatch"
 _PAGED = "resourceVersionMatch is forbidden when continue is provided"
 
 
-def _watch_causes(match: str, *, initial: bool, paged: bool) -> list[Cause]:
+def _watch_causes(match: str, *, initial: bool) -> list[Cause]:
     causes: list[Cause] = []
     if initial and match != "NotOlderThan":
         problem = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
@@ -132,8 +146,6 @@ def _watch_causes(match: str, *, initial: bool, paged: bool) -> list[Cause]:
         causes.append(forbidden(_MATCH, problem))
     if match and match != "NotOlderThan":
         causes.append(not_supported(_MATCH, match, ["NotOlderThan"]))
-    if paged:
-        causes.append(forbidden(_MATCH, _PAGED))
     return causes
 
 
@@ -158,22 +170,26 @@ def _page(call: Call, selection: Selection, at: int | None, limit: int, after: s
     revision = store.revision if at is None else at
     if after:
         records = [record for record in records if record.key > after]
-    if not selection.is_everything:
-        records = [
-            record
-            for record in records
-            if selection.matches(resource_type, views.shown(resource_type, record))
-        ]
-    if limit <= 0 or len(records) <= limit:
-        return Page(records, revision)
-    left = len(records) - limit
-    records = records[:limit]
-    return Page(
-        records,
-        revision,
-        _token(revision, records[-1].key),
-        left if selection.is_everything else None,
-    )
+    if limit <= 0:
+        return Page(_selected(call, selection, records), revision)
+    # More may follow if there is anything behind the page, whether it will be selected or not.
+    page = list(islice(_matching(call, selection, records), limit))
+    behind = len(records) - records.index(page[-1]) - 1 if len(page) == limit else 0
+    if not behind:
+        return Page(page, revision)
+    token = _token(revision, page[-1].key)
+    return Page(page, revision, token, behind if selection.is_everything else None)
+
+
+def _selected(call: Call, selection: Selection, records: list[Record]) -> list[Record]:
+    return records if selection.is_everything else list(_matching(call, selection, records))
+
+
+def _matching(call: Call, selection: Selection, records: list[Record]) -> Iterator[Record]:
+    matches, resource_type = selection.matches, call.type
+    for record in records:
+        if selection.is_everything or matches(resource_type, views.shown(resource_type, record)):
+            yield record
 
 
 def _token(revision: int, last: str) -> str:

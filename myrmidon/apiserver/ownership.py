@@ -3,9 +3,12 @@
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.fields import Versions, after_update
+from myrmidon.apiserver.fields.checking import check
+from myrmidon.apiserver.fields.listing import ShapeError
 from myrmidon.apiserver.schema.types import Schema
 
 _MANAGER_MAX = 128
+_STATUS = frozenset({"status"})
 
 
 def manager_of(call: Call) -> str:
@@ -39,7 +42,12 @@ def carry(call: Call, obj: Json, old: Json, subresource: str) -> None:
 
 
 def _track(call: Call, obj: Json, old: Json | None, subresource: str) -> None:
+    if call.type.custom and not obj["metadata"].get("managedFields"):
+        obj["metadata"].pop("managedFields", None)  # an empty list clears those of built-in kinds
     strategy = call.type.strategy
+    if call.type.custom and not _fits(call, obj, old or {}, subresource):
+        set_entries(obj, [])
+        return
     entries = after_update(
         old,
         obj,
@@ -51,6 +59,31 @@ def _track(call: Call, obj: Json, old: Json | None, subresource: str) -> None:
         blank=strategy.blank(),
     )
     set_entries(obj, entries)
+
+
+def _fits(call: Call, obj: Json, old: Json, subresource: str) -> bool:
+    """Whether ownership can be told at all: the real server gives up on an object of another shape.
+
+    What the write has a say in is compared, and validated later.  The rest is thrown away, so it may
+    be anything; only where it is not what it was does it have to be looked at here.
+    """
+    resets = _resets(call, subresource)
+    if all(obj.get(key) == old.get(key) for key in obj if key in resets):
+        return True
+    shape = versions_of(call).shape(call.type.kind.api_version)
+    assert shape is not None
+    try:
+        check(obj, shape)
+    except ShapeError:
+        return False
+    return True
+
+
+def _resets(call: Call, subresource: str) -> frozenset[str]:
+    """The fields at the top that a write to this path does not change."""
+    if subresource == "status":
+        return frozenset(call.type.schema.properties) - {"status", "metadata"}
+    return _STATUS if call.type.status else frozenset()
 
 
 def set_entries(obj: Json, entries: list[Json]) -> None:

@@ -36,8 +36,10 @@ class Strategy:
 
     creates_on_update = False  # PUT of what is not there makes it
     allows_unconditional_update = True  # PUT without a resourceVersion
+    deletes_gracefully = True  # a mark of deletion counts as a change, and has a time to go
     answers_deleted_object = False  # DELETE answers with the object even when it is gone
     collects_garbage = True  # propagation policies leave finalizers
+    orphans_by_default: bool = False  # a deletion that says nothing leaves the dependents alone
 
     @property
     def schema(self) -> Schema:
@@ -72,6 +74,10 @@ class Strategy:
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[Cause]:
         """What is wrong with a change, beside the metadata."""
+        return []
+
+    def delete_warnings(self, policy: str) -> list[str]:
+        """Advice that goes with a deletion; ``policy`` is empty where none was given."""
         return []
 
     def grace_seconds(self, obj: Json, wanted: int | None) -> int | None:

@@ -15,16 +15,14 @@ def parse_yaml(text: bytes, duplicates: list[str] | None = None) -> Any:
     """YAML as JSON; raises ``ValueError``.  Notes keys that stand twice in ``duplicates``."""
     import yaml  # noqa: PLC0415 - see above
 
-    loader = _loader_type()(text)
     try:
+        loader = _loader_type()(text)
         value = loader.get_single_data()
         if duplicates is not None:
             duplicates += loader.duplicates
         return encoding.decode(json.dumps(value).encode())
     except (yaml.YAMLError, TypeError, RecursionError) as error:
         raise ValueError(str(error)) from None
-    finally:
-        loader.dispose()
 
 
 @cache

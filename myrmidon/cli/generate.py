@@ -5,8 +5,9 @@
   deploy   namespace, Deployment, Service, Dockerfile
   all      all of them, with a kustomization.yaml
 
-Without -o the manifests go to standard output.  With --check nothing is written: the command fails
-if the files in the folder are not what it would write.
+Without -o the manifests go to standard output, with a folder each into a file of its own, with a
+file (-o crd.yaml) all into that one.  With --check nothing is written: the command fails if the
+files are not what it would write.
 """
 
 import argparse
@@ -26,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target", nargs="+", help="pkg.module[:Controller], or a folder with a controller.py"
     )
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="write files there")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR|FILE", help="write files there, or one file"
+    )
     parser.add_argument(
         "--check", action="store_true", help="compare with the files in DIR (default .)"
     )
@@ -50,14 +53,22 @@ def run(args: argparse.Namespace) -> int:
         replicas=args.replicas,
     )
     made = files(args.what, controllers, packaging)
+    folder: Path | None = args.output
+    if folder is not None and folder.suffix in _SUFFIXES:
+        made, folder = {folder.name: _joined(made)}, folder.parent
     if args.check:
-        return _check(made, args)
-    if args.output is None:
-        print("---\n".join(text for path, text in made.items() if path.endswith(_SUFFIXES)), end="")
+        return _check(made, folder or Path(), args)
+    if folder is None:
+        print(_joined(made), end="")
         return 0
     for path, text in made.items():
-        _write(args.output / path, text)
+        _write(folder / path, text)
     return 0
+
+
+def _joined(made: dict[str, str]) -> str:
+    """All manifests as one text."""
+    return "---\n".join(text for path, text in made.items() if path.endswith(_SUFFIXES))
 
 
 def _in_the_image(target: str) -> str:
@@ -74,15 +85,14 @@ def _write(path: Path, text: str) -> None:
     print(f"wrote {path}")
 
 
-def _check(made: dict[str, str], args: argparse.Namespace) -> int:
-    folder: Path = args.output or Path()
+def _check(made: dict[str, str], folder: Path, args: argparse.Namespace) -> int:
     outdated = [_difference(folder / path, text) for path, text in made.items()]
     outdated += [f"{path} is not generated any more" for path in _leftover(folder, made)]
     for line in filter(None, outdated):
         print(line, file=sys.stderr)
     if not any(outdated):
         return 0
-    command = f"myrmidon generate {args.what} {' '.join(args.target)} -o {folder}"
+    command = f"myrmidon generate {args.what} {' '.join(args.target)} -o {args.output or folder}"
     print(f"  fix: run `{command}` and commit what it writes", file=sys.stderr)
     return 1
 

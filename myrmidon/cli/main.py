@@ -7,14 +7,20 @@ can.
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
 from myrmidon.errors import MyrmidonError, UsageError
 
-_COMMANDS = {
+COMMANDS = {
+    "init": "make a new controller project",
+    "dev": "run controllers without a cluster, live",
     "run": "run controllers against a cluster",
     "server": "run a Kubernetes API server in memory",
+    "plan": "show what a pass would write, and write nothing",
+    "explain": "tell where an object is in its graph and what it waits for",
+    "graph": "draw the state graph of a controller",
     "generate": "write definitions, roles and deployments from the declarations",
 }
 
@@ -30,6 +36,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MyrmidonError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except BaseExceptionGroup as group:
+        print(f"error: {_only_error(group)}", file=sys.stderr)
+        return 1
+
+
+def _only_error(group: BaseExceptionGroup[BaseException]) -> MyrmidonError:
+    """The error of a task group, if it is one of ours; a surprise keeps its traceback."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if not isinstance(error, MyrmidonError):
+        raise group
+    return error
 
 
 def _run(arguments: list[str]) -> int:
@@ -38,7 +61,7 @@ def _run(arguments: list[str]) -> int:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     wanted = next((each for each in arguments if not each.startswith("-")), None)
-    for name, summary in _COMMANDS.items():
+    for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         if name == wanted:
             module = importlib.import_module(f"myrmidon.cli.{name}")

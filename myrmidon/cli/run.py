@@ -13,8 +13,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from myrmidon.cli.targets import load
-from myrmidon.errors import UsageError
+from myrmidon.cli.targets import load, made
 from myrmidon.fsm.controller import Controller
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.logs import configure
@@ -111,13 +110,7 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
 
 def _made(cls: type[Controller[Any]], args: argparse.Namespace) -> Controller[Any]:
     """An instance, with what the command line says about its options."""
-    try:
-        controller = cls()
-    except TypeError as error:
-        raise UsageError(
-            f"{cls.__name__} cannot be made without arguments: {error}.\n"
-            "  fix: give its __init__ defaults, or run a Manager from a program of your own"
-        ) from error
+    controller = made(cls)
     chosen: dict[str, Any] = {}
     if args.workers is not None:
         chosen["workers"] = args.workers

@@ -9,6 +9,7 @@ It serves until Ctrl-C and forgets everything then.  A kubeconfig file makes it 
 import argparse
 import asyncio
 import contextlib
+import errno
 import random
 import signal
 import uuid
@@ -119,14 +120,27 @@ async def _serve(args: argparse.Namespace, server: ApiServer) -> None:
         async with serve(server, host=args.host, port=args.port, tls=context) as url:
             if args.kubeconfig_out:
                 authority = certificate.pem if certificate else b""
-                _write_kubeconfig(args.kubeconfig_out, url, args.token or "", authority)
+                write_kubeconfig(args.kubeconfig_out, url, args.token or "", authority)
+                if args.token and not args.tls:
+                    print("note: kubectl sends no token over plain HTTP; add --tls", flush=True)
             print(f"serving {url}", flush=True)
             await stopped.wait()
     except OSError as error:
-        raise UsageError(f"cannot listen at {args.host}:{args.port}: {error.strerror}") from None
+        raise cannot_listen(args.host, args.port, error) from None
 
 
-def _write_kubeconfig(path: Path, url: str, token: str, authority: bytes) -> None:
+def cannot_listen(host: str, port: int, error: OSError) -> UsageError:
+    """Why there is no server."""
+    if error.errno == errno.EADDRINUSE:
+        return UsageError(
+            f"cannot listen on {host}:{port}: address already in use.\n"
+            "  fix: stop what uses the port, or leave --port out for a free one"
+        )
+    return UsageError(f"cannot listen on {host}:{port}: {error.strerror}")
+
+
+def write_kubeconfig(path: Path, url: str, token: str = "", authority: bytes = b"") -> None:
+    """Write the way into a server; without a token everybody is its administrator."""
     import base64  # noqa: PLC0415 - only with --kubeconfig-out
     import json  # noqa: PLC0415
 

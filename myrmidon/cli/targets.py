@@ -39,6 +39,17 @@ def load(targets: Sequence[str]) -> list[type[Controller[Any]]]:
     return list(found)
 
 
+def made(cls: type[Controller[Any]]) -> Controller[Any]:
+    """An instance of a controller."""
+    try:
+        return cls()
+    except TypeError as error:
+        raise UsageError(
+            f"{cls.__name__} cannot be made without arguments: {error}.\n"
+            "  fix: give its __init__ defaults, or run a Manager from a program of your own"
+        ) from error
+
+
 def folder_of(target: str) -> Path | None:
     """The folder that a target is; None for a file or a module, a package included."""
     place = target.partition(":")[0]
@@ -72,15 +83,7 @@ def _module(place: str) -> ModuleType:
 def _from_file(path: Path) -> ModuleType:
     file = path / _FILE if path.is_dir() else path
     if not file.is_file():
-        near = (
-            f"; it has {', '.join(sorted(f.name for f in path.glob('*.py')))}"
-            if path.is_dir()
-            else ""
-        )
-        raise UsageError(
-            f"there is no file {file}{near}.\n"
-            f"  fix: give a folder with a {_FILE}, a file, or a module such as pkg.module:WebApps"
-        )
+        raise UsageError(_unknown_file(path, file))
     name = _PREFIX + re.sub(r"\W", "_", str(file.resolve()))
     if name in sys.modules:
         return sys.modules[name]
@@ -103,12 +106,27 @@ def _from_file(path: Path) -> ModuleType:
     return module
 
 
+def _unknown_file(path: Path, file: Path) -> str:
+    fix = f"give a folder with a {_FILE}, a file, or a module such as pkg.module:WebApps"
+    if path.is_dir():
+        there = ", ".join(sorted(each.name for each in path.glob("*.py")))
+        return f"there is no file {file}; it has {there or 'no Python at all'}.\n  fix: {fix}"
+    beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = get_close_matches(path.name, beside, n=1)
+    if close:
+        fix = f"did you mean {path.parent / close[0]}?"
+    return f"there is no file {file}.\n  fix: {fix}"
+
+
 def _broken(place: str, error: Exception) -> UsageError:
     frame = error.__traceback__
     where = place
     while frame is not None:
         where = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}"
         frame = frame.tb_next
+    if isinstance(error, SyntaxError) and error.filename:
+        where = f"{error.filename}:{error.lineno}"
+        error = SyntaxError(error.msg)
     is_file = "/" in place or place.endswith(".py")
     command = f"python {place}" if is_file else f"python -c 'import {place}'"
     return UsageError(

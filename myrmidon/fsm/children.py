@@ -1,8 +1,10 @@
 """Ready-made states about the objects that an object manages.
 
-class WebApps(Controller[WebApp]):
-settled = when_children_ready(then="announced")
-emptied = delete_children_foreground(finalizer=True, then="deregistered")
+Written in the body of the class, they are states like any other::
+
+    class WebApps(Controller[WebApp]):
+        settled = when_children_ready(then="announced")
+        emptied = delete_children_foreground(finalizer=True, then="deregistered")
 """
 
 from collections.abc import Callable, Coroutine, Iterable

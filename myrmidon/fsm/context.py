@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 
-Relation = Literal["self", "child", "relative", "timer", "resync", "start", "channel"]
+Relation = Literal["self", "child", "relative", "timer", "resync", "again", "channel"]
 
 
 @dataclass(frozen=True, slots=True)

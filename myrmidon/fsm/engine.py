@@ -25,7 +25,7 @@ The walk does no I/O and keeps no clock; a test drives it with a list.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, TypeAlias
 
@@ -131,8 +131,12 @@ class Walk:
         suspended: bool = False,
     ) -> None:
         self._controller, self._graph, self._deleting = controller, graph, deleting
-        self._outcome = Outcome()
         self._result: Result = Done()
+        self._visits: list[Visit] = []
+        self._ended = False
+        self._failure: Failed | None = None
+        self._after: timedelta | None = None
+        self._backoff = False
         self.action: Action = self._first(finalizer in finalizers, suspended)
 
     def report(self, report: object) -> Action:
@@ -145,9 +149,8 @@ class Walk:
             case Write(state):
                 self.action = self._written(state, report)
             case ReleaseFinalizer():
-                released = replace(self._outcome, released=True)
-                self.action = self._acted(report, then=Finish(released))
-            case Skip() | Finish():
+                self.action = self._acted(report, then=Finish(self._outcome(released=True)))
+            case _:  # Skip or Finish
                 raise AssertionError(f"reported {report!r} after {self.action!r}")
         return self.action
 
@@ -221,10 +224,11 @@ class Walk:
         return self._finish(result)
 
     def _arrived(self) -> Action:
-        self._outcome = replace(self._outcome, ended=True)
-        if self._deleting and not self._outcome.unsettled:
+        self._ended = True
+        outcome = self._outcome()
+        if self._deleting and not outcome.unsettled:
             return ReleaseFinalizer()
-        return Finish(self._outcome)
+        return Finish(outcome)
 
     def _acted(self, report: object, then: Action) -> Action:
         """Go on after an act of the framework's own, or finish where it did not succeed."""
@@ -236,25 +240,29 @@ class Walk:
     # ------------------------------------------------------------------------ the record
 
     def _visit(self, state: State, value: ConditionValue, *, failed: bool = False) -> None:
-        visits = (*self._outcome.visits, Visit(state, value, failed))
-        self._outcome = replace(self._outcome, visits=visits)
+        self._visits.append(Visit(state, value, failed))
 
     def _finish(self, result: Wait | Failed) -> Finish:
         if isinstance(result, Wait):
             self._look_again(result)
-        elif result.retry:
-            self._outcome = replace(self._outcome, failure=result, backoff=True)
         else:
-            # Not even for a recheck that an earlier state asked for: the pass would end here again.
-            self._outcome = replace(self._outcome, failure=result, after=None, backoff=False)
-        return Finish(self._outcome)
+            self._failure, self._backoff = result, result.retry
+            if not result.retry:
+                # Not even for a recheck that an earlier state asked for: it would end here again.
+                self._after = None
+        return Finish(self._outcome())
 
     def _look_again(self, wait: Wait) -> None:
         """The soonest of all requests counts."""
         if wait.after is None:
-            self._outcome = replace(self._outcome, backoff=True)
-        elif self._outcome.after is None or wait.after < self._outcome.after:
-            self._outcome = replace(self._outcome, after=wait.after)
+            self._backoff = True
+        elif self._after is None or wait.after < self._after:
+            self._after = wait.after
+
+    def _outcome(self, *, released: bool = False) -> Outcome:
+        return Outcome(
+            tuple(self._visits), self._ended, released, self._failure, self._after, self._backoff
+        )
 
 
 def _value_of(result: Done) -> ConditionValue:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from myrmidon.sets.planning import fingerprint
+from myrmidon.sets.fingerprints import fingerprint
 
 _NAME_MAX = 63  # the shortest limit that any kind has for its names
 _HASH_LENGTH = 10

@@ -23,9 +23,10 @@ from myrmidon.errors import (
     TerminatingError,
 )
 from myrmidon.io.client import Client, is_ambiguous
+from myrmidon.sets.fingerprints import fingerprint
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import Parent
-from myrmidon.sets.planning import fingerprint, plan, plan_recreate
+from myrmidon.sets.planning import plan, plan_recreate
 
 _ATTEMPTS_MAX = 3  # against other writers; a fight is left to the backoff of the whole pass
 _FIRST = (kinds.NAMESPACE, kinds.CUSTOM_RESOURCE_DEFINITION)  # others live in them
@@ -53,11 +54,11 @@ class Written:
 
 
 class Applicator:
-    """Writes outputs concurrently, at most ``writes_max`` at a time."""
+    """Writes the outputs of a state concurrently, at most ``writes_max`` of them at a time."""
 
     def __init__(self, client: Client, known: Known, *, writes_max: int = 8) -> None:
         self._client, self._known = client, known
-        self._slots = asyncio.Semaphore(writes_max)
+        self._writes_max = writes_max
         self._settled: dict[ObjectRef, tuple[str, str]] = {}  # what was sent, what it left
 
     async def write(
@@ -67,15 +68,14 @@ class Applicator:
 
         Outputs are independent of each other, but for what others live in: that goes first.
         """
-        written: list[Written] = []
-        all_outputs = list(outputs)
-        for wave in (
-            [output for output in all_outputs if output.ref.kind in _FIRST],
-            [output for output in all_outputs if output.ref.kind not in _FIRST],
-        ):
-            written += await self._wave(wave, parent, creating=creating, by=by)
-            if any(one.error is not None for one in written):
-                break
+        waiting = list(outputs)
+        first = [output for output in waiting if output.ref.kind in _FIRST]
+        if not first:
+            return await self._wave(waiting, parent, creating=creating, by=by)
+        written = await self._wave(first, parent, creating=creating, by=by)
+        if all(one.error is None for one in written):
+            others = [output for output in waiting if output.ref.kind not in _FIRST]
+            written += await self._wave(others, parent, creating=creating, by=by)
         return written
 
     async def send(self, request: Request, *, by: str = "") -> Json:
@@ -125,80 +125,69 @@ class Applicator:
     ) -> list[Written]:
         """Decide all, then send what is left to send; a converged set costs no task and no request."""
         written: dict[ObjectRef, Written] = {}
-        pending: list[Output] = []
+        pending: list[_Task] = []
         for output in outputs:
-            if self._known.is_unknown(output.ref):
-                pending.append(output)
-                continue
+            task = _Task(output, parent, creating, by)
             try:
-                holds = self._request(output, self._known.get(output.ref), parent, creating) is None
+                if self._known.is_unknown(output.ref) or not self._holds(task):
+                    pending.append(task)
+                else:
+                    written[output.ref] = Written(output.ref, "skipped")
             except MyrmidonError as error:
                 written[output.ref] = Written(output.ref, "failed", error=error)
-                continue
-            if holds:
-                written[output.ref] = Written(output.ref, "skipped")
-            else:
-                pending.append(output)
-        await _together(
-            [self._into(written, output, parent, creating=creating, by=by) for output in pending]
-        )
+        await _together([self._into(written, task) for task in pending], self._writes_max)
         return [written[output.ref] for output in outputs]
 
+    def _holds(self, task: "_Task") -> bool:
+        """Decide on what is known."""
+        self._decide(task, self._known.get(task.output.ref))
+        return task.request is None
+
     def _into(
-        self,
-        written: dict[ObjectRef, Written],
-        output: Output,
-        parent: Parent,
-        *,
-        creating: bool,
-        by: str,
+        self, written: dict[ObjectRef, Written], task: "_Task"
     ) -> Callable[[], Awaitable[None]]:
         async def write() -> None:
-            async with self._slots:
-                try:
-                    written[output.ref] = await self._write(output, parent, creating, by)
-                except MyrmidonError as error:
-                    written[output.ref] = Written(output.ref, "failed", error=error)
+            ref = task.output.ref
+            try:
+                written[ref] = await self._write(task)
+            except MyrmidonError as error:
+                written[ref] = Written(ref, "failed", error=error)
 
         return write
 
-    def _request(
-        self, output: Output, current: Json | None, parent: Parent, creating: bool
-    ) -> Request | None:
-        request = plan(output, current, parent, creating=creating)
-        if request is None or current is None:
-            return request
-        # The server has already refused to store it any closer to what was declared.
-        tried = (fingerprint({"body": request.body}), version_of(current))
-        return None if self._settled.get(output.ref) == tried else request
+    def _decide(self, task: "_Task", current: Json | None) -> None:
+        task.current = current
+        task.request = plan(task.output, current, task.parent, creating=task.creating)
+        settled = self._settled.get(task.output.ref)
+        if task.request is None or current is None or settled is None:
+            return
+        if settled == (fingerprint({"body": task.request.body}), version_of(current)):
+            task.request = None  # the server has already refused to store it any closer
 
-    async def _write(self, output: Output, parent: Parent, creating: bool, by: str) -> Written:
+    async def _write(self, task: "_Task") -> Written:
+        output = task.output
         error: ApiError | None = None
         for _ in range(_ATTEMPTS_MAX):
-            current = await self._current(output.ref, fresh=error is not None)
-            request = self._request(output, current, parent, creating)
-            if request is None:
+            if error is not None or self._known.is_unknown(output.ref):
+                self._decide(task, await self.read(output.ref))
+            if task.request is None:
                 return Written(output.ref, "skipped")
             try:
-                answer = await self.send(request, by=by)
+                answer = await self.send(task.request, by=task.by)
             except (ConflictError, NotFoundError) as refused:
                 if not _is_worth_another_look(output, refused):
                     raise
                 error = refused
             except InvalidError as refused:
-                await self._make_way(output, current, refused, by)
+                await self._make_way(output, task.current, refused, task.by)
                 error = refused
             else:
-                self._settle(output, answer, parent, creating=creating)
+                self._settle(task, answer)
+                current = task.current
                 same = current is not None and version_of(answer) == version_of(current)
-                return Written(output.ref, "noop" if same else "changed", request.verb)
+                return Written(output.ref, "noop" if same else "changed", task.request.verb)
         assert error is not None
         raise error
-
-    async def _current(self, ref: ObjectRef, *, fresh: bool) -> Json | None:
-        if fresh or self._known.is_unknown(ref):
-            return await self.read(ref)
-        return self._known.get(ref)
 
     async def _make_way(
         self, output: Output, current: Json | None, refused: InvalidError, by: str
@@ -213,17 +202,30 @@ class Applicator:
         if is_deleting(answer):
             raise TerminatingError(str(output.ref)) from refused
 
-    def _settle(self, output: Output, answer: Json, parent: Parent, *, creating: bool) -> None:
+    def _settle(self, task: "_Task", answer: Json) -> None:
         """Remember a write that the server took and did not store as it was sent.
 
         A webhook or a schema changed it; sending the same again would change nothing, for ever.
         """
-        self._settled.pop(output.ref, None)
-        if isinstance(output, Delete) or not uid_of(answer):
+        ref = task.output.ref
+        self._settled.pop(ref, None)
+        if isinstance(task.output, Delete) or not uid_of(answer):
             return
-        again = plan(output, answer, parent, creating=creating)
+        again = plan(task.output, answer, task.parent, creating=task.creating)
         if again is not None:
-            self._settled[output.ref] = (fingerprint({"body": again.body}), version_of(answer))
+            self._settled[ref] = (fingerprint({"body": again.body}), version_of(answer))
+
+
+@dataclass(slots=True)
+class _Task:
+    """One output on its way: whose it is, and what was last decided about it."""
+
+    output: Output
+    parent: Parent
+    creating: bool
+    by: str
+    current: Json | None = None
+    request: Request | None = None
 
 
 def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
@@ -243,15 +245,18 @@ def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
     return isinstance(refused, AlreadyExistsError) or not disputed
 
 
-async def _together(acts: Sequence[Callable[[], Awaitable[None]]]) -> None:
-    """Run all at once; one alone needs no task."""
-    if len(acts) == 1:
-        await acts[0]()
-    elif acts:
-        async with asyncio.TaskGroup() as group:
-            for act in acts:
-                group.create_task(_awaited(act))
+async def _together(acts: Sequence[Callable[[], Awaitable[None]]], at_once: int) -> None:
+    """Run all, at most ``at_once`` at a time; one alone needs no task."""
+    if len(acts) <= 1:
+        for act in acts:
+            await act()
+        return
+    waiting = iter(acts)
 
+    async def work() -> None:
+        for act in waiting:
+            await act()
 
-async def _awaited(act: Callable[[], Awaitable[None]]) -> None:
-    await act()
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(at_once, len(acts))):
+            group.create_task(work())

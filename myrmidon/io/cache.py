@@ -109,7 +109,8 @@ class Cache(Store):
             return None if held is None else self._bury(key, uid_of(obj), version, by)
         if _is_gone(obj):
             return self._bury(key, uid_of(obj), version, by)
-        copied = {**obj, "metadata": {**meta}}
+        body = {} if self.scope.metadata_only else obj
+        copied = {**body, "metadata": {**meta}}
         change = self._put(copied, Source.WRITE, by)
         if change is not None and self._unlisted is not None:
             self._unlisted[key] = None  # a list that does not know it can still be the newer one

@@ -73,6 +73,12 @@ class Change:
         return None if self.new is None else decode(self.ref.kind, self.new)
 
     @property
+    def version(self) -> str:
+        """The version of the object as it is; ``""`` if it is gone or its version is no number."""
+        version = OPAQUE if self.new is None else version_in(self.new)
+        return "" if version == OPAQUE else str(version)
+
+    @property
     def uid(self) -> str:
         """The uid of the newest incarnation that the change is about."""
         entry = self.new or self.old

@@ -7,6 +7,7 @@ request sent (``AmbiguousError``) or not (``UnreachableError``)?
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -24,6 +25,7 @@ from myrmidon.io.clock import LoopClock
 from myrmidon.io.config import Endpoint, Tls
 
 _PIECES_BYTES_MIN = 1 << 20
+_TURNS_TO_CLOSE = 3  # of the event loop, until a TLS connection that was cut off is really closed
 _AUTO_HEADERS = ("accept", "accept-encoding", "content-type", "user-agent")
 _NOT_SENT = (
     aiohttp.ClientConnectorError,  # refused, no route, name unknown, handshake failed
@@ -94,12 +96,12 @@ class HttpTransport:
         answer = await self._begin(request, authorization)
         try:
             if answer.status == 401 and await self._renew(authorization):
-                answer.close()
+                _hang_up(answer)
                 authorization = await self._credentials.authorization(self._clock.monotonic())
                 answer = await self._begin(request, authorization)
             yield HttpStream(answer, request)
         finally:
-            answer.close()  # not release: nobody knows where in a watch the connection stands
+            _hang_up(answer)
 
     async def _begin(self, request: HttpRequest, authorization: str) -> aiohttp.ClientResponse:
         seconds = self._deadline_seconds
@@ -164,6 +166,8 @@ class HttpTransport:
         for session in (*self._sessions.values(), *self._retired):
             await session.close()
         self._sessions, self._retired = {}, []
+        for _ in range(_TURNS_TO_CLOSE):
+            await self._clock.sleep(0)
 
 
 class HttpStream:
@@ -216,12 +220,28 @@ def ssl_context(tls: Tls) -> ssl.SSLContext:
     return context
 
 
+def _hang_up(answer: aiohttp.ClientResponse) -> None:
+    """Drop the connection: nobody knows where in a stream it stands.
+
+    Aborted, not closed: a TLS goodbye would wait for a server that still has things to say.
+    """
+    connection = answer.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    answer.close()
+
+
 def _headers(answer: aiohttp.ClientResponse) -> tuple[tuple[str, str], ...]:
     return tuple((name.lower(), value) for name, value in answer.headers.items())
 
 
 def _failure(error: Exception, request: HttpRequest) -> TransportError:
-    text = f"{_named(request)}: {str(error) or type(error).__name__}"
+    said = str(error) or type(error).__name__
+    if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.errno:
+        # aiohttp says the address twice, and `ssl:default` where there is no TLS.
+        reason = os.strerror(error.os_error.errno).lower()
+        said = f"{error.host}:{error.port}: {reason}"
+    text = f"{_named(request)}: {said}"
     if isinstance(error, _NOT_SENT):
         return UnreachableError(text)
     return AmbiguousError(text)

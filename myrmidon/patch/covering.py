@@ -27,7 +27,7 @@ _STRING_MAPS = frozenset(
 def covers_object(current: dict[str, Any], declared: dict[str, Any], *, built_in: bool) -> bool:
     """Whether a whole object holds everything declared: the metadata of every kind is built in."""
     return all(
-        _field_covered(current, key, value, built_in or key == "metadata")
+        _field_covered(current.get(key), key, value, current, built_in or key == "metadata")
         for key, value in declared.items()
     )
 
@@ -39,24 +39,30 @@ def covers(current: Any, declared: Any, *, built_in: bool = False) -> bool:
     absence.  For built-in kinds an empty value may be absent, because the server does not store
     it, and quantities may be written differently.
     """
+    # Plain loops: this is what most of a pass consists of, and a generator doubles its cost.
     if isinstance(declared, dict):
-        return isinstance(current, dict) and all(
-            _field_covered(current, key, value, built_in) for key, value in declared.items()
-        )
+        if not isinstance(current, dict):
+            return False
+        for key, wanted in declared.items():
+            there = current.get(key)
+            if type(wanted) is str and there == wanted:
+                continue  # most fields are texts that agree
+            if not _field_covered(there, key, wanted, current, built_in):
+                return False
+        return True
     if isinstance(declared, list):
-        return (
-            isinstance(current, list)
-            and len(current) == len(declared)
-            and all(
-                covers(there, wanted, built_in=built_in)
-                for there, wanted in zip(current, declared, strict=True)
-            )
-        )
+        if not isinstance(current, list) or len(current) != len(declared):
+            return False
+        for there, wanted in zip(current, declared, strict=True):
+            if not covers(there, wanted, built_in=built_in):
+                return False
+        return True
     return bool(current == declared) and isinstance(current, bool) == isinstance(declared, bool)
 
 
-def _field_covered(current: dict[str, Any], key: str, wanted: Any, built_in: bool) -> bool:
-    there = current.get(key)
+def _field_covered(
+    there: Any, key: str, wanted: Any, current: dict[str, Any], built_in: bool
+) -> bool:
     if wanted is None:
         return there is None
     if there is None:
@@ -64,14 +70,19 @@ def _field_covered(current: dict[str, Any], key: str, wanted: Any, built_in: boo
     if built_in and key in _STRING_MAPS:
         return covers(there, wanted)
     if built_in and key in _QUANTITY_MAPS and isinstance(wanted, dict) and isinstance(there, dict):
-        return all(
-            name in there and same_quantity(there[name], value) for name, value in wanted.items()
-        )
+        return all(_amount_covered(there.get(name), value) for name, value in wanted.items())
     if built_in and (
         key in _QUANTITY_FIELDS or (key == "value" and current.get("type") == "Value")
     ):
         return same_quantity(there, wanted)
     return covers(there, wanted, built_in=built_in)
+
+
+def _amount_covered(there: Any, wanted: Any) -> bool:
+    if there is None or wanted is None or (type(wanted) is str and there == wanted):
+        return bool(there == wanted)
+    # A map of that name that holds no quantities is a map like any other.
+    return same_quantity(there, wanted) or covers(there, wanted, built_in=True)
 
 
 def shortened(current: Any, declared: Any) -> Any:
@@ -93,7 +104,7 @@ def _is_empty(wanted: Any) -> bool:
     return not wanted
 
 
-def leaves_doubt(declared: Any, *, built_in: bool = False) -> bool:
+def leaves_doubt(declared: dict[str, Any] | list[Any], *, built_in: bool = False) -> bool:
     """Whether ``covers`` can be true although the object is not as declared.
 
     A field that was declared inside of a list element and no longer is looks like a default of
@@ -101,11 +112,12 @@ def leaves_doubt(declared: Any, *, built_in: bool = False) -> bool:
     fingerprint of what was last sent beside the comparison.
     """
     if isinstance(declared, dict):
-        return any(
-            (built_in and not value and value is not None)
-            or leaves_doubt(value, built_in=built_in and key not in _STRING_MAPS)
-            for key, value in declared.items()
-        )
-    if isinstance(declared, list):
-        return any(isinstance(element, dict | list) for element in declared)
-    return False
+        for key, value in declared.items():
+            if not value and value is not None and built_in:
+                return True
+            if isinstance(value, dict | list) and leaves_doubt(
+                value, built_in=built_in and key not in _STRING_MAPS
+            ):
+                return True
+        return False
+    return any(isinstance(element, dict | list) for element in declared)

@@ -16,7 +16,7 @@ def difference(before: Json | None, after: Json | None) -> list[str]:
     """One line per change: ``+ spec.a: 1``, ``- spec.b: 2``, ``~ spec.c: 3 -> 4``."""
     from deepdiff import DeepDiff  # noqa: PLC0415 - 60 ms to import, and only people wait for it
 
-    found = DeepDiff(before or {}, after or {}, verbose_level=2, ignore_numeric_type_changes=True)
+    found = DeepDiff(_as_json(before or {}), _as_json(after or {}), verbose_level=2)
     lines: list[tuple[str, str]] = []
     for kind in ("dictionary_item_added", "iterable_item_added"):
         lines += [
@@ -35,6 +35,33 @@ def difference(before: Json | None, after: Json | None) -> list[str]:
             for at, change in found.get(kind, {}).items()
         ]
     return [line for _, line in sorted(lines)]
+
+
+class _Truth(str):
+    """A JSON boolean.  For DeepDiff, as for Python, ``True`` is 1; this is nothing but itself."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return self[1:]
+
+
+_TRUTHS = {True: _Truth("\0True"), False: _Truth("\0False")}
+
+
+def _as_json(value: Any) -> Any:
+    """The value with numbers and booleans that Python tells apart as JSON does."""
+    match value:
+        case dict():
+            return {key: _as_json(item) for key, item in value.items()}
+        case list():
+            return [_as_json(item) for item in value]
+        case bool():
+            return _TRUTHS[value]
+        case float() if value.is_integer():
+            return int(value)
+        case _:
+            return value
 
 
 def _path(deepdiff_path: str) -> str:

@@ -56,11 +56,10 @@ def same(left: Any, right: Any) -> bool:
 def _same_booleans(left: Any, right: Any) -> bool:
     """Whether two values that are equal in Python are true and false in the same places."""
     if isinstance(left, dict):
-        return all(
-            _same_booleans(value, right[key])
-            for key, value in left.items()
-            if type(value) is not str
-        )
+        for key, value in left.items():
+            if type(value) is not str and not _same_booleans(value, right[key]):
+                return False
+        return True
     if isinstance(left, list):
         return all(map(_same_booleans, left, right))
     return isinstance(left, bool) == isinstance(right, bool)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from myrmidon.api import kinds
-from myrmidon.api.objects import Json
+from myrmidon.api.objects import Json, metadata
 from myrmidon.api.refs import Kind
 from myrmidon.patch.merge_patch import same
 
@@ -162,8 +162,14 @@ _MARKS: Mapping[Kind, Mapping[str, Any]] = {
 }  # fmt: skip
 
 
-def exceeds(current: Json, declared: Json, kind: Kind) -> bool:
-    """Whether ``current`` holds something that neither ``declared`` nor the server put there."""
+def exceeds(current: Json, declared: Json, kind: Kind, *, settled: bool = False) -> bool:
+    """Whether ``current`` holds something that neither ``declared`` nor the server put there.
+
+    ``settled``: nobody has changed the content since it was declared, so what is more in it than
+    that are defaults, and only the metadata is looked at.
+    """
+    if settled:
+        return _exceeds(metadata(current), metadata(declared), _METADATA)
     meta = {**_METADATA, **_MARKS.get(kind, {})}
     filled = {
         "apiVersion": ANY, "kind": ANY, "metadata": meta, "status": ANY,
@@ -173,9 +179,11 @@ def exceeds(current: Json, declared: Json, kind: Kind) -> bool:
 
 
 def _exceeds(current: Any, declared: Any, filled: Any) -> bool:
-    if filled is ANY:
+    if filled is ANY or current is None:
         return False
-    if isinstance(current, dict) and (current or isinstance(filled, dict)):
+    if declared is None and filled is None:
+        return True  # neither the author nor the server put it there
+    if isinstance(current, dict):
         inner = declared if isinstance(declared, dict) else {}
         return any(
             _exceeds(value, inner.get(key), filled.get(key) if isinstance(filled, dict) else None)

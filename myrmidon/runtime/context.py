@@ -35,6 +35,8 @@ class Declared:
         self._controller, self.namespace = controller, namespace
         self._kinds = {controller.kind(), *controller.managed_kinds, *controller.read_kinds}
         self.state = ""
+        self.read: dict[Kind, None] = {}
+        """What was read so far: a later write to it makes what was decided before it old."""
 
     def kind(self, wanted: Any) -> Kind:
         """The kind that was asked for, if the controller declares it."""
@@ -42,6 +44,7 @@ class Declared:
         if kind is None or kind not in self._kinds:
             name = f"{kind.kind} ({kind.api_version})" if kind else repr(wanted)
             raise UndeclaredReadError(self._controller.__name__, self.state, name)
+        self.read[kind] = None
         return kind
 
     def ref(self, wanted: Any, name: str, namespace: str | None) -> ObjectRef:
@@ -128,7 +131,9 @@ class PassContext:
 
     async def children(self) -> Mapping[ObjectRef, Json | None]:
         """Every object that this one manages, as the cache has it."""
-        return {ref: self._objects.get(ref) for ref in self._managed() if ref.kind.plural}
+        refs = [ref for ref in self._managed() if ref.kind.plural]
+        self._declared.read.update(dict.fromkeys(ref.kind for ref in refs))
+        return {ref: self._objects.get(ref) for ref in refs}
 
     def event(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Record a Kubernetes Event about the object."""

@@ -100,7 +100,7 @@ def _facts_of(record: logging.LogRecord) -> Mapping[str, Any]:
 
 
 def _plain(value: Any) -> str:
-    text = str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     return json.dumps(text) if not text or any(sign in text for sign in ' "\n=') else text
 
 

@@ -18,14 +18,16 @@ from myrmidon.io.changes import Change, Source
 from myrmidon.io.client import Client
 from myrmidon.io.shared import Subscription
 from myrmidon.runtime.backoff import Backoff
+from myrmidon.runtime.crew import Crew
+from myrmidon.runtime.echoes import Echoes
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.observing import Observing
-from myrmidon.runtime.passes import Crew
 from myrmidon.runtime.queue import Urgency, WorkQueue
 from myrmidon.runtime.reconciler import Reconciler
+from myrmidon.runtime.trace import TracedApplicator, Tracer
 from myrmidon.runtime.triggers import Trigger, Triggers, key_of
-from myrmidon.runtime.worker import Shift, work
+from myrmidon.runtime.worker import Reconcile, Shift, work
 from myrmidon.runtime.world import World
 
 RecordEvent = Callable[[Json, str, str, str], None]
@@ -46,34 +48,42 @@ class ControllerLoop:
         log: Logger,
         record_event: RecordEvent,
         namespaces: Iterable[str] = (),
+        trace: bool = False,
     ) -> None:
         self.controller = controller
-        self.world = World(type(controller), caches, namespaces)
+        self._echoes = Echoes(controller.name)
+        self.world = World(type(controller), caches, self._echoes, namespaces)
         self._triggers = Triggers(type(controller))
         self._subscription = Subscription()
         self._rng = rng
         self._events = asyncio.get_running_loop()
         options = controller.options
         observing = Observing(type(controller), metrics)
+        self.tracer = Tracer(clock) if trace else None
         crew = Crew(
             controller,
             client,
-            Applicator(client, self.world, writes_max=options.writes_max),
+            self._applicator(client),
             self.world,
             clock,
             observing,
             record_event,
         )
-        self.reconciler = Reconciler(crew, log)
+        self.reconciler = Reconciler(crew, log, self._look_again)
+        reconcile: Reconcile = self.reconciler.reconcile
+        if self.tracer is not None:
+            reconcile = self.tracer.around(reconcile, self.world.get)
         self.shift = Shift(
             queue=WorkQueue(),
             backoff=Backoff(options.retry_min, options.retry_max, rng.random),
-            reconcile=self.reconciler.reconcile,
+            reconcile=reconcile,
             observing=observing,
             clock=clock,
             log=log.having(controller=controller.name),
             resync=self._resync_seconds,
             generation=self._generation,
+            began=self._echoes.begin,
+            ended=self._pass_ended,
         )
         self._unsubscribe = self._listen_to_channels()
 
@@ -93,8 +103,19 @@ class ControllerLoop:
         """Add the keys that one change concerns."""
         # What the first list finds is old; a live change should not have to wait behind it.
         urgency = Urgency.BACKGROUND if change.source is Source.LIST else Urgency.LIVE
+        version = change.version
         for trigger in self._triggers.of(change, remote):
-            self._add(trigger, urgency)
+            if self._echoes.is_echo(trigger, version):
+                continue
+            if version and trigger.key in self.shift.queue.working:
+                self._echoes.hold(trigger, version)
+            else:
+                self._add(trigger, urgency)
+
+    def _pass_ended(self, key: ObjectRef) -> None:
+        """Add what came during a pass and was not its own echo."""
+        for trigger in self._echoes.news(key):
+            self._add(trigger, Urgency.LIVE)
 
     def close(self) -> None:
         """Let go of caches and channels."""
@@ -111,11 +132,22 @@ class ControllerLoop:
 
     # --------------------------------------------------------------------------- inside
 
+    def _applicator(self, client: Client) -> Applicator:
+        writes_max = self.controller.options.writes_max
+        if self.tracer is None:
+            return Applicator(client, self.world, writes_max=writes_max)
+        traced = TracedApplicator(client, self.world, writes_max=writes_max)
+        traced.tracer = self.tracer
+        return traced
+
     def _add(self, trigger: Trigger, urgency: Urgency) -> None:
-        if not self.world.covers(trigger.key):
-            return  # a child in no namespace may name a parent that is not ours to look at
+        if not self.world.concerns(trigger.key):
+            return
         self.shift.observing.triggered(trigger.key, trigger.cause)
         self.shift.add(trigger.key, cause=trigger.cause, urgency=urgency)
+
+    def _look_again(self, key: ObjectRef) -> None:
+        self.shift.add(key, cause=Cause("again", ref=key))
 
     def _resync_seconds(self) -> float | None:
         period = self.controller.options.sync_period
@@ -130,8 +162,9 @@ class ControllerLoop:
     def _from_channel(self, key: Key, debounce: timedelta) -> None:
         """An event from outside of the cluster, perhaps from another thread."""
         ref = key_of(self.controller.kind(), key)
+        if not self.world.concerns(ref):
+            return
         delay = debounce.total_seconds()
-        if self.world.covers(ref):
-            self._events.call_soon_threadsafe(
-                lambda: self.shift.add(ref, cause=Cause("channel"), delay=delay)
-            )
+        self._events.call_soon_threadsafe(
+            lambda: self.shift.add(ref, cause=Cause("channel"), delay=delay)
+        )

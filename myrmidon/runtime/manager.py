@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from itertools import chain
 from random import Random
 from socket import gethostname
 from typing import Any, Never
@@ -32,9 +33,10 @@ from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import preflight
+from myrmidon.runtime.remotes import check_remotes, watch_remote
+from myrmidon.runtime.snapshot import Snapshot
 
 _CANCEL_SECONDS_MAX = 2.0  # for what a state does when it is cancelled
-STALE_SECONDS_MAX = 120.0  # two bookmarks late: a cache that heard nothing for so long may be wrong
 
 
 class Manager:
@@ -55,6 +57,7 @@ class Manager:
         self.metrics = metrics or Metrics(per_object=self.options.per_object_metrics)
         self.loops: list[ControllerLoop] = []
         self._controllers: list[Controller[Any]] = []
+        self._remotes: dict[str, Transport] = {}
         self._transport, self._clock = transport, clock or LoopClock()
         self._rng = Random(self.options.seed)  # noqa: S311 - spreads load; keeps no secret
         self._log = Logger("myrmidon.manager")
@@ -76,6 +79,10 @@ class Manager:
                     "  fix: merge their states into one controller, or give one a kind of its own"
                 )
         self._controllers.append(controller)
+
+    def add_remote(self, name: str, transport: Transport) -> None:
+        """Tell of another cluster, for ``Watch(..., remote=name)``."""
+        self._remotes[name] = transport
 
     async def run(self) -> None:
         """Run until ``stop`` is called or something breaks; a crash of one part stops the whole."""
@@ -101,12 +108,19 @@ class Manager:
         """Whether workers run and none has anything to do."""
         return self._working.is_set() and all(loop.is_idle for loop in self.loops)
 
+    def snapshot(self) -> Snapshot:
+        """A frozen picture of every object; needs ``ManagerOptions.trace``."""
+        views = (loop.tracer.views(loop) for loop in self.loops if loop.tracer is not None)
+        return Snapshot(self._clock.now(), self._working.is_set(), tuple(chain(*views)))
+
     # ------------------------------------------------------------------------- life cycle
 
     async def _run(self, stack: AsyncExitStack) -> None:
         client = await self._connect(stack)
         await preflight(client, self._controllers, self.options.namespaces)
-        self._caches = Caches(client, clock=self._clock, rng=self._rng)
+        self._caches = Caches(
+            client, clock=self._clock, rng=self._rng, timing=self.options.watching
+        )
         recorders = [
             EventRecorder(client, controller.name, clock=self._clock)
             for controller in self._controllers
@@ -115,6 +129,7 @@ class Manager:
             self._loop(controller, client, events)
             for controller, events in zip(self._controllers, recorders, strict=True)
         ]
+        check_remotes(self.loops, self._remotes)
         for loop in self.loops:
             stack.callback(loop.close)
         await self._serve(stack)
@@ -127,6 +142,10 @@ class Manager:
             background += [
                 group.create_task(loop.feed(), name=f"feed of {loop.controller.name}")
                 for loop in self.loops
+            ]
+            background += [
+                group.create_task(watch_remote(name, transport, self.loops, self._clock))
+                for name, transport in self._remotes.items()
             ]
             candidate = [group.create_task(self._elector.run())] if self._elector else []
             await self._stopping.wait()
@@ -231,6 +250,7 @@ class Manager:
             log=Logger("myrmidon.controller"),
             record_event=record_event,
             namespaces=self.options.namespaces,
+            trace=self.options.trace,
         )
         return loop
 
@@ -255,7 +275,7 @@ class Manager:
             problem = None
             if not health.is_synced:
                 problem = "not in sync"
-            elif health.staleness_seconds > STALE_SECONDS_MAX:
+            elif health.staleness_seconds > self.options.stale_after.total_seconds():
                 problem = f"heard nothing for {health.staleness_seconds:.0f} s"
             if problem is not None and health.fault is not None:
                 problem = f"{problem}: {health.fault}"

@@ -7,7 +7,6 @@ because achilles does so.  Names and labels are API: changing one is a breaking 
 Series that name an object are removed with it, and can be switched off.
 """
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from prometheus_client import (
@@ -19,11 +18,9 @@ from prometheus_client import (
     PlatformCollector,
     ProcessCollector,
 )
-from prometheus_client.core import CounterMetricFamily, Metric
-from prometheus_client.registry import Collector
 
-from myrmidon.api.conditions import READY
 from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.runtime.collectors import PlainCounter, Readiness
 
 _KIND = ("group", "version", "kind")
 _QUEUE = ("name", "controller")
@@ -38,45 +35,6 @@ _QUEUE_BUCKETS = tuple(10e-9 * 10**power for power in range(12))
 _REQUEST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60)
 _RESULTS = ("success", "error", "requeue", "requeue_after")
 _NOBODY = ObjectRef(Kind("", "", "", ""), "")  # whom series without names of objects belong to
-_STATUSES = ("True", "False", "Unknown", "Deleted")
-
-
-class PlainCounter(Collector):
-    """A counter exported under its bare name; the client library would add ``_total``.
-
-    Series belong to an object and go with it.
-    """
-
-    def __init__(
-        self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry
-    ) -> None:
-        self._name, self._documentation, self._labels = name, documentation, tuple(labels)
-        self._counts: dict[ObjectRef, dict[tuple[str, ...], float]] = {}
-        registry.register(self)
-
-    def inc(self, of: ObjectRef, *values: str) -> None:
-        """Count one for an object."""
-        counts = self._counts.setdefault(of, {})
-        counts[values] = counts.get(values, 0.0) + 1.0
-
-    def forget(self, of: ObjectRef) -> None:
-        """Remove every series of an object."""
-        self._counts.pop(of, None)
-
-    def collect(self) -> Iterable[Metric]:
-        """The series as they are now; without names of objects, several may be one."""
-        summed: dict[tuple[str, ...], float] = {}
-        for counts in self._counts.values():
-            for labels, count in counts.items():
-                summed[labels] = summed.get(labels, 0.0) + count
-        family = CounterMetricFamily(self._name, self._documentation, labels=self._labels)
-        for labels, count in summed.items():
-            family.add_sample(self._name, dict(zip(self._labels, labels, strict=True)), count)
-        return [family]
-
-    def describe(self) -> Iterable[Metric]:
-        """Let the registry know the name without collecting."""
-        return [CounterMetricFamily(self._name, self._documentation, labels=self._labels)]
 
 
 class Metrics:
@@ -192,11 +150,11 @@ class Metrics:
         )
 
     def _declare_objects(self) -> None:
-        self.readiness = Gauge(
+        self.readiness = Readiness(
             "achilles_resource_readiness",
             'The status condition of type "Ready", one series per status.',
             (*_KIND, "name", "namespace", "type", "status"),
-            registry=self.registry,
+            self.registry,
         )
         self.triggers = PlainCounter(
             "achilles_trigger",
@@ -281,10 +239,8 @@ class Metrics:
 
     def readiness_of(self, ref: ObjectRef, status: str) -> None:
         """One object's Ready: exactly one of the four series is 1."""
-        if not self.per_object:
-            return
-        for known in _STATUSES:
-            self.readiness.labels(*_labels(ref), READY, known).set(1.0 if known == status else 0.0)
+        if self.per_object:
+            self.readiness.set(ref, status)
 
     def suspension_of(self, ref: ObjectRef, suspended: bool) -> None:
         """Whether one object is suspended; a series only for those that ever were."""
@@ -307,8 +263,7 @@ class Metrics:
 
     def forget(self, ref: ObjectRef) -> None:
         """Remove every series of an object that is gone."""
-        for status in _STATUSES:
-            _remove(self.readiness, *_labels(ref), READY, status)
+        self.readiness.forget(ref)
         _remove(self.suspended, *_labels(ref))
         self.triggers.forget(ref)
         self.events.forget(ref)

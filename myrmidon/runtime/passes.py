@@ -4,17 +4,20 @@ The walk decides and this file acts: each action of ``fsm.engine`` has one metho
 them is clever.  A pass that is interrupted anywhere is repeated from the start.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from myrmidon.api.clock import Clock
 from myrmidon.api.objects import Json, finalizers_of, is_deleting, uid_of, version_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource, status_patch
-from myrmidon.errors import ConflictError, InvalidError, MyrmidonError, NotFoundError
+from myrmidon.errors import (
+    ConflictError,
+    InvalidError,
+    MyrmidonError,
+    NotFoundError,
+    PruneRefusedError,
+)
 from myrmidon.fsm.context import Cause
-from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import (
     Acted,
     EnsureFinalizer,
@@ -32,43 +35,21 @@ from myrmidon.fsm.results import Failed, Wait, failure_of
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import managed_after, reference, status_after, status_request
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
-from myrmidon.io.applicator import Applicator, Written
-from myrmidon.io.client import Client
-from myrmidon.runtime.context import Declared, Objects, PassContext
+from myrmidon.io.applicator import Written
+from myrmidon.runtime.context import Declared, PassContext
+from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.managing import is_child, is_tracked_child, recorded
-from myrmidon.runtime.observing import Observing
 from myrmidon.runtime.refusals import CONFLICT, refusal
 from myrmidon.runtime.triggers import author
+from myrmidon.sets.fingerprints import fingerprint
 from myrmidon.sets.output_set import Apply, Delete, OutputSet
 from myrmidon.sets.ownership import Parent, is_tracked
-from myrmidon.sets.planning import fingerprint
-from myrmidon.sets.pruning import PruneRefusedError, prunable
+from myrmidon.sets.pruning import prunable
 
 
 class GoneError(MyrmidonError):
     """The object disappeared during its own pass; there is nothing left to do or to say."""
-
-
-@dataclass(slots=True)
-class Crew:
-    """Whom a pass works with.  One per controller, shared by all its passes."""
-
-    controller: Controller[Any]
-    client: Client
-    applicator: Applicator
-    objects: Objects
-    clock: Clock
-    observing: Observing
-    record_event: Callable[[Json, str, str, str], None]
-    settled: dict[ObjectRef, tuple[str, str]] = field(default_factory=dict)
-    """A status that the server took and stored otherwise, and the version it left."""
-
-    def forget(self, ref: ObjectRef) -> None:
-        """An object is gone: remember nothing about it."""
-        self.observing.forget(ref)
-        self.applicator.forget(ref)
-        self.settled.pop(ref, None)
 
 
 class Pass:
@@ -94,6 +75,12 @@ class Pass:
             deleting=is_deleting(obj),
             suspended=is_suspended(obj),
         )
+        self._recorded_of: Json | None = None
+        self._recorded_refs: list[ObjectRef] = []
+        self.wrote: list[str] = []
+        """What this pass has sent, for the log."""
+        self.overtaken = False
+        """Whether this pass wrote what it had read before, so that its beginning may be old."""
         self._out = OutputSet()
         self._applied: dict[ObjectRef, None] = {}
         self._gone: dict[ObjectRef, None] = {}
@@ -204,13 +191,15 @@ class Pass:
             return outcome
         if outcome.ended:
             outcome = await self._tidy(outcome)
+        own_fields = status_patch(self._typed)
+        self.overtaken = self.overtaken or bool(own_fields)
         status = status_after(
             outcome,
             self._controller.graph,
             self.obj,
             now=self._now,
             managed=self._managed(),
-            own_fields=status_patch(self._typed),
+            own_fields=own_fields,
             ready=self._controller.options.ready_condition,
         )
         return await self._write_status(status, outcome)
@@ -240,8 +229,11 @@ class Pass:
                 continue  # a wave before it failed
             verb = one.verb or ("delete" if isinstance(output, Delete) else "apply")
             self._crew.observing.wrote(output.ref.kind.kind, str(verb), one.outcome)
+            if one.outcome == "changed" and output.ref.kind in self._declared.read:
+                self.overtaken = True
             if one.outcome in ("changed", "noop"):
-                self._log.info(f"{verb} {output.ref}", state=state, outcome=one.outcome)
+                self.wrote.append(f"{verb} {output.ref}")
+                self._log.debug("wrote", output=output.ref, state=state, outcome=one.outcome)
             if one.error is None and isinstance(output, Apply):
                 self._applied[output.ref] = None
             elif one.error is None and self._crew.objects.get(output.ref) is None:
@@ -287,7 +279,7 @@ class Pass:
         Were it written down afterwards, a crash in between would leave an object that nobody
         knows.  For the same reason its parent must not go without us: it gets the finalizer.
         """
-        tracked = [one.ref for one in self._out.applied() if is_tracked(one)]
+        tracked = [one.ref for one in self._out if isinstance(one, Apply) and is_tracked(one)]
         new = [ref for ref in tracked if ref not in self._recorded()]
         if not new or is_deleting(self.obj):
             return None
@@ -327,7 +319,10 @@ class Pass:
 
     def _recorded(self) -> list[ObjectRef]:
         """What the object says that it manages."""
-        return recorded(self.obj, self._controller.managed_kinds)
+        if self._recorded_of is not self.obj:
+            self._recorded_of = self.obj
+            self._recorded_refs = recorded(self.obj, self._controller.managed_kinds)
+        return self._recorded_refs
 
     # --------------------------------------------------------------------------- status
 

@@ -1,6 +1,8 @@
 """Preflight: what would fail on the first pass, said before it."""
 
 from collections.abc import Iterable
+from inspect import getfile
+from pathlib import Path
 from typing import Any
 
 from myrmidon.api.refs import Kind
@@ -37,7 +39,7 @@ async def _look(client: Client, controller: Controller[Any], scope: Scope) -> No
         raise UsageError(
             f"the cluster does not know the kind {kind.kind} ({kind.api_version}), which "
             f"{type(controller).__name__} needs.\n"
-            f"  fix: install its definition, `myrmidon generate crd MODULE | kubectl apply -f -`"
+            f"  fix: install its definition, `myrmidon generate crd {_file(controller)} | kubectl apply -f -`"
         ) from None
     except UnauthorizedError as error:
         raise UsageError(
@@ -47,10 +49,19 @@ async def _look(client: Client, controller: Controller[Any], scope: Scope) -> No
     except ForbiddenError as error:
         raise UsageError(
             f"{type(controller).__name__} may not list {kind.plural}: {error.message}.\n"
-            "  fix: apply the role from `myrmidon generate rbac MODULE`"
+            f"  fix: let an administrator apply the role, `myrmidon generate rbac {_file(controller)}`"
         ) from None
     except TransportError as error:
         raise UsageError(
             f"no cluster reachable: {error}.\n"
             "  fix: check the server in your kubeconfig, or try `myrmidon dev`, which needs no cluster"
         ) from None
+
+
+def _file(controller: Controller[Any]) -> str:
+    """The controller as a target of the command line: its file, as it would be typed here."""
+    try:
+        path = Path(getfile(type(controller)))
+    except (TypeError, OSError):
+        return "MODULE"  # it was typed in at a prompt
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

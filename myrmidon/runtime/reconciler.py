@@ -1,6 +1,8 @@
 """Reconciler: from a key to a pass, and from its outcome to what is shown."""
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 
 from myrmidon.api.conditions import READY, find
 from myrmidon.api.objects import Json, generation_of, is_deleting
@@ -17,8 +19,9 @@ from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.results import Failed, Wait
 from myrmidon.fsm.status import status_after, status_request
 from myrmidon.fsm.suspension import is_suspended
+from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.passes import Crew, GoneError, Pass
+from myrmidon.runtime.passes import GoneError, Pass
 from myrmidon.runtime.queue import Turn
 from myrmidon.runtime.refusals import refusal
 from myrmidon.runtime.triggers import author
@@ -28,8 +31,8 @@ from myrmidon.sets.manifests import manifest_of
 class Reconciler:
     """Runs passes of one controller.  Which key and when is the queue's business."""
 
-    def __init__(self, crew: Crew, log: Logger) -> None:
-        self._crew = crew
+    def __init__(self, crew: Crew, log: Logger, again: Callable[[ObjectRef], None]) -> None:
+        self._crew, self._again = crew, again
         self._log = log.having(controller=crew.controller.name)
         self._passes = 0
 
@@ -43,18 +46,34 @@ class Reconciler:
                 return await self._absent(turn, log)
         except (ApiError, TransportError) as error:
             return self._unavailable(turn, error, log)
-        log.debug("pass begins", cause=", ".join(map(str, turn.causes)), collapsed=turn.collapsed)
+        log.debug("pass begins", cause=turn.causes, collapsed=turn.collapsed)
         generation = generation_of(obj)
         try:
             single = Pass(self._crew, turn.key, obj, turn.causes, log)
             outcome = await self._in_time(single)
-            obj = single.obj
+            outcome, obj = self._overtaken(turn, single, outcome), single.obj
+            if single.wrote:
+                log.info("pass wrote", wrote=single.wrote)
         except UnfitObjectError as error:
             outcome, obj = await self._quarantine(turn.key, obj, error)
         except GoneError:
             return None
         self._show(turn, obj, outcome)
         self._judge(turn, generation, outcome, log)
+        return outcome
+
+    def _overtaken(
+        self, turn: Turn[ObjectRef], single: Pass, outcome: Outcome | None
+    ) -> Outcome | None:
+        """See to it that a pass which wrote what it had read before is looked at once more.
+
+        One that does so again and again would never end; from the second time on it has to wait.
+        """
+        if outcome is None or outcome.released or not single.overtaken:
+            return outcome
+        if any(cause.relation == "again" for cause in turn.causes):
+            return replace(outcome, backoff=True)
+        self._again(turn.key)
         return outcome
 
     async def _in_time(self, single: Pass) -> Outcome | None:

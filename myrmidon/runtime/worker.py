@@ -29,6 +29,8 @@ class Shift:
     log: Logger
     resync: Callable[[], float | None]  # seconds until a healthy object is looked at again
     generation: Callable[[ObjectRef], int]
+    began: Callable[[ObjectRef], None] = lambda _key: None
+    ended: Callable[[ObjectRef], None] = lambda _key: None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     stopping: bool = False
 
@@ -61,9 +63,11 @@ async def work(shift: Shift) -> None:
             shift.changed.clear()
             await _idle(shift.changed, shift.queue.wake_at(), shift.clock)
             continue
+        shift.began(turn.key)
         try:
             await _take_turn(shift, turn)
         finally:
+            shift.ended(turn.key)
             shift.queue.finish(turn.key, now=shift.clock.monotonic())
             # What came during the work is due now, and another worker may be asleep.
             shift.changed.set()

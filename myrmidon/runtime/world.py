@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects import Json, ref_of, version_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.caches import Caches
 from myrmidon.io.shared import Subscription
 from myrmidon.io.views import View
+from myrmidon.runtime.echoes import Echoes
 
 
 class World:
@@ -19,11 +20,16 @@ class World:
     """
 
     def __init__(
-        self, controller: type[Controller[Any]], caches: Caches, namespaces: Iterable[str] = ()
+        self,
+        controller: type[Controller[Any]],
+        caches: Caches,
+        echoes: Echoes,
+        namespaces: Iterable[str] = (),
     ) -> None:
-        self._caches = caches
+        self._caches, self._echoes = caches, echoes
         options = controller.options
         spaces = options.namespaces or tuple(namespaces)
+        self._namespaces = frozenset(spaces if controller.kind().namespaced else ())
         self._views: dict[Kind, View] = {
             controller.kind(): caches.view(
                 controller.kind(), namespaces=spaces, labels=options.selector
@@ -53,9 +59,12 @@ class World:
         for view in self._views.values():
             view.close()
 
-    def covers(self, ref: ObjectRef) -> bool:
-        """Whether an object is in a namespace that this process looks at."""
-        return self._views[ref.kind].covers(ref.namespace)
+    def concerns(self, ref: ObjectRef) -> bool:
+        """Whether one of the controller's own objects is where it looks.
+
+        What lives in no namespace can name a parent in any of them: somebody else's.
+        """
+        return not self._namespaces or ref.namespace in self._namespaces
 
     # -------------------------------------------------------------------------- reading
 
@@ -90,6 +99,7 @@ class World:
 
     def record_write(self, kind: Kind, obj: Json, *, by: str) -> None:
         """Show the answer to a write at once."""
+        self._echoes.expect(by, ref_of(kind, obj), version_of(obj))
         self._caches.record_write(kind, obj, by=by)
 
     def record_delete(self, ref: ObjectRef, *, uid: str, by: str) -> None:

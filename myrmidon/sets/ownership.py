@@ -61,7 +61,7 @@ def owners_wanted(output: Apply, parent: Parent) -> list[Json]:
 
 
 def _controller_reference(output: Apply, parent: Parent) -> Json:
-    _check_reach(output, str(parent.ref), parent.ref.namespace)
+    _check_reach(output, parent.ref, parent.ref.namespace)
     return {
         "apiVersion": parent.ref.kind.api_version,
         "kind": parent.ref.kind.kind,
@@ -99,13 +99,14 @@ def tracked_parent(obj: Mapping[str, Any], kind: Kind) -> ObjectRef | None:
     return ObjectRef(kind, name, namespace)
 
 
-def _check_reach(output: Apply, owner: str, namespace: str) -> None:
+def _check_reach(output: Apply, owner: object, namespace: str) -> None:
     """Raise if Kubernetes does not allow the reference: the garbage collector would act on it."""
     if namespace and not output.ref.kind.namespaced:
         why = "a namespaced object cannot own a cluster-scoped one"
-        raise OwnerReferenceError(str(output.ref), owner, why)
+        raise OwnerReferenceError(str(output.ref), str(owner), why)
     if namespace and namespace != output.ref.namespace:
-        raise OwnerReferenceError(str(output.ref), owner, "it lives in another namespace")
+        why = "it lives in another namespace"
+        raise OwnerReferenceError(str(output.ref), str(owner), why)
 
 
 def _plain_reference(output: Apply) -> Json:

@@ -17,14 +17,12 @@ as an annotation beside it; a changed declaration is then a changed annotation.
 
 import re
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import Any
-
-import orjson
 
 from myrmidon.api import kinds
 from myrmidon.api.objects import (
     Json,
+    annotations_of,
     finalizers_of,
     is_deleting,
     metadata,
@@ -36,6 +34,7 @@ from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.errors import InvalidError, MissingLockError, TerminatingError
 from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
 from myrmidon.patch.server_filled import exceeds
+from myrmidon.sets.fingerprints import fingerprint, next_mark, settled_mark
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import (
     PARENT,
@@ -93,12 +92,6 @@ def plan_recreate(output: Apply, current: Json, refusal: InvalidError) -> Reques
     return None
 
 
-def fingerprint(declared: Mapping[str, Any]) -> str:
-    """A short name for a declaration: equal content, equal name, in every process."""
-    canonical = orjson.dumps(declared, option=orjson.OPT_SORT_KEYS)
-    return blake2b(canonical, digest_size=8).hexdigest()
-
-
 # ---------------------------------------------------------------------------- strategies
 
 
@@ -124,6 +117,8 @@ def _plan_absent(output: Apply, parent: Parent) -> Request:
     body = _without_nulls(_with_owners(_declared(output, parent), owners))
     if output.options.server_side:
         return _server_side(output, body)
+    if output.options.as_update and not _is_built_in(output.ref.kind):
+        body = _marked(output, body, settled_mark(body, 1))
     return Request(Verb.CREATE, output.ref, body)
 
 
@@ -144,10 +139,15 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
 def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None:
     declared = _without_nulls(_declared(output, parent))
     owners = owners_wanted(output, parent)
+    settled = False
+    if not _is_built_in(output.ref.kind):
+        seen = annotations_of(current).get(_applied_key(output.author))
+        mark = next_mark(current, declared, seen, output.ref.kind)
+        declared, settled = _marked(output, declared, mark), mark == seen
     if (
         has_owners(current, owners)
         and _holds(output, declared, current)
-        and not exceeds(current, declared, output.ref.kind)
+        and not exceeds(current, declared, output.ref.kind, settled=settled)
     ):
         return None
     # Other parties' claims on the object are not ours to remove.
@@ -190,12 +190,17 @@ def _declared(output: Apply, parent: Parent) -> Json:
         }
     declared = {**output.manifest, "metadata": meta}
     if output.options.server_side or leaves_doubt(declared, built_in=_is_built_in(output.ref.kind)):
-        mark = {_applied_key(output.author): fingerprint(declared)}
-        meta["annotations"] = {**(meta.get("annotations") or {}), **mark}
+        declared = _marked(output, declared, fingerprint(declared))
+        meta = declared["metadata"]
     if is_tracked(output):
         meta["labels"] = {**(meta.get("labels") or {}), PARENT_UID: parent.uid}
         meta["annotations"] = {**(meta.get("annotations") or {}), PARENT: parent.tracking_name}
     return declared
+
+
+def _marked(output: Apply, declared: Json, mark: str) -> Json:
+    marks = {**(metadata(declared).get("annotations") or {}), _applied_key(output.author): mark}
+    return _with_metadata(declared, annotations=marks)
 
 
 def _applied_key(author: str) -> str:

@@ -3,21 +3,8 @@
 from collections.abc import Iterable
 
 from myrmidon.api.refs import ObjectRef
-from myrmidon.errors import MyrmidonError
+from myrmidon.errors import PruneRefusedError
 from myrmidon.sets.output_set import Delete
-
-
-class PruneRefusedError(MyrmidonError):
-    """More objects would go at once than the guard allows; a bug is likelier than an intention."""
-
-    def __init__(self, refs: Iterable[ObjectRef], limit: int) -> None:
-        self.refs = tuple(refs)
-        shown = ", ".join(map(str, self.refs[:3]))
-        super().__init__(
-            f"{len(self.refs)} objects are no longer emitted ({shown}, ...), but at most {limit} "
-            "are pruned at once.\n"
-            "  fix: delete them by hand, or raise ControllerOptions.prune_max"
-        )
 
 
 def prunable(
@@ -31,5 +18,5 @@ def prunable(
     # A kind without a plural is one that the controller no longer declares and may not touch.
     gone = [ref for ref in recorded if ref not in kept and ref.kind.plural]
     if len(gone) > limit:
-        raise PruneRefusedError(gone, limit)
+        raise PruneRefusedError([str(ref) for ref in gone], limit)
     return [Delete(ref) for ref in gone]

@@ -1,6 +1,8 @@
 """The test kit: virtual time, an embedded server, a controller step by step."""
 
 from myrmidon.testing.clock import DeadlockError, VirtualClock, VirtualTimeLoop, run
+from myrmidon.testing.cluster import Cluster
+from myrmidon.testing.failures import NotAtRestError, NotSettledError
 from myrmidon.testing.faults import (
     Break,
     Cut,
@@ -19,11 +21,13 @@ from myrmidon.testing.faults import (
     is_watch,
     is_write,
 )
-from myrmidon.testing.harness import Harness, NotSettledError
+from myrmidon.testing.harness import Harness
+from myrmidon.testing.live import LiveCluster
 from myrmidon.testing.recording import Exchange, RecordingTransport
 
 __all__ = [
     "Break",
+    "Cluster",
     "Cut",
     "DeadlockError",
     "Delay",
@@ -34,7 +38,9 @@ __all__ = [
     "FaultyTransport",
     "Hang",
     "Harness",
+    "LiveCluster",
     "Lose",
+    "NotAtRestError",
     "NotSettledError",
     "RecordingTransport",
     "Refuse",

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import orjson
 
@@ -14,10 +15,11 @@ _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and the status of its answer."""
+    """One request, the status of its answer and, of a write, the answer itself."""
 
     request: HttpRequest
     status: int
+    answered: bytes = b""
 
     @property
     def is_write(self) -> bool:
@@ -25,13 +27,26 @@ class Exchange:
         return self.request.method in _WRITES
 
     @property
-    def body(self) -> Json:
+    def body(self) -> Any:
         """What was sent."""
-        body: Json = orjson.loads(self.request.body or b"{}")
-        return body
+        return orjson.loads(self.request.body or b"{}")
+
+    @property
+    def answer(self) -> Json:
+        """What a write became: the object, or why it was refused."""
+        answer: Json = orjson.loads(self.answered or b"{}")
+        return answer
+
+    @property
+    def path(self) -> str:
+        """Which object it was about; a create names it in its body only."""
+        if self.request.method != "POST":
+            return self.request.path
+        named = self.body.get("metadata") or {}
+        return f"{self.request.path}/{named.get('name') or ''}"
 
     def __str__(self) -> str:
-        return f"{self.request.method} {self.request.path} {self.status}"
+        return f"{self.request.method} {self.path} {self.status}"
 
     __repr__ = __str__
 
@@ -46,7 +61,8 @@ class RecordingTransport:
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
         """Send, and remember."""
         response = await self._inner.send(request, deadline=deadline)
-        self.log.append(Exchange(request, response.status))
+        answered = response.body if request.method in _WRITES else b""
+        self.log.append(Exchange(request, response.status, answered))
         return response
 
     @asynccontextmanager

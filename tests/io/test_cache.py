@@ -164,6 +164,15 @@ def test_an_own_write_leaves_the_object_of_the_caller_alone() -> None:
     assert "managedFields" in obj["metadata"]
 
 
+def test_a_cache_of_metadata_keeps_metadata_of_own_writes() -> None:
+    """Or a reader would see data today and none tomorrow."""
+    cache = loaded(scope=Scope(CONFIG_MAP, metadata_only=True))
+    cache.record_write(config_map("a", "u", 12))
+    obj = cache.get("a", "ns")
+    assert obj is not None
+    assert sorted(obj) == ["apiVersion", "kind", "metadata"]
+
+
 def test_a_deleted_object_does_not_come_back() -> None:
     """A watch that is behind still tells of its life."""
     cache = loaded(config_map("a", "u", 5))
@@ -175,6 +184,59 @@ def test_a_deleted_object_does_not_come_back() -> None:
     assert cache.apply(WatchEvent("DELETED", config_map("a", "u", 12))) is None
     successor = cache.apply(WatchEvent("ADDED", config_map("a", "other", 13)))
     assert successor is not None
+
+
+def test_a_write_that_the_watch_has_passed_is_not_brought_back() -> None:
+    """Rule 4: the watch is beyond it and shows nothing, so it was deleted since."""
+    cache = loaded(version=20)
+    assert cache.record_write(config_map("a", "u", 15)) is None
+    assert cache.get("a", "ns") is None
+
+
+def test_a_late_answer_does_not_hide_an_object_from_the_list_that_misses_it() -> None:
+    """The list knows that it is gone; an answer that tells nothing new must not vouch for it."""
+    cache = loaded(config_map("a", "u", 5))
+    cache.load(Listing([], "20", begins=True))
+    assert cache.record_write(config_map("a", "u", 5)) is None
+    changes = cache.load(Listing([], "20", completes=True))
+    assert [change.type for change in changes] == ["deleted"]
+
+
+def test_an_own_write_during_a_list_is_judged_by_it() -> None:
+    """Older than the list and not in it: created, and deleted by somebody before the list."""
+    cache = loaded()
+    cache.load(Listing([], "20", begins=True))
+    assert cache.record_write(config_map("a", "u", 15)) is not None
+    assert cache.record_write(config_map("b", "u2", 25)) is not None
+    changes = cache.load(Listing([], "20", completes=True))
+    assert [(change.ref.name, change.type) for change in changes] == [("a", "deleted")]
+
+
+def test_answers_of_two_deletes_may_come_in_any_order() -> None:
+    """The later incarnation speaks for both."""
+    cache = loaded()
+    cache.record_delete(REF, uid="second", version="13")
+    cache.record_delete(REF, uid="first", version="11")
+    assert cache.record_write(config_map("a", "second", 13)) is None
+    assert cache.apply(WatchEvent("ADDED", config_map("a", "second", 12))) is None
+
+
+def test_a_delete_that_the_watch_has_told_of_leaves_no_tombstone() -> None:
+    """Nothing would ever take it away."""
+    cache = loaded(config_map("a", "u", 5))
+    cache.apply(WatchEvent("DELETED", config_map("a", "u", 12)))
+    cache.record_delete(REF, uid="u", version="5")
+    assert len(cache._tombstones) == 0
+
+
+def test_a_list_takes_away_older_tombstones() -> None:
+    """Being consistent, it knows of the deletions before it; those during it stay."""
+    cache = loaded(config_map("a", "u", 5), config_map("b", "u2", 6))
+    cache.record_delete(REF, uid="u")
+    cache.load(Listing([], "20", begins=True))
+    cache.record_delete(ObjectRef(CONFIG_MAP, "b", "ns"), uid="u2")
+    cache.load(Listing([], "20", completes=True))
+    assert len(cache._tombstones) == 1
 
 
 def test_a_delete_does_not_hit_the_successor() -> None:

@@ -23,7 +23,6 @@ from myrmidon.errors import (
     UnreachableError,
 )
 from myrmidon.io.client import Client, is_ambiguous, template
-from myrmidon.io.scope import Scope
 from tests.io.fakes import Answer, FakeClock, ModelTransport, ScriptedTransport, answer
 from tests.io.model_server import ModelServer, expired
 
@@ -53,6 +52,7 @@ def status(code: int, reason: str = "", **headers: str) -> HttpResponse:
         (HttpResponse(502, (), b'{"kind":"Sta'), ServerError),
         (status(429), TooManyRequestsError),
     ],
+    ids=["403", "404", "404 text", "409 exists", "409", "500", "502 cut", "429"],
 )
 def test_refusals_become_errors(given: HttpResponse, expected: type[ApiError]) -> None:
     """With the status, also where a proxy answered something that is no Status."""
@@ -62,7 +62,7 @@ def test_refusals_become_errors(given: HttpResponse, expected: type[ApiError]) -
     assert caught.value.status == given.status
 
 
-@pytest.mark.parametrize("body", [b"", b'{"kind": "Conf', b"[]"])
+@pytest.mark.parametrize("body", [b"", b'{"kind": "Conf', b"[]"], ids=["empty", "cut", "list"])
 def test_an_answer_that_is_cut_short_is_no_answer(body: bytes) -> None:
     """F11: the write may have happened."""
     it, _, _ = client(HttpResponse(200, (), body))
@@ -87,7 +87,7 @@ def test_later_is_obeyed_for_what_may_be_done_twice() -> None:
         lambda it: it.create(CONFIG_MAP, {"metadata": {"name": "a"}}),
         lambda it: it.patch(REF, [], patch=Patch.JSON),
     ],
-    ids=["create", "json-patch"],
+    ids=["create", "json patch"],
 )
 def test_later_is_reported_for_what_may_not(call: Callable[[Client], Any]) -> None:
     """A create that a proxy let through must not be done again behind the caller's back."""
@@ -162,18 +162,9 @@ def test_a_list_of_a_forgotten_moment_is_read_whole() -> None:
         server.write(name)
     transport = ModelTransport(server)
 
-    async def read() -> list[str]:
-        it = Client(transport)
-        names: list[str] = []
-        async for page in it.pages(Scope(CONFIG_MAP), page_size=2):
-            names += [item["metadata"]["name"] for item in page.items]
-            server.compact()
-            if len(names) == 2:
-                break
-        transport.faults = [None, expired()]
-        return [obj["metadata"]["name"] for obj in await it.list(CONFIG_MAP, page_size=2)]
-
-    assert asyncio.run(read()) == list("abcde")
+    transport.faults = [None, expired()]
+    found = asyncio.run(Client(transport).list(CONFIG_MAP, page_size=2))
+    assert [obj["metadata"]["name"] for obj in found] == list("abcde")
     assert "limit" not in dict(transport.requests[-1].query)
 
 

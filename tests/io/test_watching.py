@@ -31,9 +31,9 @@ def too_new() -> ApiError:
 def waited(watching: Watching) -> List | Watch:
     """The action after the wait that must come now."""
     assert isinstance(watching.action, Wait)
+    then = watching.action.then
     watching.on_waited()
-    assert not isinstance(watching.action, Wait)
-    return watching.action
+    return then
 
 
 def test_it_begins_with_a_list() -> None:
@@ -161,6 +161,14 @@ def test_a_page_that_failed_is_asked_for_again() -> None:
     assert waited(watching) == List("token")
 
 
+def test_a_page_of_a_forgotten_moment_is_not_asked_for_again() -> None:
+    """Rule 2: the whole list, in one."""
+    watching = Watching(jitter=lambda: 0.5, streaming=False)
+    watching.on_page([], "10", "token", 0.0)
+    watching.on_error(expired())
+    assert watching.action == List(whole=True)
+
+
 def test_after_404_we_list() -> None:
     """A kind that was removed and came back is another one."""
     watching = started()
@@ -212,11 +220,12 @@ def test_a_server_without_streaming_lists_is_asked_in_pages() -> None:
     assert endless.action == List()
 
     breaking = Watching(jitter=lambda: 0.5)
+    actions = []
     for _ in range(3):
         breaking.on_open(0.0)
         breaking.on_error(AmbiguousError("reset"))
-        last = waited(breaking)
-    assert last == List()
+        actions.append(waited(breaking))
+    assert [type(action) for action in actions] == [Watch, Watch, List]
 
 
 def test_unknown_events_are_skipped() -> None:

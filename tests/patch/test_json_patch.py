@@ -166,3 +166,13 @@ def test_what_is_refused(operation: Any) -> None:
     with pytest.raises(JsonPatchError):
         apply_json_patch(doc, [{"op": "add", "path": "/m/x", "value": 1}, operation])
     assert doc == {"l": [1, 2], "m": {}}
+
+
+def test_a_path_may_lead_through_lists() -> None:
+    """What it passes is copied; the original keeps its own."""
+    doc = {"a": [{"b": 1}]}
+
+    done = apply_json_patch(doc, [{"op": "add", "path": "/a/0/c", "value": 2}])
+
+    assert done == {"a": [{"b": 1, "c": 2}]}
+    assert doc == {"a": [{"b": 1}]}

@@ -71,8 +71,8 @@ def after_update(
         who = entries.updater(manager, versions.api_version, subresource)
         owners = updated(owners, changes, Write(who, now, reset))
     except (ShapeError, EntryError):
-        # Where ownership cannot be told, it stays; the write itself may still be fine.
-        return before or []
+        # Where ownership cannot be told, nobody owns anything; the write itself may still be fine.
+        return []
     return entries.write(owners)
 
 

@@ -30,7 +30,7 @@ _FORMATS = {
 }
 _DISTINCT = frozenset({"uid", "rv", "gen", "ip", "nodeport"})
 # Failures whose texts people read and programs parse.
-_EXACT_REASONS = frozenset(
+EXACT_REASONS = frozenset(
     {
         "NotFound", "AlreadyExists", "Conflict", "Forbidden", "Unauthorized", "Expired",
         "MethodNotAllowed",
@@ -79,7 +79,7 @@ class Comparison:
 
     def _events(self, wanted: list[Any], got: list[Any] | None, answer: Answer) -> None:
         if got is None:
-            self._differences.append(f"wanted a watch, got {_short(answer.body)}")
+            self._differences.append(f"wanted a watch, got {short(answer.body)}")
             return
         types = [each["type"] for each in wanted], [each["type"] for each in got]
         if types[0] != types[1]:
@@ -93,13 +93,13 @@ class Comparison:
         if isinstance(wanted, dict) and wanted.get("kind") == "Status" and isinstance(got, dict):
             exact = step.message == "exact" or (
                 step.message is None
-                and (wanted.get("status") == "Success" or wanted.get("reason") in _EXACT_REASONS)
+                and (wanted.get("status") == "Success" or wanted.get("reason") in EXACT_REASONS)
             )
-            wanted, got = _status(wanted, exact=exact), _status(got, exact=exact)
+            wanted, got = status_compared(wanted, exact=exact), status_compared(got, exact=exact)
         self._unify(wanted, got, path)
 
     def _differ(self, path: str, wanted: Any, got: Any) -> None:
-        self._differences.append(f"{path}: wanted {_short(wanted)}, got {_short(got)}")
+        self._differences.append(f"{path}: wanted {short(wanted)}, got {short(got)}")
 
     def _unify(self, wanted: Any, got: Any, path: str) -> None:
         if isinstance(wanted, dict) and isinstance(got, dict):
@@ -177,7 +177,7 @@ def projected(answer: Answer) -> Any:
     """The part of an answer that its step compares."""
     step, actual = answer.step, answer.actual
     document = copy.deepcopy(answer.document)
-    _managed_fields(document, keep=step.managed_fields)
+    arrange_managed_fields(document, keep=step.managed_fields)
     for path in actual.ignore:
         places.remove(document, path)
     for path in actual.unordered:
@@ -192,11 +192,11 @@ def projected(answer: Answer) -> Any:
     return document
 
 
-def _managed_fields(node: Any, *, keep: bool) -> None:
+def arrange_managed_fields(node: Any, *, keep: bool) -> None:
     """Drop managedFields, or put the entries into an order that does not depend on timing."""
     if isinstance(node, list):
         for item in node:
-            _managed_fields(item, keep=keep)
+            arrange_managed_fields(item, keep=keep)
     elif isinstance(node, dict):
         meta = node.get("metadata")
         if isinstance(meta, dict) and isinstance(meta.get("managedFields"), list):
@@ -205,7 +205,7 @@ def _managed_fields(node: Any, *, keep: bool) -> None:
             else:
                 del meta["managedFields"]
         for item in node.values():
-            _managed_fields(item, keep=keep)
+            arrange_managed_fields(item, keep=keep)
 
 
 def _entry_key(entry: Any) -> tuple[str, ...]:
@@ -225,7 +225,7 @@ def _media_type(content_type: str) -> str:
     return ";".join(part for part in parts if not part.startswith("charset="))
 
 
-def _status(body: dict[str, Any], *, exact: bool) -> dict[str, Any]:
+def status_compared(body: dict[str, Any], *, exact: bool) -> dict[str, Any]:
     """A Status with its causes as a set, and without texts that do not count."""
     body = copy.deepcopy(body)
     if not exact:
@@ -251,6 +251,7 @@ def _pattern(wanted: str) -> re.Pattern[str]:
     return re.compile("".join(parts) + re.escape(wanted[position:]), re.DOTALL)
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """A value as a difference shows it."""
     text = repr(value)
     return text if len(text) <= 300 else f"{text[:300]}…"

@@ -1,0 +1,37 @@
+"""Write the reference of the commands from their parsers: ``python docs/commands.py``."""
+
+import argparse
+import importlib
+from pathlib import Path
+
+from myrmidon.cli.main import COMMANDS
+
+PAGE = Path(__file__).parent / "reference" / "cli.md"
+_HEAD = """# Commands
+
+`myrmidon …` is `python -m myrmidon …`. A wrong argument, an unreachable server, a missing definition or a forbidden verb is one sentence that says what and how to fix it; the exit status is then 1 or 2.
+
+This page is made from the parsers by `python docs/commands.py`, and a test holds it against them.
+"""
+
+
+def page() -> str:
+    """The page as it should be."""
+    return _HEAD + "".join(_section(name, summary) for name, summary in COMMANDS.items())
+
+
+def _section(name: str, summary: str) -> str:
+    module = importlib.import_module(f"myrmidon.cli.{name}")
+    parser = argparse.ArgumentParser(
+        prog=f"myrmidon {name}",
+        description=module.__doc__,
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=110),
+    )
+    module.add_arguments(parser)
+    return (
+        f"\n## myrmidon {name}\n\n{summary.capitalize()}.\n\n```text\n{parser.format_help()}```\n"
+    )
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

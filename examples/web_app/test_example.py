@@ -1,0 +1,81 @@
+"""A web application from its first pass to its last; written as a user of myrmidon writes it."""
+
+from pathlib import Path
+
+from examples.web_app.controller import InMemoryRegistry, WebApp, WebApps, WebAppSpec
+from myrmidon import kinds
+from myrmidon.testing.pytest_plugin import MakeCluster
+
+SAMPLE = Path(__file__).parent / "sample.yaml"
+
+
+def test_the_sample_becomes_ready(harness: MakeCluster) -> None:
+    """Both branches: one application has a host, the other has none."""
+    cluster = harness(WebApps())
+    cluster.apply_file(SAMPLE)
+    cluster.settle()
+
+    assert cluster.ready(WebApp, "shop")
+    assert cluster.ready(WebApp, "backoffice")
+    assert cluster.get(WebApp, "shop").status.url == "http://shop.example.com"
+    assert cluster.condition(WebApp, "backoffice", "Hidden") is not None
+    cluster.at_rest()
+
+
+def test_it_is_deployed_when_all_replicas_run(harness: MakeCluster) -> None:
+    """Until then it says what it waits for, and nothing exposes it."""
+    cluster = harness(WebApps())
+    cluster.apply(app(replicas=2))
+
+    waiting = cluster.eventually(lambda: cluster.condition(WebApp, "shop", "Deployed"))
+    assert waiting is not None
+    assert (waiting.status, waiting.reason) == ("False", "RollingOut")
+
+    cluster.settle()
+    assert cluster.ready(WebApp, "shop")
+
+
+def test_taking_its_hosts_away_hides_it(harness: MakeCluster) -> None:
+    """The other branch is taken: no Ingress, no url, and nobody hands out the address."""
+    registry = InMemoryRegistry()
+    cluster = harness(WebApps(registry))
+    cluster.apply(app(hosts=["shop.example.com"]))
+    cluster.settle()
+    assert list(registry.urls.values()) == ["http://shop.example.com"]
+
+    cluster.patch(WebApp, "shop", {"spec": {"hosts": [], "replicas": 3}})
+    cluster.settle()
+    assert cluster.get(kinds.INGRESS, "shop") is None
+    assert cluster.get(WebApp, "shop").status.url is None
+    assert cluster.get(kinds.DEPLOYMENT, "shop")["spec"]["replicas"] == 3
+    assert registry.urls == {}
+
+
+def test_it_goes_when_the_registry_has_forgotten_it(harness: MakeCluster) -> None:
+    """The finalizer holds it until then."""
+    registry = InMemoryRegistry()
+    cluster = harness(WebApps(registry))
+    cluster.apply(app(hosts=["shop.example.com"]))
+    cluster.settle()
+
+    cluster.delete(WebApp, "shop")
+    held = cluster.eventually(lambda: cluster.condition(WebApp, "shop", "Deregistered"))
+    assert held is not None
+    assert (held.status, held.reason) == ("False", "Draining")
+    cluster.settle()
+    assert cluster.get(WebApp, "shop") is None
+    assert registry.urls == {}
+
+
+def test_it_costs_one_write_per_child(harness: MakeCluster) -> None:
+    """The finalizer, four children, and a status for each of the two passes."""
+    cluster = harness(WebApps())
+    cluster.apply(app(hosts=["shop.example.com"]))
+    cluster.settle()
+
+    assert len(cluster.writes) == 7, cluster.writes
+
+
+def app(**spec: object) -> WebApp:
+    """A web application with an image."""
+    return WebApp(name="shop", spec=WebAppSpec.from_wire({"image": "shop:1", **spec}))

@@ -1,0 +1,147 @@
+"""Tell where an object is in its graph, what it waits for, and how its children are.
+
+  myrmidon explain webapp shop -n default
+
+All of it is read from the cluster: conditions, references, owners of fields, events.  Which change
+woke the last pass is known to the process of the controller alone; its log says so at level debug.
+"""
+
+import argparse
+import asyncio
+from collections.abc import Iterator
+from datetime import datetime
+
+from myrmidon.api import kinds
+from myrmidon.api.clock import Clock
+from myrmidon.api.conditions import READY, Condition
+from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting, metadata
+from myrmidon.api.refs import ObjectRef
+from myrmidon.cli.views import age
+from myrmidon.errors import ApiError, NotFoundError, TransportError, UsageError
+from myrmidon.fsm.readiness import is_ready
+from myrmidon.fsm.suspension import SUSPEND, is_suspended
+from myrmidon.io.client import Client
+from myrmidon.io.clock import LoopClock
+from myrmidon.io.config import load_endpoint
+from myrmidon.io.discovery import Discovery
+from myrmidon.io.http import HttpTransport
+
+_EVENTS_SHOWN = 5
+_SIGNS = {"True": "✓", "False": "…", "Unknown": "?"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("kind", metavar="KIND", help="as kubectl takes it: webapp, webapps, wa")
+    parser.add_argument("name", metavar="NAME")
+    parser.add_argument("-n", "--namespace", metavar="NS", help="by default that of the context")
+    parser.add_argument("--kubeconfig", metavar="FILE")
+    parser.add_argument("--context", metavar="NAME", help="of the kubeconfig")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read and tell."""
+    for line in asyncio.run(_run(args)):
+        print(line)
+    return 0
+
+
+async def _run(args: argparse.Namespace) -> list[str]:
+    endpoint = await load_endpoint(args.kubeconfig, args.context)
+    transport = HttpTransport(endpoint)
+    client = Client(transport)
+    try:
+        return await _explained(client, args, args.namespace or endpoint.namespace)
+    except NotFoundError:
+        raise UsageError(
+            f"there is no {args.kind} {args.name} in {args.namespace or endpoint.namespace}.\n"
+            f"  fix: `kubectl get {args.kind} -A` lists those that are"
+        ) from None
+    except (ApiError, TransportError) as error:
+        raise UsageError(f"the cluster cannot be read: {error}") from None
+    finally:
+        await transport.close()
+
+
+async def _explained(client: Client, args: argparse.Namespace, namespace: str) -> list[str]:
+    discovery = Discovery(client)
+    kind = (await discovery.find(args.kind)).kind
+    ref = ObjectRef(kind, args.name, namespace if kind.namespaced else "")
+    obj = await client.get(ref)
+    lines = list(told(ref, obj, LoopClock()))
+    lines += await _children(client, discovery, obj)
+    lines += await _events(client, obj, ref, LoopClock())
+    return lines
+
+
+def told(ref: ObjectRef, obj: Json, clock: Clock) -> Iterator[str]:
+    """What the object says of itself."""
+    found = (obj.get("status") or {}).get("conditions") or ()
+    conditions = [one for one in map(Condition.from_json, found) if one is not None]
+    ready = next((one for one in conditions if one.type == READY), None)
+    yield f"{ref}  generation {generation_of(obj)}"
+    yield f"  {_summary(obj, ready, clock)}"
+    others = [one for one in conditions if one.type != READY]
+    if others:
+        yield "states, in the order in which they were first reached:"
+    for one in others:
+        old = "" if one.observed_generation == generation_of(obj) else "  (of an older generation)"
+        why = f"  {one.reason}: {one.message}" if one.status != "True" else ""
+        since = _since(one.last_transition_time, clock)
+        yield f"  {_SIGNS.get(one.status, '?')} {one.type}  for {since}{why}{old}"
+    yield from _writers(obj, clock)
+
+
+def _summary(obj: Json, ready: Condition | None, clock: Clock) -> str:
+    if is_suspended(obj):
+        return f"suspended: no state runs until the label {SUSPEND} is removed"
+    if is_deleting(obj):
+        held = ", ".join(finalizers_of(obj))
+        return f"being deleted; held by {held}"
+    if ready is None:
+        return "no controller has looked at it: does one run, and may it write the status?"
+    if ready.observed_generation != generation_of(obj):
+        return "its controller has not finished a pass over this generation yet"
+    since = _since(ready.last_transition_time, clock)
+    return f"Ready for {since}" if ready.status == "True" else f"waits for {since}: {ready.message}"
+
+
+def _writers(obj: Json, clock: Clock) -> Iterator[str]:
+    entries = [each for each in metadata(obj).get("managedFields") or () if each.get("time")]
+    for entry in sorted(entries, key=lambda each: str(each["time"]))[-2:]:
+        part = entry.get("subresource") or "object"
+        yield f"last write of {part}: {entry.get('manager')}, {_since(entry['time'], clock)} ago"
+
+
+async def _children(client: Client, discovery: Discovery, obj: Json) -> list[str]:
+    lines = []
+    for entry in (obj.get("status") or {}).get("resourceRefs") or ():
+        name = f"{entry['kind']} {entry.get('namespace') or ''}/{entry['name']}".replace(" /", " ")
+        try:
+            kind = await discovery.kind_of(str(entry["apiVersion"]), str(entry["kind"]))
+            child = await client.get(
+                ObjectRef(kind, entry["name"], str(entry.get("namespace") or ""))
+            )
+            state = "being deleted" if is_deleting(child) else ""
+            lines.append(f"  {'✓' if is_ready(child) else '…'} {name}  {state}".rstrip())
+        except NotFoundError:
+            lines.append(f"  ✗ {name}  is gone")
+    return ["children:", *lines] if lines else []
+
+
+async def _events(client: Client, obj: Json, ref: ObjectRef, clock: Clock) -> list[str]:
+    fields = f"involvedObject.uid={metadata(obj).get('uid')}"
+    found = await client.list(kinds.EVENT, ref.namespace or "default", fields=fields)
+    found.sort(key=lambda each: str(each.get("lastTimestamp") or ""))
+    lines = [
+        f"  {_since(each.get('lastTimestamp'), clock)} ago  {each.get('reason')}: {each.get('message')}"
+        for each in found[-_EVENTS_SHOWN:]
+    ]
+    return ["events:", *lines] if lines else []
+
+
+def _since(stamp: object, clock: Clock) -> str:
+    try:
+        return age(datetime.fromisoformat(str(stamp)), clock.now())
+    except ValueError:
+        return "an unknown time"

@@ -1,0 +1,52 @@
+"""Remotes: objects of other clusters that concern ours.
+
+``Watch(..., remote="east")`` names a cluster that the manager was told of.  It is only watched: what a
+controller writes goes to its own cluster.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.wire import Transport
+from myrmidon.errors import UsageError
+from myrmidon.fsm.controller import kind_of
+from myrmidon.io.caches import Caches
+from myrmidon.io.client import Client
+from myrmidon.io.shared import Subscription
+from myrmidon.runtime.loop import ControllerLoop
+
+
+def check_remotes(loops: Iterable[ControllerLoop], known: Mapping[str, Transport]) -> None:
+    """Raise if a watch names a cluster that nobody told us of."""
+    for loop in loops:
+        for watch in loop.controller.watches:
+            if watch.remote is not None and watch.remote not in known:
+                listed = ", ".join(sorted(known)) or "none"
+                raise UsageError(
+                    f"{type(loop.controller).__name__} watches the cluster {watch.remote!r}, which "
+                    f"the manager does not know (it knows: {listed}).\n"
+                    f"  fix: manager.add_remote({watch.remote!r}, transport)"
+                )
+
+
+async def watch_remote(
+    name: str, transport: Transport, loops: Iterable[ControllerLoop], clock: Clock
+) -> None:
+    """Bring the changes of another cluster to the controllers that watch it, until cancelled."""
+    caches = Caches(Client(transport, clock=clock), clock=clock)
+    async with asyncio.TaskGroup() as group:
+        for loop in loops:
+            subscription = Subscription()
+            for watch in loop.controller.watches:
+                kind = kind_of(watch.kind)
+                if watch.remote == name and kind is not None:
+                    view = caches.view(kind, namespaces=watch.namespaces, labels=watch.selector)
+                    view.subscribe(subscription)
+            group.create_task(_feed(loop, subscription, name), name=f"feed from {name}")
+        group.create_task(caches.run(), name=f"caches of {name}")
+
+
+async def _feed(loop: ControllerLoop, subscription: Subscription, name: str) -> None:
+    async for change in subscription:
+        loop.take(change, remote=name)

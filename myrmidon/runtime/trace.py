@@ -1,0 +1,212 @@
+"""Trace: what the last passes of every object did and why, as far as a person wants to know.
+
+It hangs between the worker and the reconciler, and between a pass and its writes.  Without
+``ManagerOptions.trace`` neither is there, and nothing is paid.  What is kept is bounded: the last pass
+and the last few writes of so many objects.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.conditions import READY, find
+from myrmidon.api.objects import Json, generation_of, is_deleting, ref_of
+from myrmidon.api.refs import ObjectRef
+from myrmidon.api.requests import Patch, Request
+from myrmidon.errors import MyrmidonError
+from myrmidon.fsm.engine import Outcome
+from myrmidon.fsm.suspension import is_suspended
+from myrmidon.io.applicator import Applicator
+from myrmidon.runtime.queue import Turn
+from myrmidon.runtime.snapshot import ObjectView, Phase, Step, Waiting, Wrote
+from myrmidon.runtime.worker import Reconcile
+
+if TYPE_CHECKING:
+    from myrmidon.runtime.loop import ControllerLoop
+
+OBJECTS_MAX = 5_000
+WRITES_MAX = 12
+GONE_SECONDS_MAX = 60.0  # so long is an object shown that is no more
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What is remembered of one object."""
+
+    ref: ObjectRef
+    path: tuple[Step, ...] = ()
+    waiting: Waiting | None = None
+    passes: int = 0
+    ended_at: datetime | None = None
+    causes: tuple[str, ...] = ()
+    writes: deque[Wrote] = field(default_factory=lambda: deque(maxlen=WRITES_MAX))
+    gone_at: datetime | None = None
+
+
+class Tracer:
+    """Remembers the passes of one controller."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._memories: OrderedDict[str, _Memory] = OrderedDict()
+
+    def around(self, reconcile: Reconcile, read: Callable[[ObjectRef], Json | None]) -> Reconcile:
+        """The same function, watched; ``read`` looks an object up in the cache."""
+
+        async def watched(turn: Turn[ObjectRef]) -> Outcome | None:
+            outcome = await reconcile(turn)
+            self._ended(turn, outcome, read(turn.key))
+            return outcome
+
+        return watched
+
+    def wrote(self, by: str, request: Request, error: str = "") -> None:
+        """A pass has sent a write; ``by`` is its signature, ``controller:key``."""
+        key = by.partition(":")[2]
+        if key:
+            # A JSON patch without a subresource is how finalizers are put on and taken off.
+            part = request.subresource or ("finalizer" if request.patch is Patch.JSON else "")
+            wrote = Wrote(self._clock.now(), request.verb.value, request.ref, part, error)
+            memory = self._memories.get(key)
+            if memory is None:  # its first pass is under way
+                memory = self._remember(key, None)
+            memory.writes.append(wrote)
+
+    def views(self, loop: "ControllerLoop") -> Iterator[ObjectView]:
+        """Every object of the controller, those that went a moment ago included."""
+        kind, now = loop.controller.kind(), self._clock.now()
+        due = {turn.key: turn for turn in loop.shift.queue.owed()}
+        present = {ref_of(kind, obj).key: obj for obj in loop.world.list(kind)}
+        for key, obj in present.items():
+            ref = ref_of(kind, obj)
+            memory = self._memories.get(key) or _Memory(ref)
+            yield _view(loop, ref, memory, obj, self._again_at(due.get(ref)))
+        for key, memory in list(self._memories.items()):
+            if key in present or memory.gone_at is None:
+                continue
+            if now - memory.gone_at > timedelta(seconds=GONE_SECONDS_MAX):
+                del self._memories[key]
+            else:
+                yield _view(loop, memory.ref, memory, None, None)
+
+    # ---------------------------------------------------------------------------- inside
+
+    def _remember(self, key: str, ref: ObjectRef | None) -> _Memory:
+        memory = self._memories.get(key)
+        if memory is None:
+            memory = self._memories[key] = _Memory(ref or _NOBODY)
+            if len(self._memories) > OBJECTS_MAX:
+                self._memories.popitem(last=False)
+        if ref is not None:
+            memory.ref = ref
+        return memory
+
+    def _ended(self, turn: Turn[ObjectRef], outcome: Outcome | None, obj: Json | None) -> None:
+        if obj is None and turn.key.key not in self._memories:
+            return  # somebody named an object that does not exist
+        now = self._clock.now()
+        memory = self._remember(turn.key.key, turn.key)
+        self._memories.move_to_end(turn.key.key)
+        memory.passes += 1
+        memory.ended_at, memory.causes = now, tuple(map(str, turn.causes))
+        if obj is not None:
+            memory.gone_at = None
+        elif memory.gone_at is None:
+            memory.gone_at, memory.waiting = now, None
+        if outcome is not None:
+            memory.path = _steps(outcome)
+            memory.waiting = _waiting(outcome, memory.waiting, now)
+
+    def _again_at(self, turn: Turn[ObjectRef] | None) -> datetime | None:
+        if turn is None or all(cause.relation == "resync" for cause in turn.causes):
+            return None
+        seconds = max(turn.due_at - self._clock.monotonic(), 0.0)
+        return self._clock.now() + timedelta(seconds=seconds)
+
+
+class TracedApplicator(Applicator):
+    """An applicator whose every write is remembered."""
+
+    tracer: Tracer
+
+    async def send(self, request: Request, *, by: str = "") -> Json:
+        """Send, and remember."""
+        try:
+            answer = await super().send(request, by=by)
+        except MyrmidonError as error:
+            self.tracer.wrote(by, request, str(error))
+            raise
+        self.tracer.wrote(by, request)
+        return answer
+
+
+def _steps(outcome: Outcome) -> tuple[Step, ...]:
+    return tuple(
+        Step(
+            visit.state.name,
+            visit.state.condition,
+            visit.value.status,
+            visit.value.reason,
+            visit.value.message,
+        )
+        for visit in outcome.visits
+    )
+
+
+def _waiting(outcome: Outcome, before: Waiting | None, now: datetime) -> Waiting | None:
+    """What the pass waits for; the same reason as before is waited for since before."""
+    wanting = next((v for v in outcome.visits if v.value.status != "True"), None)
+    failed = outcome.failure is not None
+    if wanting is not None:
+        reason, message = wanting.value.reason, wanting.value.message
+    elif outcome.failure is not None:
+        reason, message = outcome.failure.reason, outcome.failure.message
+    elif outcome.unsettled:
+        reason, message = "InProgress", "it is looked at again"
+    else:
+        return None
+    since = before.since if before is not None and before.reason == reason else now
+    return Waiting(reason, message, since, failed)
+
+
+def _view(
+    loop: "ControllerLoop",
+    ref: ObjectRef,
+    memory: _Memory,
+    obj: Json | None,
+    again_at: datetime | None,
+) -> ObjectView:
+    return ObjectView(
+        ref,
+        loop.controller.name,
+        _phase(memory, obj),
+        generation_of(obj or {}),
+        memory.path,
+        memory.waiting,
+        again_at,
+        memory.passes,
+        memory.ended_at,
+        memory.causes,
+        tuple(memory.writes),
+    )
+
+
+def _phase(memory: _Memory, obj: Json | None) -> Phase:
+    if obj is None:
+        return "gone"
+    if is_suspended(obj):
+        return "suspended"
+    if is_deleting(obj):
+        return "deleting"
+    ready: Any = find(obj, READY)
+    if ready is not None and ready.observed_generation == generation_of(obj):
+        if ready.status == "True":
+            return "ready"
+        return "failing" if memory.waiting is not None and memory.waiting.failed else "waiting"
+    return "new" if memory.passes == 0 else "waiting"
+
+
+_NOBODY: Any = None  # a memory that begins with a write learns its reference when the pass ends

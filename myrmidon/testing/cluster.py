@@ -1,0 +1,332 @@
+"""Cluster: what a test can do with controllers and a server, whichever server it is.
+
+There are two: ``Harness`` has an embedded server and virtual time, ``LiveCluster`` a real API server
+and real time.  A test that is written against this class runs on both.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias, TypeVar
+
+import yaml
+
+from myrmidon.api import kinds
+from myrmidon.api.clock import Clock
+from myrmidon.api.conditions import READY, Condition, find
+from myrmidon.api.objects import Json, generation_of, namespace_of, ref_of
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.api.resource import Resource
+from myrmidon.api.wire import Transport
+from myrmidon.errors import MyrmidonError, NotFoundError, UsageError
+from myrmidon.fsm.context import Cause
+from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.generate import crds
+from myrmidon.generate.layout import defined_resources
+from myrmidon.io.client import Client
+from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.sets.manifests import manifest_of
+from myrmidon.testing.failures import NotAtRestError, NotSettledError, told
+from myrmidon.testing.recording import Exchange, RecordingTransport
+
+T = TypeVar("T")
+Exchanges: TypeAlias = list[Exchange]
+Objects: TypeAlias = list[Json]
+
+NAMESPACE = "default"
+RESYNCS = 2  # at_rest looks at every object that often: once to settle, once to prove it
+_NOT_YET = (AssertionError, AttributeError, LookupError, TypeError)
+
+
+class Cluster(ABC):
+    """One or more controllers against a server.  A context manager, or ``close`` it."""
+
+    loop: asyncio.AbstractEventLoop
+    clock: Clock
+    transport: RecordingTransport
+    manager: Manager
+    _user: Client
+    _task: "asyncio.Task[None]"
+
+    def __init__(
+        self, controllers: tuple[Controller[Any], ...], options: ManagerOptions, namespace: str
+    ) -> None:
+        self._remotes: dict[str, Transport] = {}
+        self._controllers, self._options, self.namespace = controllers, options, namespace
+
+    # ------------------------------------------------------------------------- the user
+
+    def apply(self, obj: Any) -> Json:
+        """Create an object, or merge what it says into the one that is there, as its user would."""
+        manifest = manifest_of(obj)
+        ref = self._ref_of(manifest)
+        if ref.namespace:
+            manifest["metadata"]["namespace"] = ref.namespace
+        there = self._read(ref)
+        request = Request(Verb.PATCH if there else Verb.CREATE, ref, manifest)
+        answer: Json = self._wait(self._user.send(request))
+        return answer
+
+    def apply_file(self, path: str | Path) -> Objects:
+        """Apply every document of a YAML file."""
+        documents = yaml.safe_load_all(Path(path).read_text())
+        return [self.apply(document) for document in documents if document is not None]
+
+    def patch(self, kind: Any, name: str, changes: Json, *, subresource: str = "") -> Json:
+        """Merge changes into an object."""
+        ref = self._ref(kind, name, None)
+        request = Request(Verb.PATCH, ref, changes, subresource, Patch.MERGE)
+        answer: Json = self._wait(self._user.send(request))
+        return answer
+
+    def delete(self, kind: Any, name: str, namespace: str | None = None) -> None:
+        """Delete an object."""
+        self._wait(self._user.delete(self._ref(kind, name, namespace)))
+
+    def add_namespace(self, name: str) -> str:
+        """One more namespace for this test alone; returns what it is called on this server."""
+        called = self._own_name(name)
+        self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": called}})
+        return called
+
+    def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
+        """An object as the server has it, None where there is none; typed for a Resource class."""
+        obj = self._read(self._ref(kind, name, namespace))
+        if obj is None or not isinstance(kind, type) or not issubclass(kind, Resource):
+            return obj
+        return kind.from_json(obj)
+
+    def list(self, kind: Any, namespace: str | None = None) -> Objects:
+        """Every object of a kind."""
+        found = _kind(kind)
+        where = self.namespace if namespace is None else namespace
+        objects: Objects = self._wait(self._user.list(found, where if found.namespaced else ""))
+        return objects
+
+    def condition(self, kind: Any, name: str, condition_type: str = READY) -> Condition | None:
+        """A condition of an object, if both are there."""
+        obj = self._read(self._ref(kind, name, None))
+        return None if obj is None else find(obj, condition_type)
+
+    def ready(self, kind: Any, name: str) -> bool:
+        """Whether an object is Ready for the generation that it has."""
+        obj = self._read(self._ref(kind, name, None)) or {}
+        condition = find(obj, READY)
+        return (
+            condition is not None
+            and condition.status == "True"
+            and condition.observed_generation == generation_of(obj)
+        )
+
+    # -------------------------------------------------------------------------- the time
+
+    @abstractmethod
+    def settle(self, within: timedelta | None = None) -> None:
+        """Let time pass until nobody has anything left to do."""
+
+    @abstractmethod
+    def advance(self, duration: timedelta) -> None:
+        """Let time pass, whatever happens meanwhile."""
+
+    def eventually(self, holds: Callable[[], T], within: timedelta | None = None) -> T:
+        """Let time pass until something holds; returns what it was.
+
+        A question that cannot be asked yet (the object is not there, an ``assert`` fails) does not
+        hold yet.
+        """
+        allowed = within or self._patience
+        ends_at = self.loop.time() + allowed.total_seconds()
+        while True:
+            self._step()
+            problem: Exception | None = None
+            try:
+                if found := holds():
+                    return found
+            except _NOT_YET as error:
+                problem = error
+            if self.loop.time() >= ends_at:
+                raise NotSettledError(self._unmet(allowed, problem)) from problem
+            self._pause()
+
+    def writes_during(self, duration: timedelta) -> Exchanges:
+        """What the controllers write while time passes; nothing, if they are at rest."""
+        before = len(self.writes)
+        self.advance(duration)
+        return self.writes[before:]
+
+    def at_rest(self) -> None:
+        """Assert that controllers with nothing to do write nothing, however often they look.
+
+        Every object is looked at again, twice, as two resyncs would.
+        """
+        self.settle()
+        before, objects = len(self.writes), self._all_objects()
+        for _ in range(RESYNCS):
+            self._wait(self._resync())
+            self.settle()
+        written = self.writes[before:]
+        if written:
+            raise NotAtRestError(
+                f"not at rest: {RESYNCS} resyncs wrote\n{told(written, objects)}"
+            ) from None
+
+    @property
+    def writes(self) -> Exchanges:
+        """All that the controllers have written so far."""
+        return self.transport.writes()
+
+    # ----------------------------------------------------------------------- the process
+
+    def restart(self) -> None:
+        """Kill the process of the controllers and start another, which knows nothing."""
+        self._kill()
+        self._start()
+
+    @abstractmethod
+    def close(self) -> None:
+        """End everything."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------- for the two kinds
+
+    _patience: timedelta
+
+    @abstractmethod
+    def _step(self) -> None:
+        """Let everything run that can run now."""
+
+    @abstractmethod
+    def _pause(self) -> None:
+        """Let a little time pass between two looks."""
+
+    @abstractmethod
+    def _own_name(self, name: str) -> str:
+        """What a namespace is called on this server."""
+
+    def _line_to_server(self) -> Transport:
+        """How the process of the controllers reaches the server."""
+        return self.transport
+
+    def _start(self) -> None:
+        self.manager = Manager(self._options, transport=self._line_to_server(), clock=self.clock)
+        for controller in self._controllers:
+            self.manager.add(controller)
+        for name, transport in self._remotes.items():
+            self.manager.add_remote(name, transport)
+        self._task = self.loop.create_task(self.manager.run())
+
+    def _kill(self) -> None:
+        self._task.cancel()
+        self.loop.run_until_complete(_ended(self._task))
+
+    def _check_alive(self) -> None:
+        if self._task.done():
+            self._task.result()  # raises what ended it
+            raise MyrmidonError("the manager has stopped")
+
+    def _wait(self, asked: Any) -> Any:
+        return self.loop.run_until_complete(asked)
+
+    def _sleep(self, seconds: float) -> None:
+        self._wait(self.clock.sleep(max(seconds, 0.0)))
+
+    def _turns_at(self) -> Iterable[float]:
+        """When each object is owed its next pass; resyncs do not count.
+
+        One that is in work is owed its next pass when that work is over, however long ago it was due.
+        """
+        for loop in self.manager.loops:
+            for turn in loop.shift.queue.owed():
+                if turn.key in loop.shift.queue.working:
+                    continue
+                if any(cause.relation != "resync" for cause in turn.causes):
+                    yield turn.due_at
+
+    async def _resync(self) -> None:
+        """Look at every object; in the loop, because the queue asks its clock."""
+        for loop in self.manager.loops:
+            kind = loop.controller.kind()
+            for obj in loop.world.list(kind):
+                loop.shift.add(ref_of(kind, obj), cause=Cause("resync"))
+
+    def _all_objects(self) -> Objects:
+        found: Objects = []
+        for loop in self.manager.loops:
+            for kind in (loop.controller.kind(), *loop.controller.managed_kinds):
+                found += loop.world.list(kind)
+        return found
+
+    def _unmet(self, within: timedelta, problem: Exception | None) -> str:
+        said = f": {problem}" if problem is not None and str(problem) else ""
+        return f"{self._unsettled(within)}\nand what was waited for does not hold{said}"
+
+    def _unsettled(self, within: timedelta) -> str:
+        lines = [f"not settled after {within}; still owed a pass:"]
+        for loop in self.manager.loops:
+            for turn in loop.shift.queue.owed():
+                ready = find(loop.world.get(turn.key) or {}, READY)
+                state = f"{ready.reason}: {ready.message}" if ready else "no Ready condition"
+                lines.append(f"  {turn.key}  {state}")
+        return "\n".join(lines)
+
+    def _read(self, ref: ObjectRef) -> Json | None:
+        try:
+            obj: Json = self._wait(self._user.get(ref))
+        except NotFoundError:
+            return None
+        return obj
+
+    def _ref(self, kind: Any, name: str, namespace: str | None) -> ObjectRef:
+        found = _kind(kind)
+        where = self.namespace if namespace is None else namespace
+        return ObjectRef(found, name, where if found.namespaced else "")
+
+    def _ref_of(self, manifest: Json) -> ObjectRef:
+        known = {(kind.api_version, kind.kind): kind for kind in self._known_kinds()}
+        kind = known.get((manifest["apiVersion"], manifest["kind"]))
+        if kind is None:
+            raise UsageError(
+                f"no controller of this test knows the kind {manifest['kind']} "
+                f"({manifest['apiVersion']}).\n  fix: pass its controller to harness(...)"
+            )
+        where = namespace_of(manifest) or self.namespace
+        return ObjectRef(kind, manifest["metadata"]["name"], where if kind.namespaced else "")
+
+    def _known_kinds(self) -> Iterable[Kind]:
+        yield from kinds.ALL
+        for controller in self._controllers:
+            yield controller.kind()
+            yield from (*controller.managed_kinds, *controller.read_kinds)
+
+
+def definitions_of(controllers: Iterable[Controller[Any]]) -> Objects:
+    """The definitions of the kinds that the controllers bring; built-in kinds need none."""
+    resources = defined_resources([type(one) for one in controllers])
+    return crds(one for one in resources if one.KIND.group)
+
+
+def _kind(wanted: Any) -> Kind:
+    found = kind_of(wanted)
+    assert found is not None, f"{wanted!r} is no kind"
+    return found
+
+
+async def _ended(task: "asyncio.Task[None]") -> None:
+    """Wait for a cancelled task, whatever it ends with."""
+    await asyncio.wait([task])
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,85 @@
+"""The pytest plugin: a server and controllers in one fixture.
+
+    def test_an_application_becomes_ready(harness):
+        cluster = harness(WebApps())
+        cluster.apply(WebApp(name="shop", spec=WebAppSpec(image="shop:1")))
+        cluster.settle()
+        assert cluster.ready(WebApp, "shop")
+        cluster.at_rest()
+
+``harness(...)`` makes a ``Cluster`` and closes it when the test is over.  The server is an embedded
+one, in virtual time; with ``--myrmidon-kubeconfig FILE``, or where a conftest overrides the fixture
+``myrmidon_kubeconfig``, it is that of the kubeconfig, in real time.
+
+Every run of pytest loads this file, so it imports nothing that costs.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pytest
+
+if TYPE_CHECKING:
+    from myrmidon.testing.cluster import Cluster
+
+MakeCluster: TypeAlias = "Callable[..., Cluster]"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    parser.getgroup("myrmidon").addoption(
+        "--myrmidon-kubeconfig",
+        metavar="FILE",
+        help="run tests that use `harness` on this cluster instead of an embedded server; it should"
+        " be one for tests, because the controllers look after all its objects",
+    )
+
+
+@pytest.fixture
+def myrmidon_kubeconfig(request: pytest.FixtureRequest) -> str | None:
+    """The cluster that tests run on; None for an embedded one.  Override it to decide otherwise."""
+    chosen: str | None = request.config.getoption("--myrmidon-kubeconfig")
+    return chosen
+
+
+@pytest.fixture
+def myrmidon_kubelet() -> bool:
+    """Whether that cluster has no machines, so that the kit must say that Deployments run."""
+    return False
+
+
+@pytest.fixture
+def harness(myrmidon_kubeconfig: Any, myrmidon_kubelet: bool) -> Iterator[MakeCluster]:
+    """A function that makes clusters, all closed when the test is over."""
+    made: list[Cluster] = []
+
+    def make(*controllers: Any, **options: Any) -> "Cluster":
+        cluster: Cluster
+        if myrmidon_kubeconfig is None:
+            from myrmidon.testing.harness import Harness  # noqa: PLC0415
+
+            cluster = Harness(*controllers, **options)
+        else:
+            from myrmidon.testing.live import LiveCluster  # noqa: PLC0415
+
+            options.setdefault("kubelet", myrmidon_kubelet)
+            cluster = LiveCluster(*controllers, kubeconfig=myrmidon_kubeconfig, **options)
+        made.append(cluster)
+        return cluster
+
+    yield make
+    for cluster in reversed(made):
+        cluster.close()
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Tell writes field by field: ``assert cluster.writes == []``."""
+    if op != "==" or not (isinstance(left, list) or isinstance(right, list)):
+        return None
+    import sys  # noqa: PLC0415
+
+    if "myrmidon.testing.recording" not in sys.modules:
+        return None
+    from myrmidon.testing.failures import compared  # noqa: PLC0415
+
+    return compared(left, right)

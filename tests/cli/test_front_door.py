@@ -1,0 +1,225 @@
+"""The errors that people meet first: one sentence that says what, one that says how to fix it."""
+
+import contextlib
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from myrmidon.apiserver.auth import User
+from myrmidon.apiserver.http import serve
+from myrmidon.apiserver.server import ApiServer
+from myrmidon.cli.main import main
+from myrmidon.cli.server import write_kubeconfig
+
+EXAMPLE = "examples/web_app"
+CONTROLLER = """\
+from myrmidon import Controller, Done, Model, Resource, Status, state
+
+class ThingSpec(Model):
+    size: int = 1
+
+class Thing(Resource[ThingSpec, Status], group="demo.myrmidon.dev", version="v1"):
+    pass
+
+class Things(Controller[Thing]):
+    @state(initial=True)
+    def made(self, thing, out):
+        return {result}
+"""
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    """A port that somebody else listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with a controller that works."""
+    (tmp_path / "controller.py").write_text(CONTROLLER.format(result="Done()"))
+    return tmp_path
+
+
+@contextlib.contextmanager
+def cluster(folder: Path, token: str) -> Iterator[Path]:
+    """A server without definitions, and a way in for the administrator or for a guest."""
+    import asyncio  # noqa: PLC0415 - a loop of its own, in a thread of its own
+
+    users = {"admin": User("admin", ("system:masters",)), "guest": User("guest")}
+    server = ApiServer(users=users, rbac=True)
+    started, stop = threading.Event(), threading.Event()
+    kubeconfig = folder / "kubeconfig"
+
+    async def run() -> None:
+        async with serve(server) as url:
+            write_kubeconfig(kubeconfig, url, token)
+            started.set()
+            await asyncio.to_thread(stop.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+    started.wait()
+    try:
+        yield kubeconfig
+    finally:
+        stop.set()
+        thread.join()
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 2) -> str:
+    """What a command says on its way out."""
+    assert main(arguments) == status
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err
+    return said.err
+
+
+def test_unknown_module(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the one that was meant."""
+    assert said(capsys, "dev", "examples.web_app.controler") == (
+        "error: there is no module examples.web_app.controler.\n"
+        "  fix: did you mean examples.web_app.controller?\n"
+    )
+
+
+def test_unknown_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    """As a module."""
+    assert said(capsys, "dev", "examples/webapp") == (
+        "error: there is no file examples/webapp.\n  fix: did you mean examples/web_app?\n"
+    )
+
+
+def test_unknown_class(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the one that was meant."""
+    assert said(capsys, "dev", "examples.web_app.controller:WebAps") == (
+        "error: examples.web_app.controller has no controller WebAps.\n"
+        "  fix: did you mean WebApps?\n"
+    )
+
+
+def test_two_controllers_for_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each would overwrite what the other says."""
+    assert said(capsys, "dev", "tests.generate.webapp", status=1) == (
+        "error: Watchers and WebApps both control WebApp.demo.myrmidon.dev; "
+        "they would overwrite each other's status.\n"
+        "  fix: merge their states into one controller, or give one a kind of its own\n"
+    )
+
+
+def test_invalid_sample(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the field, and what is wrong with it."""
+    sample = project / "sample.yaml"
+    thing = {"apiVersion": "demo.myrmidon.dev/v1", "kind": "Thing", "metadata": {"name": "a"}}
+    sample.write_text(json.dumps(thing | {"spec": {"size": "big"}}))
+    assert said(capsys, "dev", str(project)) == (
+        f"error: {sample}: the server refuses Thing a: "
+        'Thing.demo.myrmidon.dev "a" is invalid: spec.size: Invalid value: "string": '
+        'spec.size in body must be of type integer: "string"\n'
+        "  fix: correct the sample, or the model that its definition is made of\n"
+    )
+    sample.write_text(json.dumps(thing | {"kind": "Think"}))
+    assert said(capsys, "dev", str(project)) == (
+        f"error: {sample}: there is no definition of the kind Think (demo.myrmidon.dev/v1).\n"
+        "  fix: use a built-in kind or one of Thing\n"
+    )
+    sample.write_text("- 1\n")
+    assert said(capsys, "dev", str(project)) == (
+        f"error: {sample} holds something that is no object.\n"
+        "  fix: write apiVersion, kind and metadata.name\n"
+    )
+
+
+def test_port_in_use(taken_port: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """For the server of `dev`, and for the server alone."""
+    for command in (("dev", EXAMPLE), ("server",)):
+        assert said(capsys, *command, "--port", str(taken_port)) == (
+            f"error: cannot listen on 127.0.0.1:{taken_port}: address already in use.\n"
+            "  fix: stop what uses the port, or leave --port out for a free one\n"
+        )
+
+
+def test_no_cluster_reachable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With its address."""
+    kubeconfig = tmp_path / "kubeconfig"
+    write_kubeconfig(kubeconfig, "http://127.0.0.1:1")
+    assert said(capsys, "run", EXAMPLE, "--kubeconfig", str(kubeconfig)) == (
+        "error: no cluster reachable: "
+        "GET /apis/demo.myrmidon.dev/v1/webapps: 127.0.0.1:1: connection refused.\n"
+        "  fix: check the server in your kubeconfig, or try `myrmidon dev`, which needs no cluster\n"
+    )
+
+
+def test_no_cluster_at_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every place that was looked at."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    assert said(capsys, "run", EXAMPLE) == (
+        f"error: no cluster to talk to: $KUBECONFIG is not set, {tmp_path}/.kube/config does not "
+        "exist, and this is no pod.\n"
+        "  fix: pass --kubeconfig FILE, or try `myrmidon dev`, which needs no cluster\n"
+    )
+
+
+def test_context_not_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With those that there are."""
+    kubeconfig = tmp_path / "kubeconfig"
+    write_kubeconfig(kubeconfig, "http://127.0.0.1:1")
+    assert said(
+        capsys, "run", EXAMPLE, "--kubeconfig", str(kubeconfig), "--context", "production"
+    ) == (
+        f"error: the kubeconfig {kubeconfig} has no context 'production'; it has: myrmidon.\n"
+        "  fix: pass one of these as --context\n"
+    )
+
+
+def test_no_definition_of_the_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the command that installs it."""
+    with cluster(tmp_path, "admin") as kubeconfig:
+        assert said(capsys, "run", EXAMPLE, "--kubeconfig", str(kubeconfig)) == (
+            "error: the cluster does not know the kind WebApp (demo.myrmidon.dev/v1), "
+            "which WebApps needs.\n  fix: install its definition, "
+            "`myrmidon generate crd examples/web_app/controller.py | kubectl apply -f -`\n"
+        )
+
+
+def test_no_rights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the server's own words, and the command that makes the role."""
+    with cluster(tmp_path, "guest") as kubeconfig:
+        assert said(capsys, "run", EXAMPLE, "--kubeconfig", str(kubeconfig)) == (
+            'error: WebApps may not list webapps: webapps.demo.myrmidon.dev is forbidden: User "guest" '
+            'cannot list resource "webapps" in API group "demo.myrmidon.dev" at the cluster scope.\n'
+            "  fix: let an administrator apply the role, "
+            "`myrmidon generate rbac examples/web_app/controller.py`\n"
+        )
+
+
+def test_not_ready_in_time(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`dev --once` says which object, which state and why."""
+    wait = 'Wait("Thinking", "it takes its time")'
+    text = CONTROLLER.format(result=wait).replace("Status, state", "Status, Wait, state")
+    (project / "controller.py").write_text(text)
+    thing = {"apiVersion": "demo.myrmidon.dev/v1", "kind": "Thing", "metadata": {"name": "a"}}
+    (project / "sample.yaml").write_text(json.dumps(thing | {"spec": {}}))
+    assert said(capsys, "dev", str(project), "--once", "--timeout", "0.5", status=1) == (
+        "error: not everything is Ready after 0.5 s:\n"
+        "  Thing a: made waits for Thinking: it takes its time\n"
+        "  fix: look at the state that it waits in, or give it more time with --timeout\n"
+    )
+
+
+def test_once_ends_when_everything_is_ready(capsys: pytest.CaptureFixture[str]) -> None:
+    """The view says what happened, line by line, because this is no terminal."""
+    assert main(["dev", "examples/config_copy", "--once"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "✓ ConfigCopy settings  copied  wrote: " in lines[0]
+    assert "create ConfigMap team-a/settings" in lines[0]
+    assert lines[-1] == "1 of 1 Ready"

@@ -1,0 +1,70 @@
+"""`myrmidon plan` and `myrmidon explain`: what they tell, and that nothing is written."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from myrmidon.cli.main import main
+from tests.cli.test_front_door import cluster
+
+SAMPLE = "examples/config_copy/sample.yaml"
+STORY = """\
+(as if the cluster were empty)
+
+ConfigCopy.demo.myrmidon.dev default/settings
+  path:  copied
+  Ready
+
+patch ConfigCopy default/settings
+  + metadata.finalizers: ['demo.myrmidon.dev/config-copy']
+
+patch ConfigCopy default/settings status
+  (what the framework notes for itself)
+
+create ConfigMap team-a/settings
+  + metadata:
+  +   annotations:
+  +     myrmidon.dev/parent: configcopies.demo.myrmidon.dev/default/settings
+  +   labels:
+  +     myrmidon.dev/parent-uid: 00000000-0000-4000-8000-000000000009
+  + data:
+  +   log-level: info
+  +   region: north
+"""
+
+
+def test_a_new_object(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its path, and every object that it would bring, as YAML."""
+    assert main(["plan", "--offline", "examples/config_copy", SAMPLE]) == 0
+    assert capsys.readouterr().out.startswith(STORY)
+
+
+def test_a_file_without_the_right_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says which kind it looked for."""
+    path = tmp_path / "other.yaml"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}))
+    assert main(["plan", "--offline", "examples/web_app", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {path} holds no object of examples/web_app.\n  fix: put a WebApp into it\n"
+    )
+
+
+def test_an_object_that_is_neither(capsys: pytest.CaptureFixture[str]) -> None:
+    """It says what can be named."""
+    assert main(["plan", "--offline", "examples/web_app", "shop"]) == 2
+    assert capsys.readouterr().err == (
+        "error: shop is neither a file nor an object of this target.\n"
+        "  fix: name a YAML file, or webapp/NAME\n"
+    )
+
+
+def test_explain_of_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says how to find those that are."""
+    with cluster(tmp_path, "admin") as kubeconfig:
+        arguments = ["configmap", "nope", "-n", "kube-system", "--kubeconfig", str(kubeconfig)]
+        assert main(["explain", *arguments]) == 2
+        assert capsys.readouterr().err == (
+            "error: there is no configmap nope in kube-system.\n"
+            "  fix: `kubectl get configmap -A` lists those that are\n"
+        )

@@ -1,0 +1,155 @@
+"""Client, discovery and caches on a real API server: what a model of it could get wrong."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from myrmidon.api.kinds import CONFIG_MAP, DEPLOYMENT
+from myrmidon.api.objects import Json, uid_of, version_of
+from myrmidon.api.refs import ObjectRef
+from myrmidon.errors import ConflictError, NotFoundError
+from myrmidon.io import Caches, Client, Discovery, LoopClock, Subscription, View
+from myrmidon.io.config import load_endpoint
+from myrmidon.io.http import HttpTransport
+from myrmidon.io.watching import Timing
+
+
+def play(kubeconfig: Path, check: Callable[[Client], Awaitable[None]]) -> None:
+    """Run a check with a client of its own."""
+
+    async def main() -> None:
+        client = Client(HttpTransport(await load_endpoint(kubeconfig)))
+        try:
+            async with asyncio.timeout(60):
+                await check(client)
+        finally:
+            await client.close()
+
+    asyncio.run(main())
+
+
+def manifest(name: str, namespace: str, text: str = "x") -> Json:
+    """A ConfigMap."""
+    return {"metadata": {"name": name, "namespace": namespace}, "data": {"text": text}}
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that the server will tell us."""
+    while not condition():
+        await LoopClock().sleep(0.01)
+
+
+async def beside(caches: Caches, check: Awaitable[None]) -> None:
+    """Run a check beside the caches."""
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(caches.run())
+        await check
+        running.cancel()
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.parametrize("metadata_only", [True, False])
+def test_a_cache_follows_the_server(
+    kubeconfig: Path, namespace: str, streaming: bool, metadata_only: bool
+) -> None:
+    """First list, own write with a silent echo, a foreign write, a deletion."""
+
+    async def check(client: Client) -> None:
+        for name in "abc":
+            await client.create(CONFIG_MAP, manifest(name, namespace))
+        caches = Caches(client, streaming=streaming, page_size=2)
+        view = caches.view(CONFIG_MAP, namespaces=[namespace], metadata_only=metadata_only)
+        await beside(caches, follow(client, caches, view))
+
+    async def follow(client: Client, caches: Caches, view: View) -> None:
+        await view.wait_synced()
+        assert {"a", "b", "c"} <= {obj["metadata"]["name"] for obj in view.list()}
+        heard = Subscription()
+        view.subscribe(heard)
+        while len(heard):
+            await anext(heard)
+        own = await client.patch(ObjectRef(CONFIG_MAP, "a", namespace), {"data": {"text": "own"}})
+        caches.record_write(CONFIG_MAP, own, by="me")
+        shown = view.get("a", namespace)
+        assert shown is not None
+        assert version_of(shown) == version_of(own)
+        assert ("data" in shown) != metadata_only
+        assert (await anext(heard)).by == "me"
+        foreign = await client.patch(ObjectRef(CONFIG_MAP, "b", namespace), {"data": {"text": "y"}})
+        assert (await anext(heard)).ref.name == "b", "the echo of our own write was told"
+        await client.delete(ObjectRef(CONFIG_MAP, "b", namespace), uid=uid_of(foreign))
+        assert (await anext(heard)).type == "deleted"
+        assert view.get("b", namespace) is None
+
+    play(kubeconfig, check)
+
+
+def test_short_watches_lose_nothing_and_list_once(kubeconfig: Path, namespace: str) -> None:
+    """The server ends the watch each second; what happens in between is told all the same."""
+    lists: list[str] = []
+
+    class Listening:
+        def on_request(self, method: str, path: str, status: int, seconds: float) -> None:
+            lists.append(path)
+
+    async def check(client: Client) -> None:
+        watched = Client(HttpTransport(await load_endpoint(kubeconfig)), observer=Listening())
+        caches = Caches(watched, streaming=False, timing=Timing(watch_seconds=1.0))
+        view = caches.view(CONFIG_MAP, namespaces=[namespace])
+        await beside(caches, follow(client, view))
+        await watched.close()
+
+    async def follow(client: Client, view: View) -> None:
+        await view.wait_synced()
+        for number in range(15):
+            await client.create(CONFIG_MAP, manifest(f"n{number}", namespace))
+            await LoopClock().sleep(0.3)
+        await until(lambda: all(view.get(f"n{n}", namespace) for n in range(15)))
+
+    play(kubeconfig, check)
+    assert len(lists) > 3, "one list and several watches"
+
+
+def test_preconditions_and_subresources(kubeconfig: Path, namespace: str) -> None:
+    """A delete of another incarnation does nothing; scale and dry run do what they say."""
+
+    async def check(client: Client) -> None:
+        ref = ObjectRef(CONFIG_MAP, "p", namespace)
+        created = await client.create(CONFIG_MAP, manifest("p", namespace))
+        with pytest.raises(ConflictError):
+            await client.delete(ref, uid="another")
+        await client.patch(ref, {"data": {"text": "dry"}}, dry_run=True)
+        assert (await client.get(ref))["data"] == {"text": "x"}
+        await client.delete(ref, uid=uid_of(created), resource_version=version_of(created))
+        with pytest.raises(NotFoundError):
+            await client.get(ref)
+        labels = {"app": "d"}
+        template = {
+            "metadata": {"labels": labels},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        }
+        spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+        meta = {"name": "d", "namespace": namespace}
+        await client.create(DEPLOYMENT, {"metadata": meta, "spec": spec})
+        scaled = ObjectRef(DEPLOYMENT, "d", namespace)
+        await client.patch(scaled, {"spec": {"replicas": 3}}, subresource="scale")
+        assert (await client.get(scaled, subresource="scale"))["spec"]["replicas"] == 3
+
+    play(kubeconfig, check)
+
+
+def test_discovery_finds_what_kubectl_finds(kubeconfig: Path) -> None:
+    """By kind and by any name."""
+
+    async def check(client: Client) -> None:
+        discovery = Discovery(client)
+        assert await discovery.kind_of("apps/v1", "Deployment") == DEPLOYMENT
+        for name in ("deploy", "deployments", "deployment", "Deployment", "deployments.apps"):
+            assert (await discovery.find(name)).kind == DEPLOYMENT
+        assert "scale" in (await discovery.find("deploy")).subresources
+        with pytest.raises(NotFoundError):
+            await discovery.kind_of("demo.dev/v1", "Nothing")
+
+    play(kubeconfig, check)

@@ -1,0 +1,92 @@
+"""What the documentation says is what the program does."""
+
+import importlib.util
+import json
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from myrmidon.runtime.metrics import Metrics
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(ROOT.glob("docs/**/*.md"))
+_PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_code_of_a_page_runs(page: Path) -> None:
+    """All Python of a page, top to bottom, as a reader would try it."""
+    code = "\n".join(_PYTHON.findall(page.read_text()))
+
+    exec(compile(code, str(page), "exec"), {"__name__": "__documentation__"})
+
+
+def test_the_code_of_the_readme_is_that_of_the_examples() -> None:
+    """It is shown as it runs: every block stands in a file of the examples, word for word."""
+    sources = [path.read_text() for path in ROOT.glob("examples/**/*.py")]
+    blocks = _PYTHON.findall((ROOT / "README.md").read_text())
+
+    assert blocks
+    assert [block for block in blocks if not any(block in source for source in sources)] == []
+
+
+def test_the_picture_of_the_packages_is_the_contract_of_the_linter() -> None:
+    """The rows of the picture are the layers that import-linter enforces, top to bottom."""
+    text = (ROOT / "docs/internals/architecture.md").read_text()
+    picture = text.partition("## Packages")[2].partition("```\n")[2].partition("```")[0]
+    rows = [sorted(line.split()) for line in picture.splitlines()]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = contracts["contracts"][0]["layers"]
+    enforced = [sorted(name.strip(" ()") for name in layer.split("|")) for layer in layers]
+
+    assert rows == [row for row in enforced if row != ["__main__"]]
+
+
+def test_every_metric_is_in_the_reference() -> None:
+    """A metric that nobody can look up is a metric that nobody uses."""
+    metrics = Metrics(CollectorRegistry())
+    page = (ROOT / "docs/reference/metrics.md").read_text()
+    listed = set(re.findall(r"`([a-z]+_[a-z_]+)`", page))
+    exported = {
+        family.name
+        if family.type != "counter" or family.name.startswith("achilles")
+        else f"{family.name}_total"
+        for family in metrics.registry.collect()
+    }
+
+    assert {
+        name for name in exported - listed if not name.startswith(("process_", "python_"))
+    } == set()
+
+
+def test_the_dashboard_asks_for_metrics_that_exist() -> None:
+    """Every query of the dashboard names a metric of the reference."""
+    dashboard = json.loads((ROOT / "docs/reference/grafana-dashboard.json").read_text())
+    page = (ROOT / "docs/reference/metrics.md").read_text()
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    asked = {
+        name.removesuffix("_bucket")
+        for query in queries
+        for name in re.findall(
+            r"\b((?:achilles|controller|leader|myrmidon|rest|workqueue)_[a-z_]+)", query
+        )
+    }
+
+    assert queries
+    assert {name for name in asked if f"`{name}`" not in page} == set()
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="argparse words its help otherwise")
+def test_the_reference_of_the_commands_is_what_they_say() -> None:
+    """``python docs/commands.py`` writes it."""
+    specification = importlib.util.spec_from_file_location("commands", ROOT / "docs/commands.py")
+    assert specification is not None
+    assert specification.loader is not None
+    commands = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(commands)
+
+    assert commands.PAGE.read_text() == commands.page()

@@ -1,0 +1,61 @@
+"""W4: edits of the finalizers lose nobody else's, whatever the interleaving."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import ObjectRef
+from myrmidon.api.requests import Patch, Verb
+from myrmidon.fsm.finalizers import add_finalizer, remove_finalizer
+from myrmidon.patch.json_patch import JsonPatchError, apply_json_patch
+from tests.fsm.things import KIND
+
+OURS = "example.com/thing"
+REF = ObjectRef(KIND, "a", "default")
+OTHERS = st.lists(st.sampled_from(["x/1", "x/2", "x/3"]), unique=True)
+
+
+def obj_with(finalizers: list[str], uid: str = "u") -> Json:
+    """The object as the server has it: an empty list is not printed."""
+    meta: dict[str, Any] = {"name": "a", "uid": uid}
+    return {"metadata": {**meta, "finalizers": finalizers} if finalizers else meta}
+
+
+@given(seen=OTHERS, there=OTHERS, index=st.integers(0, 3), adding=st.booleans())
+def test_w4_no_edit_loses_a_finalizer_of_others(
+    seen: list[str], there: list[str], index: int, adding: bool
+) -> None:
+    """Either nothing has changed since the read and exactly ours is edited, or it is refused."""
+    if adding:
+        request = add_finalizer(REF, obj_with(seen), OURS)
+        current, expected = list(there), [*there, OURS]
+    else:
+        seen.insert(min(index, len(seen)), OURS)
+        request = remove_finalizer(REF, obj_with(seen), OURS)
+        current = list(there)
+        current.insert(min(index, len(current)), OURS)
+        expected = there
+
+    assert (request.verb, request.patch, request.ref) == (Verb.PATCH, Patch.JSON, REF)
+    try:
+        done = apply_json_patch(obj_with(current), request.body)
+    except JsonPatchError:
+        assert current != seen
+    else:
+        assert current == seen
+        assert done["metadata"].get("finalizers", []) == expected
+
+
+@given(seen=OTHERS)
+def test_w4_a_namesake_is_not_touched(seen: list[str]) -> None:
+    """It has another uid."""
+    for request in (
+        add_finalizer(REF, obj_with(seen), OURS),
+        remove_finalizer(REF, obj_with([*seen, OURS]), OURS),
+    ):
+        for finalizers in (seen, [*seen, OURS]):
+            with pytest.raises(JsonPatchError):
+                apply_json_patch(obj_with(finalizers, uid="another"), request.body)

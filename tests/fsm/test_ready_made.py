@@ -1,0 +1,178 @@
+"""Ready-made states and controllers: children and claims."""
+
+from typing import Any, cast
+
+import pytest
+
+from myrmidon.api import Resource, Status, kinds
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import ObjectRef
+from myrmidon.errors import DefinitionError
+from myrmidon.fsm import ClaimController, Done, Wait
+from myrmidon.fsm.claims import Claim, Claimed, claimed_name
+from myrmidon.fsm.readiness import is_ready
+from myrmidon.sets import Apply, OutputSet
+from tests.fsm.things import Thing, ThingSpec, define, marked
+
+from myrmidon.fsm import delete_children_foreground, when_children_ready  # isort: skip
+
+
+class Bucket(Resource[ThingSpec, Status], group="example.com", version="v1", namespaced=False):
+    """What a Thing gets."""
+
+
+class Buckets(ClaimController[Thing, Bucket]):
+    """Gives every Thing a Bucket."""
+
+
+class Reader:
+    """A context that knows these objects."""
+
+    def __init__(self, objects: dict[ObjectRef, Json | None]) -> None:
+        self.objects = objects
+        self.live = self
+
+    async def children(self) -> dict[ObjectRef, Json | None]:
+        """All of them."""
+        return self.objects
+
+    async def get(self, kind: Any, name: str, namespace: str = "") -> Json | None:
+        """One of them."""
+        return self.objects.get(ObjectRef(kind, name, namespace))
+
+    is_ready = staticmethod(is_ready)
+
+
+def run(waiting: Any) -> Any:
+    """The result of a coroutine that never waits."""
+    try:
+        waiting.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("it waits")
+
+
+def thing() -> Thing:
+    """A claim, as it was read."""
+    return Thing.from_json(
+        {"metadata": {"name": "a", "namespace": "default", "uid": "u"}, "spec": {"size": 3}}
+    )
+
+
+POD = ObjectRef(kinds.POD, "p", "default")
+READY_POD: Json = {"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Succeeded"}}
+PENDING_POD: Json = {"apiVersion": "v1", "kind": "Pod", "status": {}}
+
+
+def test_a_state_can_wait_for_children_or_delete_them() -> None:
+    """They are states like any other, with their own edges and conditions."""
+    made = define(
+        a=when_children_ready(initial=True, then="b"),
+        b=marked(),
+        c=delete_children_foreground(finalizer=True),
+    )
+
+    assert made.graph.conditions == ("ChildrenReady", "B", "ChildrenDeleted")
+    assert made.graph.states["a"].takes_context
+    assert made.graph.states["a"].is_async
+    assert made.graph.finalizer == "c"
+
+
+@pytest.mark.parametrize(
+    ("children", "waiting"),
+    [({}, None), ({POD: READY_POD}, None), ({POD: PENDING_POD}, "Pod default/p"),
+     ({POD: None}, None)],
+    ids=["none", "ready", "pending", "gone"],
+)  # fmt: skip
+def test_children_are_ready_when_each_is(children: Any, waiting: str | None) -> None:
+    """As its kind means it; the message names those that are not."""
+    state = when_children_ready()
+    result = run(state(None, None, OutputSet(), cast("Any", Reader(children))))
+
+    if waiting is None:
+        assert result == Done()
+    else:
+        assert isinstance(result, Wait)
+        assert (result.reason, result.message) == ("ChildrenNotReady", f"waiting for {waiting}")
+
+
+def test_o5_children_are_deleted_and_waited_for() -> None:
+    """In the foreground, until none is left."""
+    state = delete_children_foreground()
+    out = OutputSet()
+    result = run(state(None, None, out, cast("Any", Reader({POD: READY_POD}))))
+
+    assert isinstance(result, Wait)
+    assert result.keep_outputs
+    assert result.message == "waiting for Pod default/p to be gone"
+    assert [(delete.ref, delete.foreground) for delete in out.deleted()] == [(POD, True)]
+    assert run(state(None, None, OutputSet(), cast("Any", Reader({POD: None})))) == Done()
+
+
+def test_a_claim_gets_one_claimed_object() -> None:
+    """By a name that follows from the claim and its uid; it is tracked, not owned."""
+    out = OutputSet((Bucket.KIND,), namespace="default")
+    claim = thing()
+
+    assert Buckets.managed_kinds == (Bucket.KIND,)
+    assert Buckets().bound(claim, out) == Done()
+    (output,) = out
+    assert isinstance(output, Apply)
+    assert output.ref == ObjectRef(Bucket.KIND, claimed_name(claim))
+    assert not output.options.owner_refs
+    assert output.manifest["spec"] == {
+        "size": 3,
+        "claimRef": {
+            "apiVersion": "example.com/v1",
+            "kind": "Thing",
+            "namespace": "default",
+            "name": "a",
+            "uid": "u",
+        },
+    }
+
+
+def test_a_claim_is_as_ready_as_what_it_claims_and_goes_after_it() -> None:
+    """It waits for the claimed object in both directions."""
+    claim, buckets = thing(), Buckets()
+    ref = ObjectRef(Bucket.KIND, claimed_name(claim))
+    there = cast("Any", Reader({ref: {"kind": "Bucket"}}))
+    absent = cast("Any", Reader({}))
+    out = OutputSet((Bucket.KIND,), namespace="default")
+
+    assert run(buckets.claimed_ready(claim, out, there)) == Done()
+    waiting = run(buckets.claimed_ready(claim, out, absent))
+    assert waiting == Wait(
+        "ClaimedNotReady", f"waiting for Bucket.example.com {claimed_name(claim)}"
+    )
+    assert run(buckets.released(claim, out, absent)) == Done()
+    assert len(out) == 0
+    releasing = run(buckets.released(claim, out, there))
+    assert releasing.keep_outputs
+    assert [delete.ref for delete in out.deleted()] == [ref]
+
+
+def test_d2_a_claim_controller_of_nothing_is_refused() -> None:
+    """It must say what is claimed; a subclass of one that does need not."""
+
+    class More(Buckets):
+        """Claims the same."""
+
+    class Base(ClaimController[Claim, Claimed], abstract=True):
+        """For many claims."""
+
+    class Concrete(Base[Thing, Bucket]):
+        """For one of them."""
+
+    assert More.claimed is Bucket
+    assert not hasattr(Base, "claimed")
+    assert Concrete.claimed is Bucket
+    with pytest.raises(DefinitionError) as caught:
+
+        class Nothing(ClaimController):  # type: ignore[type-arg]
+            """Without a claimed class."""
+
+    assert str(caught.value) == (
+        "Nothing does not say what is claimed.\n"
+        "  fix: write `class Nothing(ClaimController[YourClaim, YourClaimed])`"
+    )

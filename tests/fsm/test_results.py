@@ -1,0 +1,69 @@
+"""Results: what cannot be meant cannot be written."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from myrmidon.api.conditions import ConditionValue
+from myrmidon.errors import ProgrammingError, UndeclaredReadError
+from myrmidon.fsm import Done, Failed, Wait
+from myrmidon.fsm.results import failure_of
+
+WAIT = Wait("Waiting")
+VALUE = ConditionValue("True", "Fine")
+REASON = (
+    ", which the API server refuses.\n"
+    "  fix: use one word in CamelCase, such as 'RollingOut', and put the rest into the message"
+)
+BOTH = "Done(...) cannot have both {} and {}: each says what the condition is.\n  fix: drop one of them"
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Wait("not one word"), "Wait has the reason 'not one word'" + REASON),
+        (lambda: Wait(""), "Wait has the reason ''" + REASON),
+        (lambda: Failed("1st", "no"), "Failed has the reason '1st'" + REASON),
+        (lambda: Wait("A" * 1025), f"Wait has the reason '{'A' * 1025}'" + REASON),
+        (
+            lambda: Done(condition=ConditionValue("True", "no!")),
+            "ConditionValue has the reason 'no!'" + REASON,
+        ),
+        (
+            lambda: Wait("Waiting", after=timedelta(seconds=-1)),
+            (
+                "Wait('Waiting') has a negative `after`: -1 day, 23:59:59.\n"
+                "  fix: pass a positive timedelta, or None for a growing delay"
+            ),
+        ),
+        (lambda: Done(condition=VALUE, recheck=WAIT), BOTH.format("condition", "recheck")),
+        (lambda: Done(condition=VALUE, pause=WAIT), BOTH.format("condition", "pause")),
+        (lambda: Done(recheck=WAIT, pause=WAIT), BOTH.format("recheck", "pause")),
+        (
+            lambda: Done(goto="a", pause=WAIT),
+            (
+                "Done(...) cannot have both goto and pause: a walk that stops goes nowhere.\n"
+                "  fix: drop goto; the next pass decides again"
+            ),
+        ),
+    ],
+    ids=range(10),
+)
+def test_senseless_results_are_refused(make: Any, text: str) -> None:
+    """Where they are built, with the fix."""
+    with pytest.raises(ProgrammingError) as caught:
+        make()
+
+    assert str(caught.value) == text
+
+
+def test_an_exception_is_a_failure() -> None:
+    """What the controller did against its own declaration is not tried again (D3)."""
+    undeclared = UndeclaredReadError("Things", "made", "Secret (v1)")
+
+    assert failure_of(undeclared) == Failed("UndeclaredRead", undeclared, retry=False)
+    raised = failure_of(KeyError())
+    assert (raised.reason, raised.message, raised.retry) == ("InternalError", "KeyError", True)
+    assert Failed("Broken", "in words").message == "in words"
+    assert failure_of(ProgrammingError("x")).reason == "ProgrammingError"

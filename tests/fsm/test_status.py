@@ -1,0 +1,395 @@
+"""Conditions and status from a finished walk: C1 to C8."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from myrmidon.api import kinds
+from myrmidon.api.conditions import ConditionValue, find, timestamp
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import ObjectRef
+from myrmidon.api.requests import Verb
+from myrmidon.fsm import Done, Failed, Graph, Wait, Walk
+from myrmidon.fsm.engine import Acted, Enter, Finish, Outcome, Skip, Visit
+from myrmidon.fsm.status import (
+    conditions_after,
+    managed_after,
+    reference,
+    status_after,
+    status_request,
+)
+from myrmidon.patch import merge, same
+from tests.fsm.graphs import drawings, results
+from tests.fsm.things import KIND, Things
+from tests.strategies import documents, refs
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+BEFORE = "2025-01-01T00:00:00Z"
+REF = ObjectRef(KIND, "a", "default")
+FOREIGN = st.sampled_from(
+    [
+        {"type": "Theirs", "status": "True", "observedGeneration": "odd", "extra": [1]},
+        {"type": "example.com/Other"},
+        "nonsense",
+    ]
+)
+
+
+@st.composite
+def passes(draw: st.DrawFn) -> tuple[Graph, Outcome]:
+    """A graph and the outcome of a walk through it."""
+    graph = draw(drawings()).graph
+    deleting = graph.finalizer is not None and draw(st.booleans())
+    walk = Walk("Drawn", graph, finalizer="f", finalizers=["f"], deleting=deleting)
+    while not isinstance(walk.action, Skip | Finish):
+        act = st.just(Acted()) | st.just(Failed("Refused", "by 10.0.0.1:443"))
+        walk.report(draw(results(walk.action.state) if isinstance(walk.action, Enter) else act))
+    assert isinstance(walk.action, Finish)
+    return graph, walk.action.outcome
+
+
+@st.composite
+def previous(draw: st.DrawFn, types: tuple[str, ...]) -> list[Any]:
+    """Conditions that are there: ours of some generation, and those of others between them."""
+    ours = draw(st.lists(st.sampled_from([*types, "Ready"]), unique=True))
+    made: list[Any] = [
+        {
+            "type": one,
+            "status": draw(st.sampled_from(["True", "False", "Unknown"])),
+            "reason": draw(st.sampled_from(["Done", "Waiting", "Broken"])),
+            "message": draw(st.sampled_from(["", "no 17", "no 18"])),
+            "observedGeneration": draw(st.integers(1, 3)),
+            "lastTransitionTime": draw(st.sampled_from([BEFORE, BEFORE, ""])),
+        }
+        for one in ours
+    ]
+    for foreign in draw(st.lists(FOREIGN, max_size=2, unique_by=str)):
+        made.insert(draw(st.integers(0, len(made))), foreign)
+    return made
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Graph, Outcome, list[Any]]:
+    """A pass, and the conditions that were there before it."""
+    graph, outcome = draw(passes())
+    return graph, outcome, draw(previous(graph.conditions))
+
+
+def by_type(conditions: list[Any]) -> dict[str, Any]:
+    """Conditions by their type."""
+    return {raw["type"]: raw for raw in conditions if isinstance(raw, dict)}
+
+
+@given(case=cases())
+def test_c1_one_condition_per_state_visited(case: Any) -> None:
+    """As the state said, for the generation that this pass read."""
+    graph, outcome, before = case
+    after = by_type(conditions_after(outcome, graph, before, 3, NOW))
+
+    for visit in outcome.visits:
+        condition = after[visit.state.condition]
+        assert condition["status"] == visit.value.status
+        assert condition["reason"] == visit.value.reason
+        assert condition["observedGeneration"] == 3
+        if not visit.failed:
+            assert condition["message"] == visit.value.message
+
+
+@given(case=cases())
+def test_c2_the_time_moves_when_the_status_flips_and_at_no_other_time(case: Any) -> None:
+    """Whatever happens to reason, message and generation."""
+    graph, outcome, before = case
+    old = by_type(before)
+    after = by_type(conditions_after(outcome, graph, before, 3, NOW))
+
+    for kind in {*graph.conditions, "Ready"} & after.keys():
+        was = old.get(kind)
+        since = after[kind]["lastTransitionTime"]
+        if was is None or was["status"] != after[kind]["status"]:
+            assert since == timestamp(NOW)
+        elif was["lastTransitionTime"]:
+            assert since == was["lastTransitionTime"]
+
+
+@given(case=cases())
+def test_c3_a_condition_that_was_not_reached_does_not_lie(case: Any) -> None:
+    """It stays if it is of this generation, becomes Unknown if not, and goes when the walk ended."""
+    graph, outcome, before = case
+    old = by_type(before)
+    after = by_type(conditions_after(outcome, graph, before, 3, NOW))
+
+    visited = {visit.state.condition for visit in outcome.visits}
+    for kind in set(graph.conditions) - visited:
+        if outcome.ended or kind not in old:
+            assert kind not in after
+        elif old[kind]["observedGeneration"] == 3:
+            assert after[kind] == old[kind]
+        else:
+            assert after[kind]["status"] == "Unknown"
+            assert after[kind]["reason"] == "NotReached"
+            assert after[kind]["observedGeneration"] == 3
+
+
+@given(case=cases())
+def test_c4_ready_is_true_only_at_an_end_where_all_is_true(case: Any) -> None:
+    """Its message names what is not, and it is of the generation that was read."""
+    graph, outcome, before = case
+    ready = by_type(conditions_after(outcome, graph, before, 3, NOW))["Ready"]
+
+    wanting = [visit for visit in outcome.visits if visit.value.status != "True"]
+    assert ready["observedGeneration"] == 3
+    assert (ready["status"] == "True") == (
+        outcome.ended and not wanting and outcome.failure is None
+    )
+    for visit in wanting:
+        assert (
+            f"{visit.state.condition} is {visit.value.status} ({visit.value.reason})"
+            in ready["message"]
+        )
+    if ready["status"] == "False" and not wanting and outcome.failure is None:
+        assert ready["reason"] == "InProgress"
+
+
+@pytest.mark.parametrize("status", ["False", "Unknown"])
+def test_c4_an_end_with_a_condition_that_is_not_true_is_not_ready(status: Any) -> None:
+    """A state may be done and say so of itself; neither is a pass without states ready."""
+    visit = Visit(Things.graph.states["made"], ConditionValue(status, "Partly"))
+    for outcome, reason in ((Outcome((visit,), ended=True), "Partly"), (Outcome(), "InProgress")):
+        ready = by_type(conditions_after(outcome, Things.graph, [], 3, NOW))["Ready"]
+        assert (ready["status"], ready["reason"]) == ("False", reason)
+
+
+def obj_with(conditions: list[Any], generation: int = 3, **status: Any) -> Json:
+    """An object with that status."""
+    return {
+        "metadata": {"name": "a", "generation": generation, "resourceVersion": "7", "uid": "u"},
+        "status": {"conditions": conditions, **status},
+    }
+
+
+def applied(obj: Json, request: Any) -> Json:
+    """The object after a patch of its status."""
+    if request is None:
+        return obj
+    done: Json = merge(obj, {"status": request.body["status"]})
+    return done
+
+
+@given(case=cases(), own=documents(), managed=st.lists(refs(), unique=True, max_size=2))
+def test_c5_a_pass_that_changes_nothing_writes_nothing(
+    case: Any, own: Json, managed: list[ObjectRef]
+) -> None:
+    """The same pass an hour later has nothing to say; at most one request, bound to its version."""
+    graph, outcome, before = case
+    obj = obj_with(before)
+
+    status = status_after(outcome, graph, obj, now=NOW, managed=managed, own_fields=own)
+    request = status_request(REF, obj, status)
+    if request is not None:
+        assert request.verb is Verb.PATCH
+        assert request.subresource == "status"
+        assert request.body["metadata"] == {"resourceVersion": "7"}
+    after = applied(obj, request)
+    later = NOW + timedelta(hours=1)
+    again = status_after(outcome, graph, after, now=later, managed=managed, own_fields=own)
+
+    assert status_request(REF, after, again) is None
+
+
+@given(case=cases(), own=documents())
+def test_c5_only_what_differs_is_sent(case: Any, own: Json) -> None:
+    """And it is as if everything had been sent."""
+    graph, outcome, before = case
+    obj = obj_with(before, a={"b": 1})
+    status = status_after(outcome, graph, obj, now=NOW, own_fields=own)
+    request = status_request(REF, obj, status)
+
+    assert same(applied(obj, request)["status"], merge(obj["status"], status))
+
+
+@given(case=cases(), ready=st.booleans())
+def test_c6_conditions_of_others_survive_where_they_are(case: Any, ready: bool) -> None:
+    """Byte for byte and in their order; without ready_condition, Ready is somebody else's."""
+    graph, outcome, before = case
+    own = {*graph.conditions, *(["Ready"] if ready else [])}
+
+    def foreign(conditions: list[Any]) -> list[Any]:
+        return [c for c in conditions if isinstance(c, str) or c.get("type") not in own]
+
+    after = conditions_after(outcome, graph, before, 3, NOW, ready=ready)
+
+    assert foreign(after) == foreign(before)
+    kept = [kind for kind in by_type(after) if kind in own]
+    assert len(set(kept)) == len(kept)
+    order = [raw["type"] for raw in before if isinstance(raw, dict) and raw["type"] in kept]
+    assert kept[: len(order)] == order
+
+
+NOISE = st.sampled_from(
+    ["10.0.0.1:443", "0x7f3a", "2026-01-01T00:00:00Z", "a1b2c3d4-0000", "attempt=3", "17"]
+)
+
+
+def failing(where: str, message: str) -> Outcome:
+    """A pass whose first state, or whose finalizer, failed with that message."""
+    failed = Failed("Refused", RuntimeError(message))
+    if where == "finalizer":
+        return Outcome(failure=failed, backoff=True)
+    value = ConditionValue("False", "Refused", message)
+    visit = Visit(Things.graph.states["made"], value, failed=True)
+    return Outcome((visit,), failure=failed, backoff=True)
+
+
+@given(first=NOISE, second=NOISE, where=st.sampled_from(["state", "finalizer"]))
+def test_c7_noise_in_an_error_does_not_change_the_object(
+    first: str, second: str, where: str
+) -> None:
+    """Addresses, times and ids differ from attempt to attempt; the error is the same."""
+    text = "dial {} refused after {} tries"
+    obj = obj_with([])
+    once = status_after(failing(where, text.format(first, 1)), Things.graph, obj, now=NOW)
+    obj = applied(obj, status_request(REF, obj, once))
+
+    again = status_after(
+        failing(where, text.format(second, 2)), Things.graph, obj, now=NOW + timedelta(hours=1)
+    )
+
+    assert status_request(REF, obj, again) is None
+
+
+def test_c7_another_error_is_another_message() -> None:
+    """Other words, another reason, another generation, or a Wait that counts: all of them matter."""
+    obj = obj_with([])
+    first = status_after(failing("state", "dial 10.0.0.1 refused"), Things.graph, obj, now=NOW)
+    obj = applied(obj, status_request(REF, obj, first))
+    changed = [
+        (failing("state", "dial 10.0.0.1 timed out"), obj),
+        (failing("state", "dial 10.0.0.2 refused"), merge(obj, {"metadata": {"generation": 4}})),
+    ]
+    for outcome, seen in changed:
+        status = status_after(outcome, Things.graph, seen, now=NOW)
+        assert status_request(REF, seen, status) is not None
+    made = Things.graph.states["made"]
+    for count in ("1 of 3", "2 of 3"):
+        waiting = Outcome((Visit(made, ConditionValue("False", "Slow", count)),), backoff=True)
+        status = status_after(waiting, Things.graph, obj, now=NOW)
+        obj = applied(obj, status_request(REF, obj, status))
+        condition = find(obj, "Made")
+        assert condition is not None
+        assert condition.message == count
+
+
+@given(
+    recorded=st.lists(refs(), unique=True),
+    emitted=st.lists(refs(), unique=True),
+    gone=st.lists(refs(), unique=True),
+)
+def test_c8_references_list_what_is_managed(
+    recorded: list[ObjectRef], emitted: list[ObjectRef], gone: list[ObjectRef]
+) -> None:
+    """All that was recorded or applied, each once, in order, without what is gone."""
+    managed = managed_after(recorded, emitted, gone)
+
+    assert set(managed) == {*recorded, *emitted} - {*gone}
+    assert len(set(managed)) == len(managed)
+    assert [ref for ref in managed if ref in recorded] == [r for r in recorded if r not in gone]
+    status = status_after(Outcome(), Things.graph, obj_with([]), now=NOW, managed=managed)
+    assert status.get("resourceRefs", []) == [reference(ref) for ref in managed]
+
+
+def test_c8_references_are_kept_as_kubernetes_writes_them() -> None:
+    """And an object that manages nothing any more says so."""
+    assert reference(ObjectRef(kinds.DEPLOYMENT, "web", "default")) == {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "name": "web",
+        "namespace": "default",
+    }
+    assert reference(ObjectRef(kinds.NAMESPACE, "x")) == {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "name": "x",
+    }
+    obj = obj_with([], resourceRefs=[{"name": "x"}])
+    assert status_after(Outcome(), Things.graph, obj, now=NOW)["resourceRefs"] == []
+
+
+@given(case=cases())
+def test_the_generation_observed_is_the_one_that_was_read(case: Any) -> None:
+    """Kinds without a generation have none to observe."""
+    graph, outcome, before = case
+
+    with_generation = status_after(outcome, graph, obj_with(before), now=NOW)
+    without = status_after(outcome, graph, {"metadata": {}}, now=NOW)
+
+    assert with_generation["observedGeneration"] == 3
+    assert "observedGeneration" not in without
+
+
+@given(current=documents(), own=documents())
+def test_fields_that_states_set_are_compared_as_json(current: Json, own: Json) -> None:
+    """None removes; what is there already is not sent."""
+    assume("conditions" not in own)
+    obj = {"metadata": {"resourceVersion": "1"}, "status": current}
+    request = status_request(REF, obj, own)
+    now = applied(obj, request)
+
+    assert status_request(REF, now, own) is None
+    for key, value in own.items():
+        if value is None:
+            assert now["status"].get(key) is None
+
+
+def test_ready_waits_for_the_release() -> None:
+    """A finalizer graph that ended is not the end while the finalizer is still there."""
+    graph = Things.graph
+    for refused in (Failed("Refused", "no"), Wait("Slow", after=timedelta(seconds=1))):
+        walk = Walk("Things", graph, finalizer="f", finalizers=["f"], deleting=True)
+        for report in (Done(), Acted(), refused):
+            walk.report(report)
+        assert isinstance(walk.action, Finish)
+        status = status_after(walk.action.outcome, graph, obj_with([]), now=NOW)
+        ready = by_type(status["conditions"])["Ready"]
+        assert ready["status"] == "False"
+
+
+@pytest.mark.parametrize("conditions", [None, []])
+def test_a_new_object_gets_its_first_status(conditions: Any) -> None:
+    """Whole, from nothing."""
+    obj = {
+        "metadata": {"generation": 1, "resourceVersion": "1"},
+        "status": {"conditions": conditions},
+    }
+    visit = Visit(Things.graph.states["made"], ConditionValue("True", "Done"))
+    outcome = Outcome((visit,), after=timedelta(seconds=1))
+
+    request = status_request(REF, obj, status_after(outcome, Things.graph, obj, now=NOW))
+
+    assert request is not None
+    assert request.body == {
+        "metadata": {"resourceVersion": "1"},
+        "status": {
+            "conditions": [
+                {
+                    "type": "Made",
+                    "status": "True",
+                    "reason": "Done",
+                    "message": "",
+                    "observedGeneration": 1,
+                    "lastTransitionTime": "2026-01-02T03:04:05Z",
+                },
+                {
+                    "type": "Ready",
+                    "status": "False",
+                    "reason": "InProgress",
+                    "message": "the walk has not reached an end",
+                    "observedGeneration": 1,
+                    "lastTransitionTime": "2026-01-02T03:04:05Z",
+                },
+            ],
+            "observedGeneration": 1,
+        },
+    }

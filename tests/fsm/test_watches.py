@@ -1,0 +1,126 @@
+"""Predicates, watches, channels, causes, suspension and names."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from myrmidon.api import kinds
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import ObjectRef
+from myrmidon.fsm import (
+    Cause,
+    Channel,
+    Predicate,
+    Watch,
+    annotations_changed,
+    changed,
+    generation_changed,
+    hashed_name,
+    labels_changed,
+)
+from myrmidon.fsm.suspension import is_suspended
+from myrmidon.patch import same
+from tests.fsm.things import Thing, ThingSpec
+from tests.strategies import documents, values
+
+SEEN = st.none() | documents()
+
+
+@given(before=SEEN, after=SEEN)
+def test_predicates_are_an_algebra(before: Json | None, after: Json | None) -> None:
+    """They combine as the questions that they are."""
+    left, right = changed("a"), changed("b.c")
+
+    assert (left & right)(before, after) == (left(before, after) and right(before, after))
+    assert (left | right)(before, after) == (left(before, after) or right(before, after))
+    assert (~left)(before, after) is not left(before, after)
+    assert (left & ~right).name == "(changed(a) & ~changed(b.c))"
+    assert (left | right).name == "(changed(a) | changed(b.c))"
+
+
+@given(before=documents(), after=documents())
+def test_changed_looks_at_its_paths_only(before: Json, after: Json) -> None:
+    """New and gone objects are changes; what is no map has no fields."""
+    assert changed("a", "b")(before, after) == (
+        not (same(before.get("a"), after.get("a")) and same(before.get("b"), after.get("b")))
+    )
+    assert changed("a")(None, after)
+    assert changed("a")(before, None)
+    assert not changed("x.y.z")(before, after)
+    assert not changed("a.b")({"a": 1}, {"a": [2]})
+    assert changed("a.b")({"a": {"b": 1}}, {"a": {"b": True}})
+
+
+@pytest.mark.parametrize(
+    ("predicate", "field", "value"),
+    [
+        (generation_changed, "generation", 2),
+        (labels_changed, "labels", {"a": "b"}),
+        (annotations_changed, "annotations", {"a": "b"}),
+    ],
+    ids=["generation", "labels", "annotations"],
+)
+def test_metadata_predicates(predicate: Predicate, field: str, value: Any) -> None:
+    """Each looks at its part."""
+    plain: Json = {"metadata": {"name": "a"}}
+    other: Json = {"metadata": {"name": "a", field: value}}
+
+    assert predicate(plain, other)
+    assert not predicate(other, {**other, "status": {}})
+    assert predicate(None, plain)
+    assert predicate(plain, None)
+
+
+def test_a_watch_takes_every_change_unless_told_otherwise() -> None:
+    """On our cluster, in all namespaces."""
+    watch = Watch(kinds.SECRET, to=lambda _: ["default/a"])
+
+    assert watch.when({}, {})
+    assert watch.remote is None
+    assert list(watch.to({})) == ["default/a"]
+
+
+def test_a_channel_tells_all_who_listen() -> None:
+    """Until they no longer do."""
+    channel = Channel("hooks", debounce=timedelta(seconds=1))
+    heard: list[Any] = []
+    stop = channel.subscribe(lambda key, delay: heard.append((key, delay)))
+
+    channel.send("default/a")
+    stop()
+    channel.send("default/b")
+
+    assert heard == [("default/a", timedelta(seconds=1))]
+    assert repr(channel) == "Channel('hooks')"
+
+
+def test_a_cause_prints_as_a_phrase() -> None:
+    """For logs and people."""
+    ref = ObjectRef(kinds.CONFIG_MAP, "a", "default")
+
+    assert str(Cause("child", "update", ref)) == "child update of ConfigMap default/a"
+    assert str(Cause("resync")) == "resync generic"
+
+
+@given(value=st.sampled_from(["true", "false", "True", "", "1"]) | st.none())
+def test_w6_only_true_suspends(value: str | None) -> None:
+    """``"false"`` says the opposite, and nothing says nothing."""
+    obj: Json = {"metadata": {"labels": {"myrmidon.dev/suspend": value} if value else None}}
+
+    assert is_suspended(obj) is (value == "true")
+    assert not is_suspended({})
+
+
+@given(name=st.text("ab-.", min_size=1, max_size=80), left=values(), right=values())
+def test_a11_a_hashed_name_follows_from_its_content(name: str, left: Any, right: Any) -> None:
+    """The same in every pass, another for other content, and short enough for every kind."""
+    made = hashed_name(name, left)
+
+    assert made == hashed_name(name, left)
+    assert (made == hashed_name(name, right)) == same(left, right)
+    assert len(made) <= 63
+    assert made.startswith(name[:52].rstrip("-."))
+    assert hashed_name(Thing(name="web", spec=ThingSpec()), left) == hashed_name("web", left)

@@ -1,0 +1,100 @@
+"""RFC 7386 and its inverse."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from myrmidon.api.objects import Json
+from myrmidon.patch import covers, merge, missing, same
+from tests.strategies import documents, values
+
+# RFC 7386, appendix A: original, patch, result.
+APPENDIX_A: list[tuple[Any, Any, Any]] = [
+    ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+    ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+    ({"a": "b"}, {"a": None}, {}),
+    ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+    ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+    ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+    ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+    ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+    (["a", "b"], ["c", "d"], ["c", "d"]),
+    ({"a": "b"}, ["c"], ["c"]),
+    ({"a": "foo"}, None, None),
+    ({"a": "foo"}, "bar", "bar"),
+    ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+    ([1, 2], {"a": "b", "c": None}, {"a": "b"}),
+    ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+]
+
+
+@pytest.mark.parametrize(("original", "patch", "result"), APPENDIX_A)
+def test_a4_appendix_a_of_rfc_7386(original: Any, patch: Any, result: Any) -> None:
+    """The table that the RFC ends with."""
+    assert merge(original, patch) == result
+
+
+@given(current=documents(), desired=documents())
+def test_a2_applying_what_is_missing_leaves_nothing_missing(current: Json, desired: Json) -> None:
+    """The second apply of the same content must send nothing."""
+    assert missing(merge(current, missing(current, desired)), desired) == {}
+
+
+@given(current=documents(), desired=documents())
+def test_a4_sending_less_does_what_sending_everything_would(current: Json, desired: Json) -> None:
+    """The inverse of a merge loses nothing of it."""
+    assert same(merge(current, missing(current, desired)), merge(current, desired))
+
+
+@given(current=documents(), desired=documents())
+def test_a4_what_was_merged_is_covered(current: Json, desired: Json) -> None:
+    """``merge(current, missing(current, desired))`` contains ``desired``."""
+    assert covers(merge(current, missing(current, desired)), desired)
+
+
+@given(current=documents(), desired=documents())
+def test_a4_fields_not_mentioned_survive(current: Json, desired: Json) -> None:
+    """Fields that others own are never touched."""
+    applied = merge(current, desired)
+
+    assert all(same(applied[key], current[key]) for key in current.keys() - desired.keys())
+
+
+@given(current=documents(), desired=documents())
+def test_merging_changes_neither_document(current: Json, desired: Json) -> None:
+    """Both belong to somebody else."""
+    before = repr(current), repr(desired)
+    merge(current, desired)
+    missing(current, desired)
+
+    assert (repr(current), repr(desired)) == before
+
+
+@given(left=values(), right=values(), third=values())
+def test_a5_sameness_is_an_equivalence(left: Any, right: Any, third: Any) -> None:
+    """Reflexive, symmetric, transitive."""
+    assert same(left, left)
+    assert same(left, right) == same(right, left)
+    if same(left, right) and same(right, third):
+        assert same(left, third)
+
+
+@given(document=documents())
+def test_a5_key_order_is_nothing(document: Json) -> None:
+    """JSON objects have none."""
+    assert same(document, dict(reversed(document.items())))
+
+
+def test_a5_numbers_are_json_numbers_and_booleans_are_none() -> None:
+    """Python says that True is 1; JSON does not."""
+    assert same(1, 1.0)
+    assert same([{"a": 1}], [{"a": 1.0}])
+    assert not same(True, 1)
+    assert not same(0, False)
+    assert not same({"a": [True]}, {"a": [1]})
+    assert not same({"a": None}, {})
+    assert not same([1], [1, 2])
+    assert not same([1], 1)
+    assert not same({}, [])
+    assert not same("1", 1)

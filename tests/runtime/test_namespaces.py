@@ -1,0 +1,24 @@
+"""A controller that looks at some namespaces only."""
+
+from myrmidon.api import kinds
+from myrmidon.runtime import ManagerOptions
+from myrmidon.testing import Harness
+from tests.runtime.webapps import WebApp, WebApps, cluster_role, web_app
+
+
+def test_a_child_without_a_namespace_may_belong_to_somebody_elses_parent() -> None:
+    """Its parent lives where we do not look: no pass, and above all no crash."""
+    role = cluster_role("other-shop")
+    role["metadata"]["annotations"] = {
+        "myrmidon.dev/parent": "webapps.test.myrmidon.dev/other/shop"
+    }
+    options = ManagerOptions(seed=0, namespaces=("default",))
+    with Harness(WebApps(), options=options, manifests=[role]) as cluster:
+        cluster.apply(web_app())
+        cluster.settle()
+        ready = cluster.get(WebApp, "shop").raw["status"]["conditions"][-1]
+        assert (ready["type"], ready["status"]) == ("Ready", "True")
+        assert (
+            cluster.get(kinds.CLUSTER_ROLE, "other-shop")["metadata"]["annotations"]
+            == (role["metadata"]["annotations"])
+        )

@@ -1,0 +1,76 @@
+"""Watches on another cluster."""
+
+import pytest
+
+from myrmidon.api import Json, Model, Resource, Status, kinds
+from myrmidon.apiserver.local import LocalTransport
+from myrmidon.apiserver.server import ApiServer
+from myrmidon.errors import UsageError
+from myrmidon.fsm import Context, Controller, Done, Result, Watch, state
+from myrmidon.runtime import Manager
+from myrmidon.sets import OutputSet
+from myrmidon.testing import Harness, run
+
+
+class MirrorSpec(Model):
+    """What is mirrored."""
+
+
+class Mirror(Resource[MirrorSpec, Status], group="demo.myrmidon.dev", version="v1"):
+    """Counts how often it was looked at, and why."""
+
+
+class Mirrors(Controller[Mirror]):
+    """Is woken by ConfigMaps of another cluster."""
+
+    watches = (Watch(kinds.CONFIG_MAP, to=lambda obj: [obj["metadata"]["name"]], remote="east"),)
+
+    def __init__(self) -> None:
+        self.causes: list[str] = []
+
+    @state(initial=True, condition="Seen")
+    def seen(self, mirror: Mirror, out: OutputSet, ctx: Context) -> Result:
+        """It was looked at."""
+        self.causes += [f"{cause.relation} {cause.event}" for cause in ctx.cause]
+        return Done()
+
+
+def config_map(name: str) -> Json:
+    """A ConfigMap of the other cluster."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "default"},
+    }
+
+
+def test_a_change_in_another_cluster_wakes_ours() -> None:
+    """Its objects are mapped to ours, and nothing of it is listed in our own cluster."""
+    east, mirrors = ApiServer(), Mirrors()
+    with Harness(mirrors, remotes={"east": LocalTransport(east)}) as cluster:
+        cluster.apply(Mirror(name="a", spec=MirrorSpec()))
+        cluster.settle()
+        assert mirrors.causes == ["self create"]
+
+        assert east.create(config_map("a")) == ""
+        cluster.settle()
+
+        assert mirrors.causes == ["self create", "relative create"]
+        assert not any("configmaps" in str(exchange) for exchange in cluster.transport.log)
+
+
+def test_an_unknown_cluster_is_an_error_with_a_fix() -> None:
+    """Before anything runs."""
+    server = ApiServer()
+    manager = Manager(transport=LocalTransport(server))
+    manager.add(Mirrors())
+    from myrmidon.generate import crd  # noqa: PLC0415 - only here
+
+    assert server.create(crd(Mirror)) == ""
+    with pytest.raises(UsageError) as caught:
+        run(manager.run())
+
+    assert str(caught.value) == (
+        "Mirrors watches the cluster 'east', which the manager does not know (it knows: none).\n"
+        "  fix: manager.add_remote('east', transport)"
+    )

@@ -1,0 +1,65 @@
+"""Options that exclude each other are refused where they are written."""
+
+from typing import Any
+
+import pytest
+
+from myrmidon.errors import OutputError
+from myrmidon.sets import ApplyOptions
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (
+            {"as_update": True, "server_side": True},
+            "an output cannot have both as_update and server_side: one replaces the whole object, the other only its own fields.\n  fix: drop as_update or server_side",
+        ),
+        (
+            {"as_update": True, "create_only": True},
+            "an output cannot have both as_update and create_only: one rewrites the object, the other never touches it again.\n  fix: drop as_update or create_only",
+        ),
+        (
+            {"create_only": True, "server_side": True},
+            "an output cannot have both create_only and server_side: an object that is never changed needs no field ownership.\n  fix: drop create_only or server_side",
+        ),
+        (
+            {"create_only": True, "recreate": True},
+            "an output cannot have both create_only and recreate: an object that is never changed is never created again.\n  fix: drop create_only or recreate",
+        ),
+        (
+            {"create_only": True, "optimistic_lock": True},
+            "an output cannot have both create_only and optimistic_lock: an object that is never changed needs no lock.\n  fix: drop create_only or optimistic_lock",
+        ),
+        (
+            {"recreate": True, "optimistic_lock": True},
+            "an output cannot have both recreate and optimistic_lock: a new object has a new resourceVersion.\n  fix: drop recreate or optimistic_lock",
+        ),
+        (
+            {"force": True},
+            "force has a meaning only with server_side=True.\n  fix: add server_side=True, or drop force",
+        ),
+        (
+            {"field_manager": "me"},
+            "field_manager has a meaning only with server_side=True.\n  fix: add server_side=True, or drop field_manager",
+        ),
+        (
+            {"owner": {}, "owner_refs": False},
+            "an output cannot have both owner and owner_refs=False.\n  fix: drop owner_refs=False to set the owner reference, or drop owner",
+        ),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, dict) else "",
+)
+def test_senseless_combinations_are_refused(options: dict[str, Any], text: str) -> None:
+    """The message names both and the way out."""
+    with pytest.raises(OutputError) as caught:
+        ApplyOptions(**options)
+
+    assert str(caught.value) == text
+
+
+def test_the_defaults_ask_for_nothing() -> None:
+    """And sensible combinations pass."""
+    assert ApplyOptions().owner_refs
+    assert ApplyOptions(server_side=True, force=True, field_manager="me").force
+    assert ApplyOptions(as_update=True, optimistic_lock=True).as_update

@@ -1,0 +1,193 @@
+"""OutputSet: one intention per object (A1), of declared kinds (D3), with a name (A11)."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from myrmidon.api import kinds
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import ObjectRef
+from myrmidon.errors import GeneratedNameError, UndeclaredOutputError, UnidentifiedObjectError
+from myrmidon.sets import Apply, Delete, OutputSet
+from tests.fsm.things import Thing
+from tests.strategies import refs
+
+
+def outputs(*declared: Any) -> OutputSet:
+    """The outputs of a state that manages ConfigMaps, Secrets and Namespaces."""
+    managed = declared or (kinds.CONFIG_MAP, kinds.SECRET, kinds.NAMESPACE, Thing.KIND)
+    return OutputSet(managed, namespace="default", controller="Things", state="made")
+
+
+def manifest(ref: ObjectRef, **fields: Any) -> Json:
+    """The smallest manifest of a reference."""
+    return {
+        "apiVersion": ref.kind.api_version,
+        "kind": ref.kind.kind,
+        "metadata": {"name": ref.name, "namespace": ref.namespace},
+        **fields,
+    }
+
+
+INTENTIONS = st.lists(
+    st.tuples(
+        refs(), st.sampled_from(["apply", "update", "delete", "delete by name", "delete object"])
+    )
+)
+
+
+@given(intentions=INTENTIONS)
+def test_a1_the_last_intention_wins_with_its_own_options(
+    intentions: list[tuple[ObjectRef, str]],
+) -> None:
+    """And takes the last place: the order is that of the last words."""
+    out = outputs()
+    for ref, what in intentions:
+        if what == "delete":
+            out.delete(ref)
+        elif what == "delete by name":
+            out.delete(ref.kind, ref.name, ref.namespace)
+        elif what == "delete object":
+            out.delete(manifest(ref))
+        else:
+            out.apply(manifest(ref), **({"as_update": True} if what == "update" else {}))
+
+    last = {ref: what for ref, what in intentions}  # noqa: C416 - the last one wins
+    order = list(dict.fromkeys(ref for ref, _ in reversed(intentions)))[::-1]
+    assert [output.ref for output in out] == order
+    assert len(out) == len(last)
+    assert all(ref in out for ref in last)
+    for output in out:
+        what = last[output.ref]
+        assert isinstance(output, Delete) == what.startswith("delete")
+        if isinstance(output, Apply):
+            assert output.options.as_update == (what == "update")
+            assert output.author == "Things.made"
+    assert [*out.applied(), *out.deleted()] == sorted(out, key=lambda o: isinstance(o, Delete))
+
+
+def test_objects_go_to_the_namespace_of_the_parent() -> None:
+    """Unless they name one; cluster-scoped ones have none, whatever they say."""
+    out = outputs()
+    out.apply_all(
+        [
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}},
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "b", "namespace": "x"}},
+            Thing(name="c", namespace="other"),
+        ],
+        create_only=True,
+    )
+    out.delete(Thing, "d")
+
+    assert repr(out) == (
+        "OutputSet(apply ConfigMap default/a, apply Namespace b, "
+        "apply Thing.example.com other/c, delete Thing.example.com default/d)"
+    )
+    config_map, namespace, thing = out.applied()
+    assert config_map.manifest["metadata"] == {"name": "a", "namespace": "default"}
+    assert namespace.manifest["metadata"] == {"name": "b"}
+    assert thing.options.create_only
+
+
+def test_without_a_list_of_kinds_the_well_known_ones_are_declared() -> None:
+    """For use outside of a controller."""
+    out = OutputSet(state="alone")
+    out.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}})
+
+    assert [output.author for output in out.applied()] == ["alone"]
+
+
+CONFIG_MAP: Json = {"apiVersion": "v1", "kind": "ConfigMap"}
+
+
+@pytest.mark.parametrize(
+    ("act", "text"),
+    [
+        (
+            lambda out: out.apply(
+                {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}}
+            ),
+            (
+                "Things.made put a Deployment (apps/v1) into its outputs, which Things.manages does not list.\n"
+                "  Without it nobody watches the object and the generated role cannot write it.\n"
+                "  fix: add it to Things.manages, then run `myrmidon generate rbac`"
+            ),
+        ),
+        (
+            lambda out: out.delete(kinds.DEPLOYMENT, "a"),
+            (
+                "Things.made put a Deployment (apps/v1) into its outputs, which Things.manages does not list.\n"
+                "  Without it nobody watches the object and the generated role cannot write it.\n"
+                "  fix: add it to Things.manages, then run `myrmidon generate rbac`"
+            ),
+        ),
+        (
+            lambda out: out.apply({**CONFIG_MAP, "metadata": {"generateName": "a-"}}),
+            (
+                "ConfigMap a-* uses metadata.generateName; every pass would create another one.\n"
+                "  fix: give it a name that follows from its parent, "
+                "such as hashed_name(parent, data) for an immutable child"
+            ),
+        ),
+        (
+            lambda out: out.apply({"kind": "ConfigMap", "metadata": {"name": "a"}}),
+            (
+                "an object without apiVersion cannot be applied or deleted: ConfigMap a.\n"
+                "  fix: set apiVersion on the object"
+            ),
+        ),
+        (
+            lambda out: out.apply({"apiVersion": "v1", "metadata": {"name": "a"}}),
+            (
+                "an object without kind cannot be applied or deleted: object a.\n"
+                "  fix: set kind on the object"
+            ),
+        ),
+        (
+            lambda out: out.apply(CONFIG_MAP),
+            (
+                "an object without metadata.name cannot be applied or deleted: a ConfigMap.\n"
+                "  fix: set metadata.name on the object"
+            ),
+        ),
+        (
+            lambda out: out.delete(kinds.CONFIG_MAP),
+            (
+                "an object without metadata.name cannot be applied or deleted: a ConfigMap.\n"
+                "  fix: set metadata.name on the object"
+            ),
+        ),
+    ],
+    ids=["undeclared", "undeclared delete", "generated", "version", "kind", "name", "delete"],
+)
+def test_d3_a11_outputs_that_cannot_be_written_are_refused(act: Any, text: str) -> None:
+    """With controller, state and fix."""
+    with pytest.raises(
+        (UndeclaredOutputError, GeneratedNameError, UnidentifiedObjectError)
+    ) as caught:
+        act(outputs())
+
+    assert str(caught.value) == text
+
+
+def test_a_parent_without_a_namespace_has_none_to_give() -> None:
+    """Then the child must name one."""
+    out = OutputSet((kinds.CONFIG_MAP,))
+
+    with pytest.raises(
+        UnidentifiedObjectError, match=r"ConfigMap a\.\n  fix: set metadata\.namespace"
+    ):
+        out.apply({**CONFIG_MAP, "metadata": {"name": "a"}})
+    with pytest.raises(UndeclaredOutputError, match=r"the controller\.state put a Secret \(v1\)"):
+        out.delete(kinds.SECRET, "a", "default")
+
+
+@given(name=st.sampled_from(["a", "b"]), prefix=st.sampled_from(["a-", "x"]))
+def test_a11_a_name_makes_generate_name_harmless(name: str, prefix: str) -> None:
+    """The server ignores it then."""
+    out = outputs()
+    out.apply({**CONFIG_MAP, "metadata": {"name": name, "generateName": prefix}})
+
+    assert [output.ref.name for output in out] == [name]

@@ -1,0 +1,52 @@
+"""What our property tests draw from: JSON, objects, graphs, results.
+
+Everything is tuned so that drawn things collide: documents that share no keys test nothing.
+"""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from myrmidon.api import kinds
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind, ObjectRef
+
+KEYS = st.sampled_from(["a", "b", "c", "labels", "limits"])
+NAMES = st.sampled_from(["a", "b", "web"])
+WIDGET = Kind("example.com", "v1", "Widget", "widgets")
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(0, 2)
+    | st.sampled_from([0.0, 1.0, 1.5])
+    | st.sampled_from(["", "x", "1", "1000m"])
+)
+
+
+def values(scalars: st.SearchStrategy[Any] = SCALARS) -> st.SearchStrategy[Any]:
+    """JSON values, small and alike."""
+    return st.recursive(
+        scalars,
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYS, inner, max_size=3),
+        max_leaves=8,
+    )
+
+
+def documents() -> st.SearchStrategy[Json]:
+    """JSON objects that share keys with one another."""
+    return st.dictionaries(KEYS, values(), max_size=3)
+
+
+def refs() -> st.SearchStrategy[ObjectRef]:
+    """References of a few objects of two kinds."""
+    named = st.sampled_from([kinds.CONFIG_MAP, kinds.SECRET])
+    return st.builds(ObjectRef, named, NAMES, st.sampled_from(["default", "other"]))
+
+
+def without_nulls(value: Any) -> Any:
+    """The value without keys that are null, also inside of lists."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value

@@ -1,0 +1,48 @@
+"""What ``import myrmidon`` gives, and what it does not load."""
+
+import subprocess
+import sys
+
+import pytest
+
+import myrmidon
+
+PROMISED = {
+    "ApplyOptions", "Cause", "Channel", "ClaimController", "Column", "Condition", "ConditionValue",
+    "Context", "Controller", "ControllerOptions", "Done", "Failed", "Kind", "Manager",
+    "ManagerOptions", "Model", "MyrmidonError", "ObjectRef", "OutputSet", "Predicate", "Resource",
+    "Result", "Rule", "Scale", "Status", "Wait", "Watch", "annotations_changed", "changed", "delete_children_foreground", "generation_changed",
+    "hashed_name", "kinds", "labels_changed", "state", "when_children_ready",
+}  # fmt: skip
+HEAVY = (
+    "kubernetes_asyncio", "aiohttp", "asyncio", "deepdiff", "prometheus_client", "ssl", "yaml",
+    "myrmidon.runtime", "myrmidon.io",
+)  # fmt: skip
+
+
+def test_every_promised_name_is_there() -> None:
+    """Those that are loaded lazily included, and no other is exported."""
+    assert set(myrmidon.__all__) == PROMISED
+    for name in PROMISED:
+        assert getattr(myrmidon, name) is not None
+    assert myrmidon.Manager is myrmidon.Manager
+
+
+def test_an_unknown_name_is_an_error() -> None:
+    """As for any other module."""
+    with pytest.raises(AttributeError, match="module 'myrmidon' has no attribute 'Manger'"):
+        myrmidon.Manger  # noqa: B018 - asking is the test
+
+
+def test_importing_loads_no_network_stack() -> None:
+    """A machine is declared and tested without one."""
+    needed = sorted(PROMISED - {"Manager", "ManagerOptions"})
+    check = (
+        f"import sys, myrmidon; [getattr(myrmidon, name) for name in {needed!r}]; "
+        f"print(*[name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, check=True
+    )
+
+    assert loaded.stdout.split() == []

@@ -1,0 +1,49 @@
+"""What the README shows is what there is: its code is in the examples, its commands exist."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from myrmidon.cli.main import main
+
+PAGES = [Path("README.md"), *sorted(Path("examples").rglob("README.md"))]
+SOURCES = [path.read_text() for path in sorted(Path("examples").rglob("*.py"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The code blocks of a page."""
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_python_is_taken_from_the_examples(page: Path) -> None:
+    """The examples are tested, so what is shown works."""
+    for block in blocks(page, "python"):
+        assert any(block in source for source in SOURCES), f"{page} shows code that is nowhere"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_commands_exist(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command of ours has help for it, every target of make is there, every file too."""
+    targets = re.findall(r"(?m)^([a-z-]+):", Path("Makefile").read_text())
+    for line in "".join(blocks(page, "console")).splitlines():
+        words = shlex.split(line, comments=True)
+        if words and words[0] == "make":
+            assert words[1] in targets
+        if words and Path(words[0]).name == "myrmidon":
+            with pytest.raises(SystemExit) as ended:
+                main([words[1], "--help"])
+            assert ended.value.code == 0, capsys.readouterr().err
+        for word in words:
+            if word.startswith("examples/"):
+                assert Path(word).exists(), word
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Those that stay in the repository."""
+    for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        if "://" not in link:
+            assert (page.parent / link).exists(), f"{page}: {link}"

@@ -1,0 +1,128 @@
+"""The source keeps its promises: what this file checks never has to be said in a review."""
+
+import ast
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "myrmidon"
+MODULES = sorted(ROOT.rglob("*.py"))
+PACKAGES = sorted(path.parent for path in ROOT.rglob("__init__.py"))
+
+LINES_PER_FILE_MAX = 400
+LINES_PER_FUNCTION_MAX = 70
+# A list of small things is no longer to read for being long.
+LONGER = {"errors.py": 500}
+
+# Who may do what nobody else may, and why.
+CLOCKS = {"io/clock.py", "testing/clock.py"}
+NOBODY: set[str] = set()
+ALLOWED: dict[str, set[str]] = {
+    "time.time": CLOCKS,
+    "time.sleep": CLOCKS,
+    "time.monotonic": CLOCKS,
+    "datetime.now": {*CLOCKS, "cli/certificates.py", "cli/server.py"},  # meet the world themselves
+    "datetime.utcnow": NOBODY,
+    "asyncio.sleep": {*CLOCKS, "testing/harness.py"},  # sleep(0): gives way, waits for nothing
+    "asyncio.wait_for": NOBODY,
+    "asyncio.create_task": NOBODY,
+    "asyncio.ensure_future": NOBODY,
+    "asyncio.gather": NOBODY,
+    "random.random": NOBODY,
+    "random.choice": NOBODY,
+    "random.randint": NOBODY,
+    "random.uniform": NOBODY,
+    "random.shuffle": NOBODY,
+}
+
+
+def named(path: Path) -> str:
+    """The path within the package."""
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture(params=MODULES, ids=named, scope="module")
+def module(request: pytest.FixtureRequest) -> Path:
+    """Each module of the package."""
+    path: Path = request.param
+    return path
+
+
+def tree(path: Path) -> Iterator[ast.AST]:
+    """Every node of a module."""
+    return ast.walk(ast.parse(path.read_text()))
+
+
+def test_a_file_fits_in_the_head(module: Path) -> None:
+    """A file is short enough to read whole, a function short enough to see whole."""
+    assert module.read_text().count("\n") <= LONGER.get(named(module), LINES_PER_FILE_MAX)
+    for node in tree(module):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            length = node.end_lineno - node.lineno + 1
+            assert length <= LINES_PER_FUNCTION_MAX, f"{module}:{node.lineno} {node.name}"
+
+
+def test_nothing_is_left_to_do(module: Path) -> None:
+    """What is to be done is an issue, not a comment."""
+    assert not re.search(r"\b(TODO|FIXME|XXX|HACK)\b", module.read_text())
+
+
+def test_time_and_chance_are_handed_in(module: Path) -> None:
+    """Only the modules made for it read a clock, sleep or throw dice; tasks have an owner."""
+    for node in tree(module):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            call = ".".join(ast.unparse(node.func).split(".")[-2:])
+            assert named(module) in ALLOWED.get(call, {named(module)}), (
+                f"{module}:{node.lineno} {call}"
+            )
+
+
+def test_nothing_is_done_in_the_order_of_hashes(module: Path) -> None:
+    """A loop over a set runs in another order in another process."""
+    for node in tree(module):
+        if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+            made = isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name)
+            over_set = isinstance(node.iter, ast.Set | ast.SetComp) or (
+                made and ast.unparse(node.iter).startswith(("set(", "frozenset("))
+            )
+            assert not over_set, f"{module}: {ast.unparse(node.iter)}"
+
+
+def test_imports_are_absolute(module: Path) -> None:
+    """A reader sees where a name comes from, and ``myrmidon.io`` never hides ``io``."""
+    for node in tree(module):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}:{node.lineno}"
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=named)
+def test_a_package_shows_what_it_lists(path: Path) -> None:
+    """``__all__`` is sorted and true, and none of its names hides a module of the package.
+
+    A package that exports a function ``plan`` from its module ``plan`` makes the module
+    unreachable: ``package.plan`` is then one or the other, depending on who imported what first.
+    """
+    package = importlib.import_module(".".join(path.relative_to(ROOT.parent).parts))
+    listed = list(getattr(package, "__all__", []))
+    modules = {other.stem for other in path.iterdir()} - {"__init__"}
+
+    assert listed == sorted(listed, key=_rank)
+    assert all(hasattr(package, name) for name in listed)
+    assert modules.isdisjoint(listed)
+    if path.parent in (ROOT, ROOT.parent):  # those below are their owner's own affair
+        public = {
+            name
+            for name, value in vars(package).items()
+            if not name.startswith("_") and not inspect.ismodule(value)
+        }
+        assert public - {"Any", "TYPE_CHECKING", "import_module"} <= {*listed}
+
+
+def _rank(name: str) -> tuple[int, str]:
+    """Constants, classes, functions, each by name: the order that ruff wants."""
+    return (0 if name.isupper() else 2 if name[0].islower() else 1), name

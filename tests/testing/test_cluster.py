@@ -1,0 +1,111 @@
+"""The kit that users test with: what it waits for, and what it says when a test fails."""
+
+from datetime import timedelta
+
+import pytest
+
+from myrmidon.errors import UsageError
+from myrmidon.testing import Harness, NotAtRestError, NotSettledError
+from myrmidon.testing.failures import compared
+from tests.testing.machines import Calm, Restless, Thing, ThingSpec, config_map
+
+
+def test_a_calm_controller_is_at_rest() -> None:
+    """However often it looks."""
+    with Harness(Calm()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=2)))
+        cluster.settle()
+
+        cluster.at_rest()
+
+        assert [str(one) for one in cluster.writes] == [
+            "POST /api/v1/namespaces/default/configmaps/a 201",
+            "PATCH /apis/demo.myrmidon.dev/v1/namespaces/default/things/a/status 200",
+        ]
+
+
+def test_a_restless_one_is_told_what_it_wrote() -> None:
+    """Field by field, so that the culprit is found without a debugger."""
+    with Harness(Restless()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=2)))
+
+        with pytest.raises(NotAtRestError) as told:
+            cluster.at_rest()
+
+    assert str(told.value) == (
+        "not at rest: 2 resyncs wrote\n"
+        "  PATCH /api/v1/namespaces/default/configmaps/a 200\n"
+        "      ~ data.passes: '1' -> '2'\n"
+        "  PATCH /api/v1/namespaces/default/configmaps/a 200\n"
+        "      ~ data.passes: '2' -> '3'"
+    )
+
+
+def test_not_settling_says_who_waits_for_what() -> None:
+    """The object, and its Ready condition."""
+    with Harness(Calm()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=10)))
+
+        with pytest.raises(NotSettledError) as told:
+            cluster.settle(timedelta(seconds=30))
+
+    assert str(told.value) == (
+        "not settled after 0:00:30; still owed a pass:\n"
+        "  Thing.demo.myrmidon.dev default/a  TooBig: Checked is False (TooBig)"
+    )
+
+
+def test_eventually_waits_and_returns_what_it_found() -> None:
+    """Also where the question cannot be asked at first."""
+    with Harness(Calm()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=10)))
+        begun_at = cluster.loop.time()
+
+        reason = cluster.eventually(lambda: cluster.condition(Thing, "a", "Checked").reason)  # type: ignore[union-attr]
+        assert reason == "TooBig"
+        assert cluster.loop.time() - begun_at < 2
+
+        with pytest.raises(NotSettledError, match="and what was waited for does not hold: 'nope'"):
+            cluster.eventually(lambda: dict[str, int]()["nope"], timedelta(seconds=5))
+
+
+def test_writes_are_compared_in_words() -> None:
+    """`assert cluster.writes == []` shows the writes, not their bytes."""
+    with Harness(Calm()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
+        cluster.settle()
+
+        said = compared(cluster.writes, [])
+
+    assert said is not None
+    assert said[:2] == [
+        "2 writes, and 0 were expected",
+        "  POST /api/v1/namespaces/default/configmaps/a 201",
+    ]
+    assert compared([1], []) is None
+
+
+def test_an_unknown_kind_says_whose_controller_is_missing() -> None:
+    """A test applies an object of a kind that nobody brought."""
+    with Harness(Calm()) as cluster, pytest.raises(UsageError) as told:
+        cluster.apply({"apiVersion": "a/v1", "kind": "Alien", "metadata": {"name": "a"}})
+    assert str(told.value) == (
+        "no controller of this test knows the kind Alien (a/v1).\n"
+        "  fix: pass its controller to harness(...)"
+    )
+
+
+def test_a_restart_forgets_nothing_that_matters() -> None:
+    """A new process finds everything as it should be and writes nothing."""
+    with Harness(Calm()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
+        cluster.settle()
+        before = len(cluster.writes)
+
+        cluster.restart()
+        cluster.settle()
+        assert cluster.writes[before:] == []
+
+        cluster.apply(config_map("a", size="7"))
+        cluster.settle()
+        assert cluster.get(Calm.managed_kinds[0], "a")["data"] == {"size": "1"}
