@@ -123,7 +123,7 @@ def test_a2_a_custom_kind_with_defaults_comes_to_rest(
     collection = f"{kind.root}/namespaces/{namespace}/gadgets"
     wait_until(lambda: client.status(collection) == 200, "gadgets are served", 30)
     out = OutputSet((kind,), namespace=namespace, controller="Samples", state="applied")
-    spec = {"ports": [{"port": 80}], "labels": {}, "gone": None}
+    spec: Json = {"ports": [{"port": 80}], "labels": {}, "gone": None}
     gadget = {
         "apiVersion": kind.api_version,
         "kind": "Gadget",
