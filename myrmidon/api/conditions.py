@@ -29,7 +29,7 @@ class Condition:
     reason: str
     message: str
     observed_generation: int
-    last_transition_time: str
+    last_transition_time: str = ""
 
     def to_json(self) -> Json:
         """The condition as ``status.conditions`` holds it."""

@@ -72,7 +72,7 @@ class Quantity:
                 self._wire = value
             case int():
                 self._wire = value
-            case Decimal():
+            case _:
                 self._parsed = _bounded(value), "DecimalSI"
 
     @classmethod

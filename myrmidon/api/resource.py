@@ -275,7 +275,11 @@ def _type_arguments(cls: type[Any]) -> tuple[Any, ...]:
     for base in getattr(cls, "__orig_bases__", ()):
         origin = get_origin(base)
         if isinstance(origin, type) and issubclass(origin, Resource):
-            return get_args(base)
+            if origin is Resource:
+                return get_args(base)
+            # A generic base may have settled one of the two already.
+            chosen = dict(zip(_parameters(origin), get_args(base), strict=True))
+            return tuple(chosen.get(argument, argument) for argument in _type_arguments(origin))
     inherited = (getattr(cls, "SPEC", None), getattr(cls, "STATUS", None))
     if None not in inherited:
         return inherited
@@ -283,6 +287,11 @@ def _type_arguments(cls: type[Any]) -> tuple[Any, ...]:
         f"{cls.__name__} does not say what its spec and status are",
         f"write class {cls.__name__}(Resource[{cls.__name__}Spec, Status], ...)",
     )
+
+
+def _parameters(generic: Any) -> tuple[Any, ...]:
+    parameters: tuple[Any, ...] = generic.__parameters__
+    return parameters
 
 
 def _checked_types(cls: type[Any], arguments: tuple[Any, ...]) -> tuple[type[Model], type[Status]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from myrmidon.api.objects import Json, finalizers_of, is_deleting
 from myrmidon.api.refs import Kind
 from myrmidon.apiserver.admission import Admission
+from myrmidon.apiserver.conditions import is_true, with_condition
 from myrmidon.apiserver.custom import CustomStrategy
 from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.failures import Cause, Failure
@@ -26,43 +27,6 @@ if TYPE_CHECKING:
 
 CRDS = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
-
-
-# ------------------------------------------------------------------------- conditions
-
-
-def condition(status: Json, wanted: str) -> Json | None:
-    """One condition of a status."""
-    return next((each for each in status.get("conditions") or () if each["type"] == wanted), None)
-
-
-def is_true(status: Json, wanted: str) -> bool:
-    """Whether a condition is there and true."""
-    found = condition(status, wanted)
-    return found is not None and found["status"] == "True"
-
-
-def with_condition(status: Json, now: str, wanted: tuple[str, str, str, str]) -> Json:
-    """The status with a condition (type, status, reason, message) set.
-
-    Its time moves only when its value does.
-    """
-    kind, value, reason, message = wanted
-    old = condition(status, kind)
-    since = old["lastTransitionTime"] if old and old["status"] == value else now
-    new = {
-        "type": kind,
-        "status": value,
-        "lastTransitionTime": since,
-        "reason": reason,
-        "message": message,
-    }
-    listed = list(status.get("conditions") or ())
-    if old is None:
-        listed.append(new)
-    else:
-        listed[listed.index(old)] = new
-    return {**status, "conditions": listed}
 
 
 _PENDING = (

@@ -7,6 +7,7 @@ when the walk has come to an end.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -76,16 +77,15 @@ def conditions_after(
     own = {*graph.conditions, READY} if ready else {*graph.conditions}
     read = [Condition.from_json(raw) for raw in previous]
     before = {one.type: one for one in read if one is not None and one.type in own}
-    stamp = timestamp(now)
-    after = _unvisited(before, outcome, generation, stamp)
+    after = _unvisited(before, outcome, generation)
     after += [
-        _steady(_condition(visit, generation, stamp), before, failed=visit.failed)
+        _steady(_condition(visit, generation), before, failed=visit.failed)
         for visit in outcome.visits
     ]
     if ready:
         failed = outcome.failure is not None
-        after.append(_steady(_ready(outcome, generation, stamp), before, failed=failed))
-    return _in_place(zip(previous, read, strict=True), own, after)
+        after.append(_steady(_ready(outcome, generation), before, failed=failed))
+    return _in_place(zip(previous, read, strict=True), own, _stamped(after, before, now))
 
 
 def managed_after(
@@ -107,11 +107,21 @@ def reference(ref: ObjectRef) -> Json:
 # -------------------------------------------------------------------------------- inside
 
 
-def _condition(visit: Visit, generation: int, stamp: str) -> Condition:
+def _condition(visit: Visit, generation: int) -> Condition:
     value = visit.value
-    return Condition(
-        visit.state.condition, value.status, value.reason, value.message, generation, stamp
-    )
+    return Condition(visit.state.condition, value.status, value.reason, value.message, generation)
+
+
+def _stamped(
+    conditions: list[Condition], before: Mapping[str, Condition], now: datetime
+) -> list[Condition]:
+    """The conditions with a time for those that have just flipped; mostly there are none."""
+    return [
+        one
+        if one.last_transition_time or one is before.get(one.type)
+        else replace(one, last_transition_time=timestamp(now))
+        for one in conditions
+    ]
 
 
 def _steady(new: Condition, before: Mapping[str, Condition], *, failed: bool = False) -> Condition:
@@ -120,7 +130,7 @@ def _steady(new: Condition, before: Mapping[str, Condition], *, failed: bool = F
     if old is None or old.status != new.status:
         return new
     message = old.message if failed and _differs_in_noise_only(old, new) else new.message
-    since = old.last_transition_time or new.last_transition_time
+    since = old.last_transition_time
     return Condition(new.type, new.status, new.reason, message, new.observed_generation, since)
 
 
@@ -135,7 +145,7 @@ def _differs_in_noise_only(old: Condition, new: Condition) -> bool:
 
 
 def _unvisited(
-    before: Mapping[str, Condition], outcome: Outcome, generation: int, stamp: str
+    before: Mapping[str, Condition], outcome: Outcome, generation: int
 ) -> list[Condition]:
     """Conditions of states that this pass did not reach, as far as they may stay."""
     if outcome.ended:
@@ -145,19 +155,19 @@ def _unvisited(
     return [
         condition
         if condition.observed_generation == generation
-        else _steady(_not_reached(condition.type, generation, stamp), before)
+        else _steady(_not_reached(condition.type, generation), before)
         for condition in left
     ]
 
 
-def _not_reached(condition_type: str, generation: int, stamp: str) -> Condition:
-    return Condition(condition_type, "Unknown", "NotReached", "", generation, stamp)
+def _not_reached(condition_type: str, generation: int) -> Condition:
+    return Condition(condition_type, "Unknown", "NotReached", "", generation)
 
 
-def _ready(outcome: Outcome, generation: int, stamp: str) -> Condition:
+def _ready(outcome: Outcome, generation: int) -> Condition:
     wanting = [visit for visit in outcome.visits if visit.value.status != "True"]
     if outcome.ended and not wanting and not outcome.unsettled:
-        return Condition(READY, "True", "Ready", "", generation, stamp)
+        return Condition(READY, "True", "Ready", "", generation)
     if wanting:
         reason = wanting[0].value.reason
         message = "; ".join(_named(visit) for visit in wanting)
@@ -165,7 +175,7 @@ def _ready(outcome: Outcome, generation: int, stamp: str) -> Condition:
         reason, message = outcome.failure.reason, outcome.failure.message
     else:
         reason, message = "InProgress", "the walk has not reached an end"
-    return Condition(READY, "False", reason, message, generation, stamp)
+    return Condition(READY, "False", reason, message, generation)
 
 
 def _named(visit: Visit) -> str:

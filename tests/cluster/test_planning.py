@@ -11,14 +11,16 @@ from typing import cast
 
 import pytest
 
+from myrmidon.api.kinds import CUSTOM_RESOURCE_DEFINITION as CRD
 from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Request, Verb
 from myrmidon.errors import InvalidError, api_error
-from myrmidon.sets import Apply, plan, plan_recreate
+from myrmidon.sets import Apply, OutputSet, plan, plan_recreate
 from tests.cluster.controlplane.binaries import find
 from tests.cluster.controlplane.client import Client, Response
 from tests.cluster.controlplane.controlplane import ControlPlane
+from tests.cluster.controlplane.processes import wait_until
 from tests.sets.samples import OPTIONS, PARENT, RECORDED, REFUSED, outputs
 
 
@@ -72,6 +74,77 @@ def test_recreate_knows_the_words_of_a_refusal(controlplane: ControlPlane, names
         refusal = api_error(answer.status, answer.body)
         assert isinstance(refusal, InvalidError), answer.body
         assert plan_recreate(output, current, refusal) is not None, refusal
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": True,
+            "properties": {
+                "size": {"type": "integer", "default": 1},
+                "ports": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "port": {"type": "integer"},
+                            "protocol": {"type": "string", "default": "TCP"},
+                        },
+                    },
+                },
+            },
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a2_a_custom_kind_with_defaults_comes_to_rest(
+    controlplane: ControlPlane, namespace: str, options: str
+) -> None:
+    """Its defaults are not known to us; a field of somebody else is removed by an update, and no more."""
+    client = controlplane.client()
+    kind = Kind(f"{namespace}.example.com", "v1", "Gadget", "gadgets")
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": SCHEMA}}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"gadgets.{kind.group}"},
+        "spec": {
+            "group": kind.group,
+            "scope": "Namespaced",
+            "names": {"kind": "Gadget", "plural": "gadgets"},
+            "versions": [version],
+        },
+    }
+    assert client.post(f"{CRD.root}/{CRD.plural}", definition).status == 201
+    collection = f"{kind.root}/namespaces/{namespace}/gadgets"
+    wait_until(lambda: client.status(collection) == 200, "gadgets are served", 30)
+    out = OutputSet((kind,), namespace=namespace, controller="Samples", state="applied")
+    spec: Json = {"ports": [{"port": 80}], "labels": {}, "gone": None}
+    gadget = {
+        "apiVersion": kind.api_version,
+        "kind": "Gadget",
+        "metadata": {"name": "a", "labels": {}, "annotations": {"x": None}},
+        "spec": spec,
+    }
+    out.apply(gadget, owner_refs=False, **OPTIONS[options])
+    (output,) = out.applied()
+
+    current = applied(client, output)
+    assert current["spec"]["size"] == 1
+    assert plan(output, current, PARENT) is None
+
+    send(client, Request(Verb.PATCH, output.ref, {"spec": {"theirs": 1}}))
+    request = plan(output, read(client, output.ref), PARENT)
+    assert (request is not None) == (options == "update")
+    if request is not None:
+        assert send(client, request).status == 200
+    current = read(client, output.ref)
+    assert ("theirs" in current["spec"]) == (options != "update")
+    assert plan(output, current, PARENT) is None
 
 
 def record(directory: Path) -> None:
