@@ -42,6 +42,9 @@ coverage: $(INSTALLED)  ## Tests of the pure packages: each branch of them is ta
 	$(BIN)/coverage run -m pytest $(PURE_TESTS)
 	$(BIN)/coverage report --include='$(PURE)' --fail-under=100
 
+bench: $(INSTALLED)   ## The Widget job against a bare client and kopf, on a real API server
+	$(BIN)/python -m benchmarks.widgets
+
 bench-core: $(INSTALLED)  ## What a decision and an import cost
 	$(BIN)/python -m benchmarks.core
 
@@ -49,4 +52,4 @@ test-cluster: $(INSTALLED)  ## Tests against a real API server, built at the fir
 	$(BIN)/python -m tests.cluster.controlplane --build || true  # without it, the tests are skipped
 	$(BIN)/python -m pytest -n 0 -m cluster || [ $$? -eq 5 ]  # 5: no tests
 
-.PHONY: help demo install format lint docs test coverage bench-core test-cluster
+.PHONY: help demo install format lint docs test coverage bench bench-core test-cluster

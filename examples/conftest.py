@@ -8,19 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.controlplane.binaries import UnavailableError, find
-from tests.cluster.controlplane.controlplane import CONTROLLERS, ControlPlane
-
 
 @pytest.fixture(scope="session")
-def controlplane() -> Iterator[ControlPlane]:
-    """A real control plane; without its binaries these tests are skipped."""
+def real_kubeconfig() -> Iterator[Path]:
+    """The way into a real control plane; without its binaries these tests are skipped."""
+    # Here and not above: it needs more packages than the examples do.
+    from tests.cluster.controlplane.binaries import UnavailableError, find  # noqa: PLC0415
+    from tests.cluster.controlplane.controlplane import CONTROLLERS, ControlPlane  # noqa: PLC0415
+
     try:
         binaries = find()
     except UnavailableError as error:
         pytest.skip(str(error))
     with ControlPlane(binaries, controllers=CONTROLLERS) as plane:
-        yield plane
+        yield plane.kubeconfig
 
 
 @pytest.fixture(params=["embedded", pytest.param("cluster", marks=pytest.mark.cluster)])
@@ -28,5 +29,11 @@ def myrmidon_kubeconfig(request: pytest.FixtureRequest) -> Path | None:
     """Where the test runs: None is the embedded server."""
     if request.param == "embedded":
         return None
-    plane: ControlPlane = request.getfixturevalue("controlplane")
-    return plane.kubeconfig
+    kubeconfig: Path = request.getfixturevalue("real_kubeconfig")
+    return kubeconfig
+
+
+@pytest.fixture
+def myrmidon_kubelet() -> bool:
+    """The control plane of the tests has no machines: the kit plays kubelet."""
+    return True

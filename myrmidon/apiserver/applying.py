@@ -1,5 +1,6 @@
 """Server-side apply: PATCH with a configuration that says what one manager wants."""
 
+import re
 from typing import Any
 
 from myrmidon.api.objects import Json
@@ -18,6 +19,9 @@ from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.strategy import DecodeError
 from myrmidon.apiserver.updating import check_name, update
 from myrmidon.apiserver.yaml_bodies import parse_yaml
+
+# JSON writes characters beyond 16 bits as two escapes; to YAML, neither of them is one.
+_SURROGATE = re.compile(rb"(?<!\\)\\u[dD][89a-fA-F]")
 
 
 def apply(call: Call, subresource: str) -> tuple[Record, bool]:
@@ -66,12 +70,18 @@ def read_configuration(call: Call) -> Json:
             "PatchOptions", [required("fieldManager", "is required for apply patch")]
         )
     text = read_body(call)
+    if _SURROGATE.search(text):
+        raise bad_request(
+            "error decoding YAML: error converting YAML to JSON: yaml: found invalid Unicode character "
+            "escape code"
+        )
     try:
         body = encoding.decode(text)
-        duplicates = duplicate_fields(text, body) if isinstance(body, dict) else []
+        duplicates: list[str] = []
+        if duplicate_fields(text, body):
+            _from_yaml(text, duplicates)  # the real server reads all of them as YAML
     except ValueError:
-        duplicates = []
-        body = _from_yaml(text, duplicates)
+        body = _from_yaml(text, duplicates := [])
     if not isinstance(body, dict):
         raise bad_request("error decoding YAML: cannot unmarshal into Go value of type map")
     problems = check_fields(call, (), duplicates)

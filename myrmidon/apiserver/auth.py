@@ -70,12 +70,12 @@ class Tokens:
 
     def identify(self, headers: Mapping[str, str]) -> User:
         """The user of a request; a wrong token is a failure, none at all is anonymous."""
-        scheme, _, token = headers.get("authorization", "").partition(" ")
+        scheme, token, *_ = [*headers.get("authorization", "").strip().split(" "), "", ""]
         if not self._users:
             return ADMIN
-        if scheme.lower() != "bearer" or not token.strip():
+        if scheme.lower() != "bearer" or not token:
             return ANONYMOUS
-        user = self._users.get(token.strip())
+        user = self._users.get(token)
         if user is None:
             raise Failure(401, "Unauthorized", "Unauthorized", details=False)
         return user

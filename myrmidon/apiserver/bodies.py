@@ -1,6 +1,7 @@
 """Reading what a client sends: media types, JSON and YAML, and what the body claims to be."""
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,9 +20,15 @@ _JSON, _YAML = "application/json", "application/yaml"
 _OBJECT_TYPES = (_JSON, _YAML, protobuf.MEDIA_TYPE, "application/cbor")
 
 
+_PARAMETERS = re.compile(r"(?:\s*;\s*[^\s;=]+=(?:\"[^\"]*\"|[^\s;=\"]+))*\s*;?\s*")
+
+
 def media_type(call: Call) -> str:
-    """The media type of the body, without parameters."""
-    return call.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    """The media type of the body, without parameters; what cannot be read is ``?``."""
+    media, _, parameters = call.request.headers.get("content-type", "").partition(";")
+    if parameters and _PARAMETERS.fullmatch(f";{parameters}") is None:
+        return "?"
+    return media.strip().lower()
 
 
 def read_body(call: Call) -> bytes:
@@ -41,9 +48,7 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
 
     ``wanted`` is the type of a body that is none of the resource itself: a scale, say.
     """
-    sent = media_type(call)
-    if sent not in {"", _JSON, _YAML} and (sent != protobuf.MEDIA_TYPE or call.type.custom):
-        raise _unsupported()
+    sent = read_object_type(call)
     text = read_body(call)
     expected = wanted or call.type.kind
     kind = expected.kind
@@ -54,6 +59,8 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
         raise _unrecognized(
             kind, f"couldn't get version/kind; json parse error: {_said(text, error)}"
         ) from None
+    if body is None and not call.type.custom:
+        body = {}  # what Go makes of null
     if not isinstance(body, dict):
         raise _unrecognized(
             kind,
@@ -65,6 +72,14 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
     if sent in {"", _JSON}:
         duplicates = duplicate_fields(text, body)
     return body, duplicates
+
+
+def read_object_type(call: Call) -> str:
+    """The media type of a body that is an object; raises 415."""
+    sent = media_type(call)
+    if sent not in {"", _JSON, _YAML} and (sent != protobuf.MEDIA_TYPE or call.type.custom):
+        raise _unsupported()
+    return sent
 
 
 def parse(text: bytes, sent: str, duplicates: list[str] | None = None) -> Any:
@@ -157,7 +172,7 @@ def decode_failure(call: Call, error: DecodeError) -> Failure:
     )
 
 
-def duplicate_fields(text: bytes, body: Json) -> list[str]:
+def duplicate_fields(text: bytes, body: Any) -> list[str]:
     """What to say about keys that stand twice in an object of the text.
 
     A text that has the size of its own content printed again has none, and most have.
@@ -165,7 +180,7 @@ def duplicate_fields(text: bytes, body: Json) -> list[str]:
     if len(text) == len(orjson.dumps(body)):
         return []
     found: dict[str, None] = {}
-    _walk(json.loads(text, object_pairs_hook=_Pairs), "", found)
+    _walk(json.loads(encoding.as_unicode(text), object_pairs_hook=_Pairs), "", found)
     return [f'duplicate field "{path}"' for path in found]
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from myrmidon.api.objects import Json
+from myrmidon.api.refs import split_api_version
 from myrmidon.api.wire import HttpRequest
 from myrmidon.apiserver.admission import AdmissionStep, Replies
 from myrmidon.apiserver.auth import Attributes, Authorizer, Tokens, User
@@ -110,7 +111,10 @@ class Call:
 
     def invalid(self, obj: Json, name: str, causes: list[Cause]) -> Failure:
         """The object breaks rules.  It is named by the kind that it claims to be."""
-        return invalid_object(obj.get("kind", ""), self.group, name, causes)
+        group = self.group
+        if self.type.custom and "apiVersion" in obj:
+            group = split_api_version(obj["apiVersion"])[0]
+        return invalid_object(obj.get("kind", ""), group, name, causes)
 
     def attributes(self) -> Attributes:
         """What the user wants to do."""

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from myrmidon.api.objects import Json, finalizers_of, is_deleting
 from myrmidon.api.refs import Kind
+from myrmidon.apiserver.admission import Admission
+from myrmidon.apiserver.conditions import is_true, with_condition
 from myrmidon.apiserver.custom import CustomStrategy
 from myrmidon.apiserver.encoding import same
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import Cause, Failure
 from myrmidon.apiserver.kinds import KindStrategy
 from myrmidon.apiserver.registry import ResourceType, ScalePaths
 from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.seams import timestamp
-from myrmidon.apiserver.store import Change
+from myrmidon.apiserver.store import Change, Record
 
 if TYPE_CHECKING:
     from myrmidon.apiserver.call import Core
@@ -27,48 +29,17 @@ CRDS = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
-# ------------------------------------------------------------------------- conditions
-
-
-def condition(status: Json, wanted: str) -> Json | None:
-    """One condition of a status."""
-    return next((each for each in status.get("conditions") or () if each["type"] == wanted), None)
-
-
-def is_true(status: Json, wanted: str) -> bool:
-    """Whether a condition is there and true."""
-    found = condition(status, wanted)
-    return found is not None and found["status"] == "True"
-
-
-def with_condition(status: Json, now: str, wanted: tuple[str, str, str, str]) -> Json:
-    """The status with a condition (type, status, reason, message) set.
-
-    Its time moves only when its value does.
-    """
-    kind, value, reason, message = wanted
-    old = condition(status, kind)
-    since = old["lastTransitionTime"] if old and old["status"] == value else now
-    new = {
-        "type": kind,
-        "status": value,
-        "lastTransitionTime": since,
-        "reason": reason,
-        "message": message,
-    }
-    listed = list(status.get("conditions") or ())
-    if old is None:
-        listed.append(new)
-    else:
-        listed[listed.index(old)] = new
-    return {**status, "conditions": listed}
-
-
 _PENDING = (
     "Terminating",
     "True",
     "InstanceDeletionPending",
     "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+)
+_IN_PROGRESS = (
+    "Terminating",
+    "True",
+    "InstanceDeletionInProgress",
+    "CustomResource deletion is in progress",
 )
 _ACCEPTED = ("NamesAccepted", "True", "NoConflicts", "no conflicts found")
 _ESTABLISHED = (
@@ -133,6 +104,15 @@ class DefinitionStrategy(KindStrategy):
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[Cause]:
         """Whether resources can still be served by it."""
         return [] if subresource else _check_definition(obj, old)
+
+    def warnings(self, obj: Json, old: Json | None) -> list[str]:
+        """Formats that nobody checks."""
+        from myrmidon.apiserver.schema.definitions.unrecognized import (  # noqa: PLC0415 - as above
+            unrecognized_formats,
+        )
+
+        named = dict.fromkeys(unrecognized_formats(obj, old))
+        return [*super().warnings(obj, old), *(f'unrecognized format "{name}"' for name in named)]
 
     def mark_deleting(self, obj: Json, timestamp: str) -> None:
         """The objects go first: a finalizer holds the definition until they have."""
@@ -226,16 +206,50 @@ def _deprecation(spec: Json, names: Json, version: Json) -> str:
 # ------------------------------------------------------------------------- lifecycle
 
 
+class DefinitionGuard:
+    """The admission step that lets nothing new be made of a definition that is going."""
+
+    def admit(self, admission: Admission) -> Json | None:
+        """Refuse to create objects that would have to be deleted at once."""
+        call = admission.call
+        if admission.operation != "CREATE" or not call.type.custom:
+            return None
+        record = call.core.store.get(CRDS, call.type.stored_as)
+        if record is None or not is_deleting(record.value):
+            return None
+        assert admission.obj is not None, "a creation has an object"
+        name = admission.obj["metadata"].get("name", "")
+        raise Failure(
+            403,
+            "Forbidden",
+            f'{call.type.resource} "{name}" is forbidden: create not allowed while custom resource '
+            "definition is terminating",
+            group=call.type.kind.group,
+            kind=call.type.kind.plural,
+            name=name,
+        )
+
+    def check(self, admission: Admission) -> None:
+        """Nothing else."""
+
+
 class DefinitionLifecycle:
     """Accepts names, establishes, serves; and cleans up after a deletion."""
 
     def __init__(self) -> None:
         self._dirty: dict[str, None] = {}
+        self._terminating: set[str] = set()  # definitions that wait for their last objects
 
     def observe(self, change: Change) -> None:
-        """Remember the definitions that changed."""
+        """Remember the definitions that changed, and those that wait for an object to go."""
         if change.resource == CRDS:
             self._dirty[change.record.key] = None
+            if change.deleted:
+                self._terminating.discard(change.record.key)
+            elif is_deleting(change.record.value):
+                self._terminating.add(change.record.key)
+        elif change.deleted and change.resource in self._terminating:
+            self._dirty[change.resource] = None
 
     def act(self, server: "ApiServer") -> bool:
         """Bring what is served in line with the definitions that changed."""
@@ -328,13 +342,34 @@ def _taken_names(core: "Core", definition: Json) -> tuple[set[str], set[str]]:
     return resources, kinds
 
 
+def _delete_instance(core: "Core", resource: str, record: Record, now: str) -> None:
+    value = record.value
+    if not finalizers_of(value):
+        core.store.remove(resource, record.key)
+    elif not is_deleting(value):
+        meta = {
+            **value["metadata"],
+            "deletionTimestamp": now,
+            "deletionGracePeriodSeconds": 0,
+            "generation": value["metadata"].get("generation", 0) + 1,
+        }
+        core.store.put(resource, record.key, {**value, "metadata": meta})
+
+
 def _clean_up(core: "Core", name: str, definition: Json) -> bool:
     """Delete the objects of a deleted definition, then let it go."""
     if CLEANUP not in finalizers_of(definition):
         return False
-    resource = name
-    for record in core.store.scan(resource):
-        core.store.remove(resource, record.key)
+    now = timestamp(core.seams.now())
+    status = with_condition(definition["status"], now, _IN_PROGRESS)
+    if core.store.scan(name) and not same(status, definition["status"]):
+        meta = dict(definition["metadata"])
+        core.store.put(CRDS, name, {**definition, "metadata": meta, "status": status})
+        return True  # that change brings us here again
+    for record in core.store.scan(name):
+        _delete_instance(core, name, record, now)
+    if core.store.scan(name):
+        return False  # finalizers hold some of them
     plural, _, group = name.partition(".")
     core.registry.install((), group=group, plural=plural)
     left = [each for each in finalizers_of(definition) if each != CLEANUP]

@@ -7,7 +7,7 @@ from typing import Any
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import encoding, views
 from myrmidon.apiserver.admission import Admission, run_validating
-from myrmidon.apiserver.bodies import media_type, parse, read_body
+from myrmidon.apiserver.bodies import parse, read_body, read_object_type
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import invalid, not_supported
 from myrmidon.apiserver.creating import commit
@@ -30,8 +30,8 @@ class DeleteOptions:
     grace_seconds: int | None = None
     policy: str = ""
     orphan: bool | None = None
-    uid: str = ""
-    version: str = ""
+    uid: str | None = None  # what must be the case; an empty text is never
+    version: str | None = None
     dry_run: bool = False
 
 
@@ -58,8 +58,8 @@ def read_options(call: Call) -> DeleteOptions:
         grace_seconds=raw.get("gracePeriodSeconds"),
         policy=policy or "",
         orphan=orphan,
-        uid=preconditions.get("uid") or "",
-        version=preconditions.get("resourceVersion") or "",
+        uid=preconditions.get("uid"),
+        version=preconditions.get("resourceVersion"),
         dry_run=bool(raw.get("dryRun")),
     )
     call.dry_run = options.dry_run
@@ -79,7 +79,7 @@ _OPTION_TYPES: dict[str, tuple[type, ...]] = {
 
 def _from_body(call: Call, text: bytes) -> Json:
     try:
-        raw = parse(text, media_type(call))
+        raw = parse(text, read_object_type(call))
     except ValueError as error:
         raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
     if not isinstance(raw, dict):
@@ -91,19 +91,16 @@ def _from_body(call: Call, text: bytes) -> Json:
         wrong_bool = isinstance(value, bool) and bool not in types
         if value is not None and (wrong_bool or not isinstance(value, types)):
             raise bad_request(f"json: cannot unmarshal into Go struct field DeleteOptions.{field}")
-    kind, api_version = raw.get("kind") or "DeleteOptions", raw.get("apiVersion") or "v1"
-    if kind != "DeleteOptions" or not _is_known_version(call, api_version):
+    for field in ("uid", "resourceVersion"):
+        if not isinstance((raw.get("preconditions") or {}).get(field), str | None):
+            raise bad_request(f"json: cannot unmarshal into Go struct field Preconditions.{field}")
+    kind = raw.get("kind") or "DeleteOptions"
+    if kind != "DeleteOptions":
         raise bad_request(
-            f'no kind "{kind}" is registered for version "{api_version}" in scheme "k8s.io/apimachinery"'
+            f'no kind "{kind}" is registered for version "{raw.get("apiVersion") or "meta.k8s.io/v1"}" '
+            'in scheme "pkg/runtime/scheme.go:111"'
         )
     return raw
-
-
-def _is_known_version(call: Call, api_version: str) -> bool:
-    group, _, version = api_version.rpartition("/")
-    return api_version in {"v1", "meta.k8s.io/v1"} or bool(
-        call.core.registry.served(group, version)
-    )
 
 
 def _from_query(call: Call) -> Json:
@@ -112,6 +109,7 @@ def _from_query(call: Call) -> Json:
         "dryRun": [value for key, value in call.request.query if key == "dryRun"],
         "propagationPolicy": query.get("propagationPolicy") or None,
         "gracePeriodSeconds": parse_int(query, "gracePeriodSeconds"),
+        "preconditions": {key: query[key] for key in ("uid", "resourceVersion") if query.get(key)},
     }
     if query.get("orphanDependents"):
         raw["orphanDependents"] = is_true(query["orphanDependents"])
@@ -158,12 +156,11 @@ def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[R
         gone = Record(record.key, record.revision, old)
         if not call.dry_run:
             gone = call.core.store.remove(call.type.stored_as, record.key)
-        return gone, True
-    if not already:
+        return (gone if grace is None else _marked_at_last(call, gone)), True
+    if not already and strategy.deletes_gracefully:
+        _mark(meta, call.timestamp, grace or 0)
+    elif not already:
         meta["deletionTimestamp"] = call.timestamp
-        meta["deletionGracePeriodSeconds"] = grace or 0
-        if meta.get("generation"):
-            meta["generation"] += 1
     elif grace is not None and grace < (meta.get("deletionGracePeriodSeconds") or 0):
         meta["deletionGracePeriodSeconds"] = grace
     if encoding.same(obj, old):
@@ -171,9 +168,26 @@ def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[R
     return commit(call, record.key, obj), False
 
 
+def _mark(meta: Json, timestamp: str, grace: int) -> None:
+    meta["deletionTimestamp"] = timestamp
+    meta["deletionGracePeriodSeconds"] = grace
+    if meta.get("generation"):
+        meta["generation"] += 1
+
+
+def _marked_at_last(call: Call, gone: Record) -> Record:
+    """What is answered of an object that had time left to stop, and goes at once all the same."""
+    meta = copy(gone.value["metadata"])
+    if meta.get("deletionTimestamp"):
+        meta["deletionGracePeriodSeconds"] = 0
+    else:
+        _mark(meta, call.timestamp, 0)
+    return Record(gone.key, gone.revision, {**gone.value, "metadata": meta})
+
+
 def _check_preconditions(call: Call, old: Json, options: DeleteOptions) -> None:
     kind, meta = call.type.kind, old["metadata"]
-    if options.uid and options.uid != meta["uid"]:
+    if options.uid is not None and options.uid != meta["uid"]:
         raise conflict(
             kind.kind,
             kind.group,
@@ -181,7 +195,7 @@ def _check_preconditions(call: Call, old: Json, options: DeleteOptions) -> None:
             f"the UID in the precondition ({options.uid}) does not match the UID in record "
             f"({meta['uid']}). The object might have been deleted and then recreated",
         )
-    if options.version and options.version != meta["resourceVersion"]:
+    if options.version is not None and options.version != meta["resourceVersion"]:
         raise conflict(
             kind.kind,
             kind.group,

@@ -17,7 +17,8 @@ from myrmidon.apiserver.builtin import files
 
 AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-_ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+# In the order of the real server, which sorts those of built-in resources only.
+_ALL_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 _SUBRESOURCE_VERBS = ["get", "patch", "update"]
 
 
@@ -92,7 +93,7 @@ def group(name: str, custom: Iterable[CustomType]) -> Json | None:
 
 def resource_list(group_name: str, version: str, custom: Iterable[CustomType]) -> Json | None:
     """``/apis/<group>/<version>`` or ``/api/v1``, None where nobody serves the version."""
-    entries = _builtin_resources(group_name, version)
+    entries, found = _builtin_resources(group_name, version), []
     if entries is None:
         wanted = (group_name, version)
         found = [served for served in custom if served.kind[:2] == wanted]
@@ -103,8 +104,17 @@ def resource_list(group_name: str, version: str, custom: Iterable[CustomType]) -
     head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group_name else {})
     return head | {
         "groupVersion": f"{group_name}/{version}" if group_name else version,
-        "resources": sorted(entries, key=lambda entry: str(entry["name"])),
+        "resources": sorted(entries, key=_resource_name if found else _whole_name),
     }
+
+
+def _whole_name(entry: Json) -> str:
+    return str(entry["name"])
+
+
+def _resource_name(entry: Json) -> str:
+    """Subresources stay behind their resource, in the order in which they are made."""
+    return str(entry["name"]).partition("/")[0]
 
 
 def aggregated(*, core: bool, custom: Iterable[CustomType]) -> Json:
@@ -274,13 +284,13 @@ def _aggregated_resource(served: CustomType) -> Json:
     if served.categories:
         resource["categories"] = list(served.categories)
     below = []
-    if served.scale is not None:
-        scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
-        below.append({"subresource": "scale", "responseKind": scale, "verbs": _SUBRESOURCE_VERBS})
     if served.status:
         below.append(
             {"subresource": "status", "responseKind": response, "verbs": _SUBRESOURCE_VERBS}
         )
+    if served.scale is not None:
+        scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+        below.append({"subresource": "scale", "responseKind": scale, "verbs": _SUBRESOURCE_VERBS})
     if below:
         resource["subresources"] = below
     return resource

@@ -7,14 +7,14 @@ changes.
 from collections.abc import Callable, Sequence
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
-from myrmidon.apiserver import discovery, encoding
+from myrmidon.apiserver import discovery, encoding, health
 from myrmidon.apiserver.builtin.kinds import version_document
 from myrmidon.apiserver.failures import method_not_allowed, unknown_resource
+from myrmidon.apiserver.negotiation import not_acceptable
 from myrmidon.apiserver.registry import Registry, ResourceType
 
 _JSON = (("content-type", "application/json"),)
 _TEXT = (("content-type", "text/plain; charset=utf-8"),)
-_HEALTH = ("/healthz", "/livez", "/readyz")
 _ADDRESS = "127.0.0.1:443"
 _MISSING_DOCUMENT = HttpResponse(404)
 
@@ -32,7 +32,10 @@ class Documents:
         if self._epoch != self._registry.epoch:
             self._kept, self._epoch = {}, self._registry.epoch
         path = request.path.rstrip("/")
-        aggregated = "APIGroupDiscoveryList" in request.headers.get("accept", "")
+        root = path.strip("/").partition("/")[0]
+        if root in health.ROOTS:
+            return health.health(request)
+        aggregated = _wants_aggregated(request.headers.get("accept", ""), root)
         key = (path, aggregated)
         if key not in self._kept:
             self._kept[key] = self._make(path, aggregated=aggregated)
@@ -43,8 +46,6 @@ class Documents:
 
     def _make(self, path: str, *, aggregated: bool) -> HttpResponse | None:
         root, *parts = path.strip("/").split("/")
-        if f"/{root}" in _HEALTH:
-            return HttpResponse(200, _TEXT, b"ok")
         if path == "":
             return _answer({"paths": self._paths()})
         makers: dict[str, Callable[[], HttpResponse | None]] = {
@@ -61,7 +62,8 @@ class Documents:
         """What the root lists."""
         groups = {each.kind.group for each in self._registry if each.kind.group}
         versions = {each.kind.root for each in self._registry}
-        fixed = {"/api", "/apis", *_HEALTH, "/openapi/v2", "/openapi/v3", "/version"}
+        fixed = {"/api", "/apis", "/openapi/v2", "/openapi/v3", "/version"}
+        fixed |= {f"/{root}" for root in health.ROOTS}
         return sorted({*fixed, *versions, *(f"/apis/{group}" for group in groups)})
 
     def _custom(self) -> list[ResourceType]:
@@ -114,6 +116,27 @@ class Documents:
                 return _answer(found) if found is not None else _MISSING_DOCUMENT
             case _:
                 return None
+
+
+def _wants_aggregated(accept: str, root: str) -> bool:
+    """Which of the two forms of discovery a client asks for first; raises 406."""
+    if root not in {"api", "apis", "version"} or not accept:
+        return False
+    known = False
+    for part in accept.split(","):
+        media, *parameters = (piece.strip() for piece in part.split(";"))
+        if media not in {"*/*", "application/json"}:
+            known = known or (media == "application/yaml" and root != "version")
+            continue
+        known = True
+        options = dict(piece.partition("=")[::2] for piece in parameters)
+        if "as" not in options:
+            return False
+        if options["as"] == "APIGroupDiscoveryList" and options.get("v") == "v2":
+            return True
+    if any(part.strip().startswith("application/yaml") for part in accept.split(",")) and known:
+        return False
+    raise not_acceptable(details=not known)
 
 
 def _answer(document: object) -> HttpResponse:

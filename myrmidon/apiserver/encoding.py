@@ -14,6 +14,10 @@ _INT64_MAX = 2**63 - 1
 _INT64_MIN = -(2**63)
 # A number that orjson prints in another way than Go: with an exponent, or integral with a point.
 _STRANGE = re.compile(rb"[:,\[]-?\d[\d.]*(?:e|\.0[,\]}])")
+# A pair of surrogates, one alone, or any other escape.
+_ESCAPE = re.compile(
+    r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<alone>\\u[dD][89a-fA-F]..)|\\.", re.DOTALL
+)
 
 
 def encode(value: Any) -> bytes:
@@ -29,7 +33,21 @@ def encode(value: Any) -> bytes:
 
 def decode(text: bytes) -> Any:
     """Read JSON; raises ``ValueError``.  Integers beyond 64 bits become floats, as in Go."""
-    return orjson.loads(text)
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        mended = as_unicode(text)
+        if mended == text.decode("utf-8", "surrogateescape"):
+            raise
+        return orjson.loads(mended)
+
+
+def as_unicode(text: bytes) -> str:
+    """JSON with the replacement character where its bytes or escapes are no characters, as in Go."""
+    decoded = text.decode("utf-8", "replace")
+    if "\\u" not in decoded:
+        return decoded
+    return _ESCAPE.sub(lambda found: "\\ufffd" if found["alone"] else found[0], decoded)
 
 
 def settle_numbers(value: Any) -> None:

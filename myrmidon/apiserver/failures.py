@@ -169,6 +169,16 @@ def internal(message: str) -> Failure:
     return Failure(500, "", message, details=False)
 
 
+def internal_error(problem: str) -> Failure:
+    """500 with a reason: what Go wraps as an internal error."""
+    return Failure(
+        500,
+        "InternalError",
+        f"Internal error occurred: {problem}",
+        causes=[Cause("", "", problem)],
+    )
+
+
 def unsupported_media_type(message: str) -> Failure:
     """415: a body in a format that the resource does not take."""
     return Failure(415, "UnsupportedMediaType", message, details=False)

@@ -4,12 +4,16 @@ Synchronous and pure: everything it knows is in the request and in ``Core``.  Wh
 at once (a watch, a revision of the future, a webhook) is a value that the front of the server acts on.
 """
 
+import re
+
 from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver.admission import Ask
 from myrmidon.apiserver.auth import Attributes, Tokens, User, forbidden
 from myrmidon.apiserver.call import Call, Core, Draws
 from myrmidon.apiserver.documents import Documents
 from myrmidon.apiserver.failures import Failure, method_not_allowed, unknown_resource
+from myrmidon.apiserver.impersonation import impersonated
+from myrmidon.apiserver.negotiation import reads_yaml
 from myrmidon.apiserver.outcomes import Outcome, Question
 from myrmidon.apiserver.registry import ResourceType
 from myrmidon.apiserver.routing import Route, route
@@ -18,6 +22,7 @@ from myrmidon.apiserver.verbs import act, failed
 _NOT_SERVED = HttpResponse(
     404, (("content-type", "text/plain; charset=utf-8"),), b"404 page not found\n"
 )
+_ONE_NAME = re.compile(r"(?:^|,)metadata\.name==?([^=!,\\]+)(?:,|$)")
 _ACROSS_NAMESPACES = frozenset({"list", "watch"})
 
 
@@ -36,19 +41,19 @@ class Handler:
         try:
             return self._answer(request, user, draws)
         except Failure as failure:
-            return failed(failure)
+            return failed(failure, yaml=reads_yaml(request.headers.get("accept", "")))
         except Ask as ask:
             return Question(ask.key, ask.question, draws)
 
     def _answer(self, request: HttpRequest, user: User | None, draws: Draws) -> Outcome:
-        user = user or self._tokens.identify(request.headers)
+        user = user or self._identify(request)
         query: dict[str, str] = {}
         for key, value in request.query:
             query.setdefault(key, value)
         found = route(request, query)
         if found is None:
             return self._document(request, user)
-        self._authorize(user, found)
+        self._authorize(user, found, query)
         resource_type = self.core.registry.find(found.group, found.version, found.plural)
         if resource_type is None:
             if self.core.registry.is_builtin_group(found.group):
@@ -61,9 +66,14 @@ class Handler:
         try:
             return _custom(call) if resource_type.custom else _builtin(call)
         except Failure as failure:
-            return failed(failure, call.warnings)
+            yaml = reads_yaml(request.headers.get("accept", ""))
+            return failed(failure, call.warnings, yaml=yaml)
 
-    def _authorize(self, user: User, found: Route) -> None:
+    def _identify(self, request: HttpRequest) -> User:
+        user = self._tokens.identify(request.headers)
+        return impersonated(user, request.headers, self.core.authorizer)
+
+    def _authorize(self, user: User, found: Route, query: dict[str, str]) -> None:
         wanted = Attributes(
             found.verb,
             found.group,
@@ -71,7 +81,7 @@ class Handler:
             found.plural,
             found.subresource,
             found.namespace,
-            found.name,
+            found.name or _selected_name(found, query),
         )
         if not self.core.authorizer.allows(user, wanted):
             raise forbidden(user, wanted)
@@ -84,6 +94,14 @@ class Handler:
 
 
 # ------------------------------------------------------------------------- which verb where
+
+
+def _selected_name(found: Route, query: dict[str, str]) -> str:
+    """A list of one name counts as a request for that name: it may be the only one allowed."""
+    if found.verb not in {"list", "watch", "deletecollection"}:
+        return ""
+    match = _ONE_NAME.search(query.get("fieldSelector", ""))
+    return match[1] if match is not None else ""
 
 
 def _custom(call: Call) -> Outcome:
@@ -105,6 +123,8 @@ def _builtin(call: Call) -> Outcome:
             raise unknown_resource()
         if found.verb not in _ACROSS_NAMESPACES:
             raise method_not_allowed()
+    if found.name and call.type.verbs == ("create",):
+        raise unknown_resource()
     if found.subresource:
         if found.subresource not in subresources(call.type):
             raise unknown_resource()

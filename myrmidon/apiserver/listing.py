@@ -16,6 +16,8 @@ from myrmidon.apiserver.outcomes import WaitFor
 from myrmidon.apiserver.selecting import Selection, read_selection
 from myrmidon.apiserver.store import CompactedError, Record
 
+_VERSION_MAX = 2**64 - 1
+_VERSION_DIGITS_MAX = 100  # int() of very long texts is slow
 _EXPIRED = (
     "The provided continue parameter is too old to display a consistent list result. You can start a "
     "new list without the continue parameter, or use the continue token in this response to retrieve "
@@ -82,11 +84,21 @@ def parse_version(version: str) -> int:
     """The number of a resourceVersion; 0 where there is none."""
     if not version:
         return 0
-    if not version.isdigit():
-        raise bad_request(
-            f'Invalid value: "{version}": strconv.ParseUint: parsing "{version}": invalid syntax'
-        )
+    problem = version_problem(version)
+    if problem:
+        raise bad_request(problem)
     return int(version)
+
+
+def version_problem(version: str) -> str:
+    """What is wrong with a resourceVersion that is no number of 64 bits."""
+    if not (version.isascii() and version.isdigit()):
+        problem = "invalid syntax"
+    elif len(version) > _VERSION_DIGITS_MAX or int(version) > _VERSION_MAX:
+        problem = "value out of range"
+    else:
+        return ""
+    return f'Invalid value: "{version}": strconv.ParseUint: parsing "{version}": {problem}'
 
 
 def too_large(wanted: int, current: int) -> Failure:
@@ -111,7 +123,7 @@ def check_version_match(call: Call) -> None:
     match, version = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
     initial, paged = "sendInitialEvents" in query, bool(query.get("continue"))
     if call.route.verb == "watch":
-        causes = _watch_causes(match, initial=initial, paged=paged)
+        causes = _watch_causes(match, initial=initial)
     else:
         causes = _list_causes(match, version, paged=paged) if match else []
         if initial:
@@ -124,7 +136,7 @@ _MATCH = "resourceVersionMatch"
 _PAGED = "resourceVersionMatch is forbidden when continue is provided"
 
 
-def _watch_causes(match: str, *, initial: bool, paged: bool) -> list[Cause]:
+def _watch_causes(match: str, *, initial: bool) -> list[Cause]:
     causes: list[Cause] = []
     if initial and match != "NotOlderThan":
         problem = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
@@ -134,8 +146,6 @@ def _watch_causes(match: str, *, initial: bool, paged: bool) -> list[Cause]:
         causes.append(forbidden(_MATCH, problem))
     if match and match != "NotOlderThan":
         causes.append(not_supported(_MATCH, match, ["NotOlderThan"]))
-    if paged:
-        causes.append(forbidden(_MATCH, _PAGED))
     return causes
 
 

@@ -5,13 +5,12 @@ from typing import Any, NamedTuple
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import encoding
-from myrmidon.apiserver.failures import Failure
+from myrmidon.apiserver.failures import Failure, internal
 
 _MEDIA = {
     "application/json": "json",
     "application/yaml": "yaml",
     "*/*": "json",
-    "application/*": "json",
 }
 
 
@@ -35,21 +34,30 @@ def negotiate(accept: str, verb: str, *, custom: bool) -> Form:
     """The first form of the header that can be served; raises 406."""
     if not accept or accept in {"application/json", "*/*"}:
         return PLAIN
+    known = False
     for part in accept.split(","):
         media, *parameters = (piece.strip() for piece in part.split(";"))
         syntax = _MEDIA.get(media.lower())
+        known = known or syntax is not None
         if syntax is None or (verb == "watch" and syntax != "json"):
             continue
         options = dict(piece.partition("=")[::2] for piece in parameters)
         shape = options.get("as", "")
         if shape and not _fits(shape, options, verb):
+            if shape == "PartialObjectMetadataList" and custom:
+                raise internal("content is not a list")
             continue
         return Form(syntax, shape, options.get("v", "v1"))
-    raise Failure(
+    raise not_acceptable(details=not custom and not known)
+
+
+def not_acceptable(*, details: bool) -> Failure:
+    """406: the client reads nothing that the server can write."""
+    return Failure(
         406,
         "NotAcceptable",
         "only the following media types are accepted: application/json, application/yaml",
-        details=not custom,
+        details=details,
     )
 
 
@@ -57,8 +65,19 @@ def _fits(shape: str, options: dict[str, str], verb: str) -> bool:
     """Whether objects can be shown in another shape: a list as a list, one object as one."""
     if options.get("g") != "meta.k8s.io" or options.get("v") not in {"v1", "v1beta1"}:
         return False
+    if verb == "watch":
+        return shape in {"Table", "PartialObjectMetadata", "PartialObjectMetadataList"}
     lists = verb in {"list", "deletecollection"}
     return shape in {"Table", "PartialObjectMetadataList" if lists else "PartialObjectMetadata"}
+
+
+def reads_yaml(accept: str) -> bool:
+    """Whether failures, too, are wanted as YAML."""
+    for part in accept.split(","):
+        media = part.partition(";")[0].strip().lower()
+        if media in _MEDIA:
+            return _MEDIA[media] == "yaml"
+    return False
 
 
 def render(form: Form, body: bytes) -> bytes:
@@ -83,3 +102,15 @@ def partial(form: Form, obj: Json) -> Json:
         "apiVersion": f"meta.k8s.io/{form.version}",
         "metadata": obj["metadata"],
     }
+
+
+def at_version(form: Form, table: Json) -> Json:
+    """A table in the version that is asked for, which differs in its name alone."""
+    if form.version == "v1":
+        return table
+    api_version = f"meta.k8s.io/{form.version}"
+    rows = [
+        {**row, "object": row["object"] and {**row["object"], "apiVersion": api_version}}
+        for row in table["rows"]
+    ]
+    return {**table, "apiVersion": api_version, "rows": rows}

@@ -3,7 +3,7 @@
 from myrmidon.apiserver import encoding, views
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import internal
-from myrmidon.apiserver.listing import check_version_match, too_large
+from myrmidon.apiserver.listing import check_version_match, too_large, version_problem
 from myrmidon.apiserver.negotiation import Form, partial
 from myrmidon.apiserver.options import parse_int
 from myrmidon.apiserver.outcomes import WaitFor
@@ -21,11 +21,9 @@ def open_watch(call: Call, form: Form) -> Watch | WaitFor:
     check_version_match(call)
     selection = read_selection(call)
     version = query.get("resourceVersion", "")
-    if version and not version.isdigit():
-        raise internal(
-            f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": '
-            "invalid syntax"
-        )
+    problem = version_problem(version) if version else ""
+    if problem:
+        raise internal(f"resourceVersion: {problem}")
     number = int(version or 0)
     store = call.core.store
     send_initial = query.get("sendInitialEvents")

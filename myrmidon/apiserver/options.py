@@ -59,8 +59,8 @@ def _field_manager_causes(manager: str) -> list[Cause]:
 
 def parse_int(query: dict[str, str], name: str) -> int | None:
     """A number of the query, None where it is left out."""
-    text = query.get(name, "")
-    if not text:
+    text = query.get(name)
+    if text is None:
         return None
     if not re.fullmatch(r"[+-]?[0-9]+", text):
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')

@@ -42,6 +42,8 @@ def carry(call: Call, obj: Json, old: Json, subresource: str) -> None:
 
 
 def _track(call: Call, obj: Json, old: Json | None, subresource: str) -> None:
+    if call.type.custom and not obj["metadata"].get("managedFields"):
+        obj["metadata"].pop("managedFields", None)  # an empty list clears those of built-in kinds
     strategy = call.type.strategy
     if call.type.custom and not _fits(call, obj, old or {}, subresource):
         set_entries(obj, [])

@@ -5,13 +5,12 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import encoding
-from myrmidon.apiserver.bodies import media_type, read_body
+from myrmidon.apiserver.bodies import check_fields, duplicate_fields, media_type, read_body
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Cause, Failure, bad_request, internal, invalid_object
 from myrmidon.apiserver.merging import merge_as_server
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.strategic import StrategicPatchError, strategic_merge
-from myrmidon.apiserver.yaml_bodies import parse_yaml
 from myrmidon.patch.json_patch import OPERATIONS_MAX, JsonPatchError, apply_json_patch
 
 MERGE = "application/merge-patch+json"
@@ -40,7 +39,32 @@ def read_media_type(call: Call) -> str:
 
 def patched(call: Call, media: str, current: Json, schema: Schema) -> Any:
     """What the patch of the body makes of an object; ``current`` is not changed."""
-    return _PATCHERS[media](current, read_body(call), schema)
+    text = read_body(call)
+    document = _PATCHERS[media](current, text, schema)
+    problems = check_fields(call, (), _notes(media, text))
+    if problems:
+        raise patch_failure(f"strict decoding error: {', '.join(problems)}")
+    return document
+
+
+_OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
+
+
+def _notes(media: str, text: bytes) -> list[str]:
+    """Fields of the patch itself that stand twice, or are unknown."""
+    document = encoding.decode(text) if text.strip() else None
+    if document is None:
+        return []
+    notes = duplicate_fields(text, document)
+    if media != JSON_PATCH:
+        return notes
+    notes += [
+        f'unknown field "[{index}].{field}"'
+        for index, operation in enumerate(document)
+        for field in operation or ()
+        if field not in _OPERATION_FIELDS
+    ]
+    return [f"json patch {note}" for note in notes]
 
 
 def _merge(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG001 - one signature for all
@@ -53,8 +77,9 @@ def _json_patch(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG
     except ValueError as error:
         raise bad_request(f"error decoding patch: {error}") from None
     operations = [] if operations is None else operations
-    if not isinstance(operations, list) or not all(isinstance(each, dict) for each in operations):
+    if not isinstance(operations, list) or not all(map(_is_operation, operations)):
         raise bad_request("error decoding patch: json: cannot unmarshal into jsonpatch.Patch")
+    operations = [operation or {} for operation in operations]
     if len(operations) > OPERATIONS_MAX:
         raise Failure(
             413,
@@ -68,6 +93,15 @@ def _json_patch(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG
         raise Failure(
             422, "Invalid", "the server rejected our request due to an error in our request"
         ) from None
+
+
+def _is_operation(value: Any) -> bool:
+    if value is None:
+        return True
+    texts = ("op", "path", "from")
+    return isinstance(value, dict) and all(
+        isinstance(value.get(field), str | None) for field in texts
+    )
 
 
 def _strategic(current: Json, text: bytes, schema: Schema) -> Any:
@@ -88,8 +122,8 @@ def _document(text: bytes, null: Any = None) -> Json:
     """A patch that is a map; ``null`` is what a patch of null stands for."""
     try:
         value = encoding.decode(text)
-    except ValueError:
-        value = _yaml_document(text)
+    except ValueError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
     value = null if value is None else value
     if not isinstance(value, dict):
         raise bad_request(
@@ -97,13 +131,6 @@ def _document(text: bytes, null: Any = None) -> Json:
             "map[string]interface {}"
         )
     return value
-
-
-def _yaml_document(text: bytes) -> Any:
-    try:
-        return parse_yaml(text)
-    except ValueError as error:
-        raise bad_request(f"error decoding patch: {error}") from None
 
 
 def patch_failure(problem: str) -> Failure:

@@ -11,9 +11,9 @@ from myrmidon.api.objects import Json, namespace_of
 from myrmidon.apiserver.auth import AUTHENTICATED, MASTERS, UNAUTHENTICATED, Attributes, User
 from myrmidon.apiserver.store import Store
 
-_GROUP = "rbac.authorization.k8s.io"
-_ROLES, _CLUSTER_ROLES = f"roles.{_GROUP}", f"clusterroles.{_GROUP}"
-_BINDINGS, _CLUSTER_BINDINGS = f"rolebindings.{_GROUP}", f"clusterrolebindings.{_GROUP}"
+GROUP = "rbac.authorization.k8s.io"
+_ROLES, _CLUSTER_ROLES = f"roles.{GROUP}", f"clusterroles.{GROUP}"
+_BINDINGS, _CLUSTER_BINDINGS = f"rolebindings.{GROUP}", f"clusterrolebindings.{GROUP}"
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
@@ -25,32 +25,53 @@ class RoleAuthorizer:
 
     def allows(self, user: User, attributes: Attributes) -> bool:
         """Whether some rule allows it; the masters of the cluster need none."""
+        return self.reason(user, attributes) is not None
+
+    def reason(self, user: User, attributes: Attributes) -> str | None:
+        """What allows it, in words; None if nothing does."""
         if MASTERS in user.groups:
-            return True
-        rules = self.rules(user, "" if attributes.path else attributes.namespace)
-        return any(_covers(rule, attributes) for rule in rules)
+            return ""
+        namespace = "" if attributes.path else attributes.namespace
+        for binding, subject in self._bindings(user, namespace):
+            if any(_covers(rule, attributes) for rule in self.rules_of(binding) or ()):
+                return _reason(binding, subject)
+        return None
 
     def rules(self, user: User, namespace: str) -> Iterator[Json]:
         """Every rule that holds for a user in a namespace, and everywhere."""
-        for record in self._store.scan(_CLUSTER_BINDINGS):
-            if _binds(record.value, user):
-                yield from self._referred(record.value)
-        if namespace:
-            for record in self._store.scan(_BINDINGS, f"{namespace}/"):
-                if _binds(record.value, user):
-                    yield from self._referred(record.value)
+        for binding, _ in self._bindings(user, namespace):
+            yield from self.rules_of(binding) or ()
 
-    def _referred(self, binding: Json) -> Sequence[Json]:
+    def rules_of(self, binding: Json) -> Sequence[Json] | None:
+        """The rules of the role that a binding refers to; None if there is no such role."""
         role = binding["roleRef"]
         if role.get("kind") == "Role":
             record = self._store.get(_ROLES, f"{namespace_of(binding)}/{role['name']}")
         else:
             record = self._store.get(_CLUSTER_ROLES, role["name"])
-        return (record.value.get("rules") or ()) if record is not None else ()
+        return (record.value.get("rules") or ()) if record is not None else None
+
+    def _bindings(self, user: User, namespace: str) -> Iterator[tuple[Json, Json]]:
+        """The bindings that concern a user, each with the subject by which it does."""
+        records = self._store.scan(_CLUSTER_BINDINGS)
+        if namespace:
+            records = [*records, *self._store.scan(_BINDINGS, f"{namespace}/")]
+        for record in records:
+            for subject in record.value.get("subjects") or ():
+                if _is(subject, user):
+                    yield record.value, subject
+                    break
 
 
-def _binds(binding: Json, user: User) -> bool:
-    return any(_is(subject, user) for subject in binding.get("subjects") or ())
+def _reason(binding: Json, subject: Json) -> str:
+    name, namespace, role = binding["metadata"]["name"], namespace_of(binding), binding["roleRef"]
+    kind, where = (
+        ("RoleBinding", f"{name}/{namespace}") if namespace else ("ClusterRoleBinding", name)
+    )
+    who = subject["name"]
+    if subject["kind"] == "ServiceAccount":
+        who = f"{who}/{subject.get('namespace', '')}"
+    return f'RBAC: allowed by {kind} "{where}" of {role["kind"]} "{role["name"]}" to {subject["kind"]} "{who}"'
 
 
 def _is(subject: Json, user: User) -> bool:
@@ -118,16 +139,7 @@ _NAMESPACED = (
     ("policy", ["poddisruptionbudgets"]),
 )  # fmt: skip
 _OPEN = ["/healthz", "/livez", "/readyz", "/version", "/version/"]
-_DOCUMENTS = [
-    "/api",
-    "/api/*",
-    "/apis",
-    "/apis/*",
-    *_OPEN[:3],
-    "/openapi",
-    "/openapi/*",
-    *_OPEN[3:],
-]
+_DOCUMENTS = sorted(["/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", *_OPEN])
 _SELF_REVIEWS = {
     "apiGroups": ["authorization.k8s.io"],
     "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
@@ -156,7 +168,7 @@ def first_roles() -> list[Json]:
         {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
         {"nonResourceURLs": ["*"], "verbs": ["*"]},
     ]
-    rbac = {"apiGroups": [_GROUP], "resources": ["rolebindings", "roles"], "verbs": _READ + _WRITE}
+    rbac = {"apiGroups": [GROUP], "resources": ["rolebindings", "roles"], "verbs": _READ + _WRITE}
     roles = {
         "cluster-admin": (everything, MASTERS),
         "admin": ([*_rules(_READ + _WRITE, secrets=True), rbac], ""),
@@ -179,11 +191,11 @@ def first_roles() -> list[Json]:
 
 def _binding(role: str, groups: Sequence[str]) -> Json:
     return {
-        "roleRef": {"apiGroup": _GROUP, "kind": "ClusterRole", "name": role},
-        "subjects": [{"apiGroup": _GROUP, "kind": "Group", "name": group} for group in groups],
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": GROUP, "kind": "Group", "name": group} for group in groups],
     }
 
 
 def _object(kind: str, name: str, content: Json) -> Json:
     meta = {"name": name, "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}}
-    return {"apiVersion": f"{_GROUP}/v1", "kind": kind, "metadata": meta, **content}
+    return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": meta, **content}

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.auth import MASTERS, Attributes, User
+from myrmidon.apiserver import ownership
+from myrmidon.apiserver.auth import Attributes, User
 from myrmidon.apiserver.bodies import decode_failure, read_object
 from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.causes import invalid, required
+from myrmidon.apiserver.causes import invalid
+from myrmidon.apiserver.failures import Cause, Failure, bad_request, invalid_object
+from myrmidon.apiserver.options import read_write_options
 from myrmidon.apiserver.rbac import RoleAuthorizer
 from myrmidon.apiserver.strategy import DecodeError
 
@@ -23,10 +26,18 @@ def review(call: Call) -> Json:
         obj, _ = call.type.strategy.decode(body)
     except DecodeError as error:
         raise decode_failure(call, error) from None
+    kind = call.type.kind
     obj.setdefault("metadata", {})
-    obj["apiVersion"], obj["kind"] = call.type.kind.api_version, call.type.kind.kind
-    obj["status"] = _REVIEWS[call.type.kind.kind](call, obj.get("spec") or {})
-    return obj
+    obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
+    read_write_options(call, "CreateOptions")
+    if kind.kind.endswith(("AccessReview", "TokenReview")):
+        ownership.begin(call, obj)
+    status = _REVIEWS[kind.kind](call, obj.get("spec") or {})
+    if kind.kind == "SelfSubjectReview":
+        obj["metadata"]["creationTimestamp"] = call.timestamp
+    elif kind.kind == "SelfSubjectRulesReview":
+        obj["spec"] = {}  # the answer is not about the question, says the real server
+    return {**obj, "status": status}
 
 
 def _own_access(call: Call, spec: Json) -> Json:
@@ -36,7 +47,11 @@ def _own_access(call: Call, spec: Json) -> Json:
 def _access_of(call: Call, spec: Json) -> Json:
     if not spec.get("user") and not spec.get("groups"):
         problem = invalid("spec.user", "", "at least one of user or group must be specified")
-        raise call.invalid({"kind": call.type.kind.kind}, "", [problem])
+        raise _invalid(problem)
+    wanted = spec.get("resourceAttributes")
+    if wanted is not None and call.route.namespace not in {"", wanted.get("namespace", "")}:
+        field = "spec.resourceAttributes.namespace"
+        raise _invalid(invalid(field, wanted.get("namespace", ""), "must match metadata.namespace"))
     groups = tuple(spec.get("groups") or ())
     return _access(call, User(spec.get("user", ""), groups, spec.get("uid", "")), spec)
 
@@ -44,11 +59,24 @@ def _access_of(call: Call, spec: Json) -> Json:
 def _access(call: Call, user: User, spec: Json) -> Json:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (resource is None) == (path is None):
-        field = "spec.resourceAttributes"
-        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        raise call.invalid({"kind": call.type.kind.kind}, "", [required(field, text)])
-    allowed = call.core.authorizer.allows(user, _attributes(resource, path or {}))
-    return {"allowed": True} if allowed else {"allowed": False}
+        if resource is None:
+            field, value = "spec.resourceAttributes", "null"
+            text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        else:
+            field, value = "spec.nonResourceAttributes", "null"
+            text = "cannot be specified in combination with resourceAttributes"
+        raise _invalid(invalid(field, value, text))
+    authorizer, wanted = call.core.authorizer, _attributes(resource, path or {})
+    if not isinstance(authorizer, RoleAuthorizer):
+        return {"allowed": authorizer.allows(user, wanted)}
+    reason = authorizer.reason(user, wanted)
+    if not reason:
+        return {"allowed": reason is not None}
+    return {"allowed": True, "reason": reason}
+
+
+def _invalid(cause: Cause) -> Failure:
+    return invalid_object("", "authorization.k8s.io", "", [cause])
 
 
 def _attributes(resource: Json | None, path: Json) -> Attributes:
@@ -68,10 +96,9 @@ def _attributes(resource: Json | None, path: Json) -> Attributes:
 def _own_rules(call: Call, spec: Json) -> Json:
     namespace = spec.get("namespace", "")
     if not namespace:
-        problem = required("spec.namespace", "")
-        raise call.invalid({"kind": call.type.kind.kind}, "", [problem])
+        raise bad_request("no namespace on request")
     authorizer = call.core.authorizer
-    if not isinstance(authorizer, RoleAuthorizer) or MASTERS in call.user.groups:
+    if not isinstance(authorizer, RoleAuthorizer):
         rules: list[Json] = [
             {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
             {"verbs": ["*"], "nonResourceURLs": ["*"]},
@@ -90,10 +117,13 @@ def _own_identity(call: Call, _spec: Json) -> Json:
 
 
 def _token(call: Call, spec: Json) -> Json:
-    user = call.core.tokens.find(spec.get("token", ""))
+    if not spec.get("token"):
+        raise bad_request("token is required for TokenReview in authentication")
+    user = call.core.tokens.find(spec["token"])
     if user is None:
-        return {"user": {}, "error": "[invalid bearer token, unknown]"}
-    return {"authenticated": True, "user": _user_info(user)}
+        return {"user": {}, "error": "invalid bearer token"}
+    audiences = spec.get("audiences") or ["https://kubernetes.default.svc"]
+    return {"authenticated": True, "user": _user_info(user), "audiences": audiences}
 
 
 def _user_info(user: User) -> Json:

@@ -11,7 +11,14 @@ from myrmidon.apiserver.builtin.decoding import DecodingError, decode
 from myrmidon.apiserver.builtin.types import schema_of
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import invalid
-from myrmidon.apiserver.failures import Cause, Failure, bad_request, internal, invalid_object
+from myrmidon.apiserver.creating import check_namespace
+from myrmidon.apiserver.failures import (
+    Failure,
+    bad_request,
+    internal,
+    internal_error,
+    invalid_object,
+)
 from myrmidon.apiserver.fields import (
     Path,
     Versions,
@@ -40,12 +47,7 @@ def get_scale(call: Call) -> Json:
     paths = _paths(call)
     if call.type.custom and _at(obj, paths.replicas) is None:
         problem = f'the spec replicas field ".{".".join(paths.replicas)}" does not exist'
-        raise Failure(
-            500,
-            "InternalError",
-            f"Internal error occurred: {problem}",
-            causes=[Cause("", "", problem)],
-        )
+        raise internal_error(problem)
     return scale_of(call, obj)
 
 
@@ -61,6 +63,7 @@ def replace_scale(call: Call) -> Json:
     if problems:
         raise strict_failure(call, problems)
     check_name(call, scale["metadata"])
+    check_namespace(call, scale["metadata"])
     record = _record(call)
     check_uid(call, scale["metadata"], record)
     return _write(call, record, scale, _after_update(call, record, scale))
@@ -72,12 +75,16 @@ def patch_scale(call: Call) -> Json:
     record = _record(call)
     current = _owned_scale(call, record)
     entries: list[Json] | None = None
-    if media == APPLY and call.type.custom:
-        raise internal("no corresponding type for autoscaling/v1, Kind=Scale")
     if media == APPLY:
         document, entries = _applied(call, current)
+        if call.type.custom and document.get("spec") != current["spec"]:
+            raise internal(
+                f"failed to convert new object (/{call.route.name}; autoscaling/v1, Kind=Scale) to "
+                "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
+            )
     else:
         document = patched(call, media, current, schema_of(SCALE))
+        _check_type(document)
     try:
         scale, unknown = decode(document, schema_of(SCALE))
     except DecodingError as error:
@@ -89,6 +96,16 @@ def patch_scale(call: Call) -> Json:
     if entries is None:
         entries = _after_update(call, record, scale)
     return _write(call, record, scale, entries)
+
+
+def _check_type(document: Any) -> None:
+    if not isinstance(document, dict):
+        raise patch_failure("the result is no object")
+    for field, wanted in (("apiVersion", SCALE.api_version), ("kind", SCALE.kind)):
+        if document.get(field) and document[field] != wanted:
+            raise patch_failure(
+                f'no kind "{document.get("kind")}" is registered for version "{document.get("apiVersion")}"'
+            )
 
 
 def _write(call: Call, record: Record, scale: Json, entries: list[Json]) -> Json:
@@ -112,8 +129,13 @@ def _negative(call: Call, replicas: int) -> Failure:
     kind, name = call.type.kind, call.route.name
     if call.type.custom:
         field = f".{'.'.join(_paths(call).replicas)}"
-        cause = invalid(field, replicas, "should be a non-negative integer")
-        return invalid_object(kind.kind, kind.group, name, [cause])
+        causes = [
+            invalid(field, replicas, "should be a non-negative integer"),
+            invalid(
+                field[1:], replicas, f"{field[1:]} in body should be greater than or equal to 0"
+            ),
+        ]
+        return invalid_object(kind.kind, kind.group, name, causes)
     cause = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
     return invalid_object("Scale", "autoscaling", name, [cause])
 

@@ -106,6 +106,8 @@ def _fields(call: Call, text: str) -> list[FieldTerm]:
         if found is None:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
         field = found[1]
+        if not field and not found[3]:
+            continue  # "=" asks for nothing
         if not _is_selectable(call.type, field):
             raise bad_request(_unsupported(call, field))
         value = re.sub(r"\\(.)", r"\1", found[3])

@@ -13,7 +13,8 @@ from myrmidon.apiserver.actor import Actor
 from myrmidon.apiserver.admission import AdmissionStep
 from myrmidon.apiserver.auth import ADMIN, AllowAll, Authorizer, Tokens, User
 from myrmidon.apiserver.call import Core, Draws
-from myrmidon.apiserver.crds import DefinitionLifecycle
+from myrmidon.apiserver.crds import DefinitionGuard, DefinitionLifecycle
+from myrmidon.apiserver.escalation import RightsGuard
 from myrmidon.apiserver.handler import Handler
 from myrmidon.apiserver.lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.outcomes import Outcome
@@ -49,7 +50,7 @@ class ApiServer:
             seams or CountingSeams(),
             authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
             Tokens(users),
-            [NamespaceLifecycle(), *admission, Webhooks()],
+            [NamespaceLifecycle(), DefinitionGuard(), RightsGuard(), *admission, Webhooks()],
         )
         self.handler = Handler(self.core, self.core.tokens)
         self.actors: list[Any] = [DefinitionLifecycle(), *actors]

@@ -17,6 +17,14 @@ _STORED_ELSEWHERE = {
 }
 
 
+_DEPRECATIONS = {
+    ("", "v1", "endpoints"): (
+        "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+    ),
+    ("", "v1", "componentstatuses"): "v1 ComponentStatus is deprecated in v1.19+",
+}
+
+
 class StoreCluster:
     """What a kind may look up about other objects."""
 
@@ -50,6 +58,7 @@ def builtin_types(store: Store) -> Iterator[ResourceType]:
             subresources=_others(resource),
             storage=storage,
             storage_api_version=version,
+            deprecation=_DEPRECATIONS.get((*kind[:2], kind.plural), ""),
         )
 
 

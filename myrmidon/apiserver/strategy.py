@@ -36,6 +36,7 @@ class Strategy:
 
     creates_on_update = False  # PUT of what is not there makes it
     allows_unconditional_update = True  # PUT without a resourceVersion
+    deletes_gracefully = True  # a mark of deletion counts as a change, and has a time to go
     answers_deleted_object = False  # DELETE answers with the object even when it is gone
     collects_garbage = True  # propagation policies leave finalizers
     orphans_by_default: bool = False  # a deletion that says nothing leaves the dependents alone

@@ -119,6 +119,32 @@ class CustomLayout:
         return Row([name, *(_cell(path.find(obj), kind, now) for path, kind in self._cells)])
 
 
+class ScaleLayout:
+    """The columns of a scale; the texts are others for custom resources."""
+
+    def __init__(self, *, custom: bool) -> None:
+        desired, available = (
+            ("Number of desired replicas", "Number of actual replicas")
+            if custom
+            else (
+                "replicas is the desired number of instances for the scaled object.",
+                "replicas is the actual number of observed instances of the scaled object.",
+            )
+        )
+        self.columns = [
+            column("Name", "string", NAME_TEXT, format_="name" if custom else ""),
+            column("Desired", "integer", desired),
+            column("Available", "integer", available),
+            column("Age", "date" if custom else "string", AGE_TEXT),
+        ]
+
+    def row(self, obj: Json, now: datetime) -> Row:
+        """The two numbers."""
+        meta, wanted = obj["metadata"], obj["spec"].get("replicas", 0)
+        age = since(meta.get("creationTimestamp"), now)
+        return Row([meta["name"], wanted, obj["status"].get("replicas", 0), age])
+
+
 def column(name: str, kind: str, description: str, *, format_: str = "", priority: int = 0) -> Json:
     """The definition of a column."""
     return {

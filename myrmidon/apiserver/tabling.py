@@ -10,7 +10,7 @@ from myrmidon.apiserver.failures import bad_request
 from myrmidon.apiserver.listing import Page
 from myrmidon.apiserver.registry import ResourceType
 from myrmidon.apiserver.store import Record
-from myrmidon.apiserver.tables import Include, table
+from myrmidon.apiserver.tables import Include, ScaleLayout, table
 
 
 def _include(call: Call) -> Include:
@@ -41,6 +41,17 @@ def table_of_object(call: Call, record: Record) -> Json:
         call.type.strategy.layout,
         [obj],
         metadata={"resourceVersion": obj["metadata"].get("resourceVersion", "")},
+        now=call.draws.now,
+        include=_include(call),
+    )
+
+
+def table_of_scale(call: Call, scale: Json) -> Json:
+    """A scale as a table."""
+    return table(
+        ScaleLayout(custom=call.type.custom),
+        [scale],
+        metadata={"resourceVersion": scale["metadata"].get("resourceVersion", "")},
         now=call.draws.now,
         include=_include(call),
     )

@@ -9,6 +9,7 @@ from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.creating import check_namespace, commit, create_object
 from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.failures import Failure, bad_request, internal, invalid_object
+from myrmidon.apiserver.listing import version_problem
 from myrmidon.apiserver.metadata import drop_duplicate_owners, validate_metadata_update
 from myrmidon.apiserver.options import read_write_options
 from myrmidon.apiserver.store import Record
@@ -17,6 +18,14 @@ from myrmidon.apiserver.strategy import DecodeError
 STALE = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
+_CRDS = "customresourcedefinitions"
+# Where the real server's storage has resources that it does not call by their names.
+_REGISTRY = {
+    "services": "services/specs",
+    "endpoints": "services/endpoints",
+    "nodes": "minions",
+    "ingresses": "ingress",
+}
 # The server alone writes these; whatever a client sends is replaced.
 _KEPT = ("creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
 
@@ -42,8 +51,11 @@ def replace(call: Call, subresource: str = "") -> tuple[Record, bool]:
     if record is None:
         if not call.type.strategy.creates_on_update or subresource:
             raise call.not_found()
+        if meta.get("uid"):
+            raise storage_conflict(
+                call, f"UID in precondition: {meta['uid']}, UID in object meta: "
+            )
         meta.pop("resourceVersion", None)
-        meta.pop("uid", None)
         return create_object(call, obj), True
     check_uid(call, meta, record)
     call.warn(*drop_duplicate_owners(meta))
@@ -54,13 +66,18 @@ def check_name(call: Call, meta: Json) -> None:
     """The name of an object must be that of the path."""
     name = meta.get("name", "")
     if not name:
-        raise bad_request(
-            f"the name of the object ({call.route.name} based on URL) was undeterminable: name must be provided"
-        )
+        raise undeterminable(call)
     if name != call.route.name:
         raise bad_request(
             f"the name of the object ({name}) does not match the name on the URL ({call.route.name})"
         )
+
+
+def undeterminable(call: Call) -> Failure:
+    """400: an object without a name."""
+    return bad_request(
+        f"the name of the object ({call.route.name} based on URL) was undeterminable: name must be provided"
+    )
 
 
 def check_uid(call: Call, meta: Json, record: Record) -> None:
@@ -73,9 +90,10 @@ def check_uid(call: Call, meta: Json, record: Record) -> None:
 def storage_conflict(call: Call, problem: str) -> Failure:
     """409 in the words of the storage layer."""
     kind = call.type.kind
-    where = "/".join(part for part in (kind.group, kind.plural, call.key) if part)
+    resource = _REGISTRY.get(kind.plural, kind.plural)
+    where = f"{kind.group}/{resource}" if call.type.custom or kind.plural == _CRDS else resource
     return call.conflict(
-        f"StorageError: invalid object, Code: 4, Key: /registry/{where}, ResourceVersion: 0, "
+        f"StorageError: invalid object, Code: 4, Key: /registry/{where}/{call.key}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: Precondition failed: {problem}"
     )
 
@@ -112,11 +130,9 @@ def update(
 def check_version(call: Call, meta: Json, record: Record) -> None:
     """A resourceVersion must be the current one; some kinds insist on having one."""
     version = meta.get("resourceVersion", "")
-    if not version.isdigit() and version:
-        raise internal(
-            f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": '
-            "invalid syntax"
-        )
+    problem = version_problem(version) if version else ""
+    if problem:
+        raise internal(f"resourceVersion: {problem}")
     if not version or int(version) == 0:
         if call.type.strategy.allows_unconditional_update:
             return

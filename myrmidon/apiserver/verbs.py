@@ -10,15 +10,23 @@ from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.creating import create
 from myrmidon.apiserver.deleting import delete, delete_collection, success
 from myrmidon.apiserver.failures import Failure, internal, method_not_allowed, verb_not_supported
-from myrmidon.apiserver.listing import Page, list_page, parse_version, too_large
-from myrmidon.apiserver.negotiation import PLAIN, Form, encode, negotiate, partial, render
+from myrmidon.apiserver.listing import Page, list_page, parse_version, too_large, version_problem
+from myrmidon.apiserver.negotiation import (
+    PLAIN,
+    Form,
+    at_version,
+    encode,
+    negotiate,
+    partial,
+    render,
+)
 from myrmidon.apiserver.opening import open_watch
 from myrmidon.apiserver.outcomes import Outcome, WaitFor
 from myrmidon.apiserver.patching import patch
 from myrmidon.apiserver.reviews import is_review, review
 from myrmidon.apiserver.scale import get_scale, patch_scale, replace_scale
 from myrmidon.apiserver.store import Record
-from myrmidon.apiserver.tabling import table_of_object, table_of_page
+from myrmidon.apiserver.tabling import table_of_object, table_of_page, table_of_scale
 from myrmidon.apiserver.updating import replace
 
 Verb = Callable[[Call, Form], Outcome]
@@ -47,12 +55,13 @@ def _unsupported(call: Call) -> Failure:
     return verb_not_supported(call.route.verb, kind.plural, kind.group)
 
 
-def failed(failure: Failure, warnings: Iterable[str] = ()) -> HttpResponse:
+def failed(failure: Failure, warnings: Iterable[str] = (), *, yaml: bool = False) -> HttpResponse:
     """A failure as an answer."""
-    headers = [("content-type", "application/json"), *_warnings(warnings)]
+    form = Form("yaml" if yaml else "json")
+    headers = [("content-type", form.content_type), *_warnings(warnings)]
     if failure.retry_after is not None:
         headers.append(("retry-after", str(failure.retry_after)))
-    return HttpResponse(failure.code, tuple(headers), encoding.encode(failure.to_json()))
+    return HttpResponse(failure.code, tuple(headers), encode(form, failure.to_json()))
 
 
 def _headers(call: Call, form: Form) -> tuple[tuple[str, str], ...]:
@@ -72,7 +81,7 @@ def _object(call: Call, form: Form, record: Record, status: int = 200) -> HttpRe
     if form == PLAIN:
         return HttpResponse(status, _headers(call, form), views.encoded(call.type, record))
     if form.shape == "Table":
-        body = encode(form, table_of_object(call, record))
+        body = encode(form, at_version(form, table_of_object(call, record)))
         return HttpResponse(status, _headers(call, form), body)
     if form.shape:
         body = encode(form, partial(form, views.shown(call.type, record)))
@@ -94,11 +103,9 @@ def _get(call: Call, form: Form) -> Outcome:
 
 
 def _await_version(call: Call, version: str) -> WaitFor | None:
-    if not version.isdigit():
-        raise internal(
-            f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: parsing "{version}": '
-            "invalid syntax"
-        )
+    problem = version_problem(version)
+    if problem:
+        raise internal(f"resourceVersion: {problem}")
     number, current = parse_version(version), call.core.store.revision
     return WaitFor(number, too_large(number, current)) if number > current else None
 
@@ -116,7 +123,7 @@ def _answer_page(call: Call, form: Form, page: Page) -> HttpResponse:
 
 def _list_body(call: Call, form: Form, page: Page) -> bytes:
     if form.shape == "Table":
-        return encoding.encode(table_of_page(call, page))
+        return encoding.encode(at_version(form, table_of_page(call, page)))
     kind, custom = call.type.kind, call.type.custom
     api_version, list_kind = kind.api_version, call.type.list_kind or f"{kind.kind}List"
     if form.shape:
@@ -166,6 +173,10 @@ def _delete_collection(call: Call, form: Form) -> Outcome:
 def _on_scale(scale: Callable[[Call], Json]) -> Verb:
     def verb(call: Call, form: Form) -> Outcome:
         answer = scale(call)
+        if form.shape == "PartialObjectMetadata":
+            answer = partial(form, answer)
+        elif form.shape == "Table":
+            answer = at_version(form, table_of_scale(call, answer))
         return HttpResponse(200, _headers(call, form), encode(form, answer))
 
     return verb

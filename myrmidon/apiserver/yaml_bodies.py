@@ -10,11 +10,16 @@ from typing import Any
 
 from myrmidon.apiserver import encoding
 
+_DEPTH_MAX = 250
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+
 
 def parse_yaml(text: bytes, duplicates: list[str] | None = None) -> Any:
     """YAML as JSON; raises ``ValueError``.  Notes keys that stand twice in ``duplicates``."""
     import yaml  # noqa: PLC0415 - see above
 
+    if _is_deep(text):
+        raise ValueError("yaml: exceeded max depth")
     try:
         loader = _loader_type()(text)
         value = loader.get_single_data()
@@ -23,6 +28,18 @@ def parse_yaml(text: bytes, duplicates: list[str] | None = None) -> Any:
         return encoding.decode(json.dumps(value).encode())
     except (yaml.YAMLError, TypeError, RecursionError) as error:
         raise ValueError(str(error)) from None
+
+
+def _is_deep(text: bytes) -> bool:
+    """Whether brackets are nested so deeply that the parser would take seconds, and then fail."""
+    if text.count(b"[") + text.count(b"{") <= _DEPTH_MAX:
+        return False
+    depth = 0
+    for letter in text.translate(None, _NO_BRACKETS):
+        depth += 1 if letter in b"[{" else -1
+        if depth > _DEPTH_MAX:
+            return True
+    return False
 
 
 @cache

@@ -77,7 +77,7 @@ def welcome(bench: Workbench) -> str:
     return (
         f"serving {bench.url}; in a second terminal:\n\n"
         f"  export KUBECONFIG={bench.kubeconfig}\n"
-        f"  kubectl get {bench.plural} -w\n"
+        f"  kubectl get {bench.controlled[0].plural} -w\n"
     )
 
 

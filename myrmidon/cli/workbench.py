@@ -131,9 +131,9 @@ class Workbench:
         return self._manager is not None and self._manager.is_idle
 
     @property
-    def plural(self) -> str:
-        """What kubectl calls the first kind that is controlled."""
-        return self._classes[0].kind().plural if self._classes else "namespaces"
+    def controlled(self) -> list[Kind]:
+        """The kinds of the controllers."""
+        return [cls.kind() for cls in self._classes]
 
     # -------------------------------------------------------------------------- the files
 

@@ -8,21 +8,27 @@ act                                                   verbs             on
 keep the cache of the own kind                        list, watch       the kind
 read it live (``ctx.live``, after an unknown end)     get               the kind
 put on and release the finalizer                      patch             the kind, with a finalizer
+                                                                        or children without owner
 write conditions and status                           patch             kind/status
 create what a watch named (``create_if_not_found``)   create            the kind
-set owner references that block deletion              update            kind/finalizers
+set owner references that block deletion              update            kind/finalizers, unless all
+                                                                        have ``owner_refs=False``
 keep the cache of managed kinds                       list, watch       managed kinds
 read them live (``ctx.live``, after an unknown end)   get               managed kinds
 ``out.apply``                                         create, patch     managed kinds
-``out.apply(..., as_update=True)``                    update            managed kinds
-``out.delete``, pruning, ``recreate=True``            delete            managed kinds
+``out.apply(..., create_only=True)``                  create            managed kinds
+``out.apply(..., as_update=True)``                    create, update    managed kinds
+``out.delete(kind)``                                  delete            that kind
+pruning, ``recreate``, children without owner         delete            managed kinds
 ``ctx.get``, ``ctx.list``, ``Watch``                  list, watch       read and watched kinds
-``ctx.live.get``                                      get               read and watched kinds
+``ctx.live``                                          get               read and watched kinds
 record events, count repeated ones                    create, patch     events
 find the event of an earlier process of ours          get               events
 lead                                                  create            leases
 renew and release the lease                           get, update       the one lease
 ====================================================  ================  ===========================
+
+Which of these acts there are is declared, or read in the code of the controller (``usage``).
 
 Rights are as wide as what they are for: a controller that is limited to namespaces gets a Role in
 each of them, and a ClusterRole only for kinds that live in no namespace.
@@ -36,10 +42,10 @@ from myrmidon.api import kinds
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
 from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.generate.usage import Usage, usage_of
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete")
-_READ = ("get", "list", "watch")
-_WRITE = ("create", "update", "patch", "delete")
+_CACHE = ("list", "watch")
 _RBAC = kinds.ROLE.api_version
 CLUSTER = ""
 """The scope of rights that hold in every namespace and outside of all."""
@@ -91,22 +97,33 @@ def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
     """All that these controllers need, the lease aside."""
     rights = Rights()
     for controller in controllers:
-        _grant_parent(rights, controller)
+        usage = usage_of(controller)
+        _grant_parent(rights, controller, usage)
         limits = controller.options.namespaces
         for kind in controller.managed_kinds:
-            rights.grant(kind, (*_READ, *_WRITE), limits)
+            rights.grant(kind, _managing(kind, usage), limits)
+        read = ("get", *_CACHE) if usage.reads_live else _CACHE
         local = [watch for watch in controller.watches if watch.remote is None]
         narrow = {kind_of(watch.kind) for watch in local if watch.namespaces}
         for kind in controller.read_kinds:
             if kind not in narrow or kind in _declared_reads(controller):
-                rights.grant(kind, _READ, limits)
+                rights.grant(kind, read, limits)
         for watch in local:
             watched = kind_of(watch.kind)
             assert watched is not None, "checked when the controller was defined"
-            rights.grant(watched, _READ, watch.namespaces or limits)
+            rights.grant(watched, read, watch.namespaces or limits)
         events_in = limits if controller.resource.KIND.namespaced else ()
         rights.grant(kinds.EVENT, ("get", "create", "patch"), events_in)
     return rights
+
+
+def _managing(kind: Kind, usage: Usage) -> list[str]:
+    """The verbs on a managed kind.  It is read by name whenever a write got no clear answer."""
+    verbs = ["get", *_CACHE, "create"]
+    verbs += ["update"] if usage.updates else []
+    verbs += ["patch"] if usage.patches else []
+    verbs += ["delete"] if usage.deletes(kind) else []
+    return verbs
 
 
 def _declared_reads(controller: type[Controller[Any]]) -> set[Kind | None]:
@@ -114,10 +131,11 @@ def _declared_reads(controller: type[Controller[Any]]) -> set[Kind | None]:
     return set(map(kind_of, (entries,) if isinstance(entries, Kind) else entries))
 
 
-def _grant_parent(rights: Rights, controller: type[Controller[Any]]) -> None:
+def _grant_parent(rights: Rights, controller: type[Controller[Any]], usage: Usage) -> None:
     kind, limits = controller.resource.KIND, controller.options.namespaces
-    rights.grant(kind, _READ, limits)
-    if controller.graph.finalizer is not None:
+    rights.grant(kind, ("get", *_CACHE), limits)
+    tracks = bool(controller.managed_kinds) and usage.tracks
+    if controller.graph.finalizer is not None or tracks:
         rights.grant(kind, ("patch",), limits)
     if controller.options.create_if_not_found:
         rights.grant(kind, ("create",), limits)
@@ -125,7 +143,7 @@ def _grant_parent(rights: Rights, controller: type[Controller[Any]]) -> None:
         rights.grant(kind, ("patch",), limits, "status")
     else:
         rights.grant(kind, ("patch",), limits)
-    if controller.managed_kinds:
+    if controller.managed_kinds and usage.owns:
         rights.grant(kind, ("update",), limits, "finalizers")
 
 

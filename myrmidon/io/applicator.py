@@ -54,11 +54,11 @@ class Written:
 
 
 class Applicator:
-    """Writes outputs concurrently, at most ``writes_max`` at a time."""
+    """Writes the outputs of a state concurrently, at most ``writes_max`` of them at a time."""
 
     def __init__(self, client: Client, known: Known, *, writes_max: int = 8) -> None:
         self._client, self._known = client, known
-        self._slots = asyncio.Semaphore(writes_max)
+        self._writes_max = writes_max
         self._settled: dict[ObjectRef, tuple[str, str]] = {}  # what was sent, what it left
 
     async def write(
@@ -135,7 +135,7 @@ class Applicator:
                     written[output.ref] = Written(output.ref, "skipped")
             except MyrmidonError as error:
                 written[output.ref] = Written(output.ref, "failed", error=error)
-        await _together([self._into(written, task) for task in pending])
+        await _together([self._into(written, task) for task in pending], self._writes_max)
         return [written[output.ref] for output in outputs]
 
     def _holds(self, task: "_Task") -> bool:
@@ -148,11 +148,10 @@ class Applicator:
     ) -> Callable[[], Awaitable[None]]:
         async def write() -> None:
             ref = task.output.ref
-            async with self._slots:
-                try:
-                    written[ref] = await self._write(task)
-                except MyrmidonError as error:
-                    written[ref] = Written(ref, "failed", error=error)
+            try:
+                written[ref] = await self._write(task)
+            except MyrmidonError as error:
+                written[ref] = Written(ref, "failed", error=error)
 
         return write
 
@@ -246,15 +245,18 @@ def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
     return isinstance(refused, AlreadyExistsError) or not disputed
 
 
-async def _together(acts: Sequence[Callable[[], Awaitable[None]]]) -> None:
-    """Run all at once; one alone needs no task."""
-    if len(acts) == 1:
-        await acts[0]()
-    elif acts:
-        async with asyncio.TaskGroup() as group:
-            for act in acts:
-                group.create_task(_awaited(act))
+async def _together(acts: Sequence[Callable[[], Awaitable[None]]], at_once: int) -> None:
+    """Run all, at most ``at_once`` at a time; one alone needs no task."""
+    if len(acts) <= 1:
+        for act in acts:
+            await act()
+        return
+    waiting = iter(acts)
 
+    async def work() -> None:
+        for act in waiting:
+            await act()
 
-async def _awaited(act: Callable[[], Awaitable[None]]) -> None:
-    await act()
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(at_once, len(acts))):
+            group.create_task(work())

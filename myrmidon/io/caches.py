@@ -46,6 +46,7 @@ class Caches:
         self._timing, self._streaming, self._page_size = timing, streaming, page_size
         self._shared: dict[SharedKey, Shared] = {}
         self._group: asyncio.TaskGroup | None = None
+        self._ever_unknown = False
 
     def view(
         self,
@@ -115,6 +116,7 @@ class Caches:
 
     def mark_unknown(self, ref: ObjectRef) -> None:
         """A write to the object got no clear answer."""
+        self._ever_unknown = True
         for shared in self._holding(ref):
             shared.cache.mark_unknown(_translated(ref, shared))
 
@@ -125,7 +127,10 @@ class Caches:
 
     def is_unknown(self, ref: ObjectRef) -> bool:
         """Whether the next decision about the object must be made on a live read."""
-        return any(s.cache.is_unknown(_translated(ref, s)) for s in self._holding(ref))
+        # Asked several times in every pass; lost answers are rare.
+        return self._ever_unknown and any(
+            s.cache.is_unknown(_translated(ref, s)) for s in self._holding(ref)
+        )
 
     def expect(self, ref: ObjectRef, version: str) -> None:
         """A write to the object answered with something else than the object (scale, eviction)."""

@@ -48,6 +48,10 @@ class View:
         """References of what an index finds, without decoding anything."""
         return [ref for part in self._parts.values() for ref in part.cache.refs(index, word)]
 
+    def covers(self, namespace: str) -> bool:
+        """Whether objects of that namespace are seen at all."""
+        return not self.kind.namespaced or "" in self._parts or namespace in self._parts
+
     def __len__(self) -> int:
         return sum(len(part.cache) for part in self._parts.values())
 

@@ -37,7 +37,6 @@ from myrmidon.runtime.remotes import check_remotes, watch_remote
 from myrmidon.runtime.snapshot import Snapshot
 
 _CANCEL_SECONDS_MAX = 2.0  # for what a state does when it is cancelled
-STALE_SECONDS_MAX = 120.0  # two bookmarks late: a cache that heard nothing for so long may be wrong
 
 
 class Manager:
@@ -119,7 +118,9 @@ class Manager:
     async def _run(self, stack: AsyncExitStack) -> None:
         client = await self._connect(stack)
         await preflight(client, self._controllers, self.options.namespaces)
-        self._caches = Caches(client, clock=self._clock, rng=self._rng)
+        self._caches = Caches(
+            client, clock=self._clock, rng=self._rng, timing=self.options.watching
+        )
         recorders = [
             EventRecorder(client, controller.name, clock=self._clock)
             for controller in self._controllers
@@ -274,7 +275,7 @@ class Manager:
             problem = None
             if not health.is_synced:
                 problem = "not in sync"
-            elif health.staleness_seconds > STALE_SECONDS_MAX:
+            elif health.staleness_seconds > self.options.stale_after.total_seconds():
                 problem = f"heard nothing for {health.staleness_seconds:.0f} s"
             if problem is not None and health.fault is not None:
                 problem = f"{problem}: {health.fault}"

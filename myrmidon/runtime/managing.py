@@ -16,9 +16,8 @@ def recorded(obj: Json, kinds: Iterable[Kind]) -> list[ObjectRef]:
     found: list[ObjectRef] = []
     for entry in entries:
         if isinstance(entry, dict) and entry.get("name"):
-            kind = known.get((str(entry.get("apiVersion")), str(entry.get("kind")))) or _undeclared(
-                entry
-            )
+            named = str(entry.get("apiVersion")), str(entry.get("kind"))
+            kind = known.get(named) or _undeclared(entry)
             found.append(ObjectRef(kind, str(entry["name"]), str(entry.get("namespace") or "")))
     return found
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from myrmidon.io.watching import Timing
 from myrmidon.runtime.election import Terms
 
 
@@ -34,6 +35,10 @@ class ManagerOptions:
     """Requests per second that this process allows itself; 0 for no limit of its own."""
     client_burst: int = 0
     request_timeout: timedelta = timedelta(seconds=30)
+    watching: Timing = field(default_factory=Timing)
+    """The times of every watch."""
+    stale_after: timedelta = timedelta(seconds=120)
+    """Two bookmarks late: a cache that heard nothing for so long may be wrong; readyz says so."""
 
     shutdown_timeout: timedelta = timedelta(seconds=15)
     """How long passes under way may finish when the process stops."""

@@ -75,6 +75,10 @@ class Pass:
             deleting=is_deleting(obj),
             suspended=is_suspended(obj),
         )
+        self._recorded_of: Json | None = None
+        self._recorded_refs: list[ObjectRef] = []
+        self.wrote: list[str] = []
+        """What this pass has sent, for the log."""
         self.overtaken = False
         """Whether this pass wrote what it had read before, so that its beginning may be old."""
         self._out = OutputSet()
@@ -185,10 +189,8 @@ class Pass:
     async def _finish(self, outcome: Outcome) -> Outcome:
         if outcome.released:
             return outcome
-        if outcome.ended and self._controller.options.prune and not is_deleting(self.obj):
-            outcome = await self._prune(outcome)
         if outcome.ended:
-            self._forget_absent()
+            outcome = await self._tidy(outcome)
         own_fields = status_patch(self._typed)
         self.overtaken = self.overtaken or bool(own_fields)
         status = status_after(
@@ -230,11 +232,28 @@ class Pass:
             if one.outcome == "changed" and output.ref.kind in self._declared.read:
                 self.overtaken = True
             if one.outcome in ("changed", "noop"):
-                self._log.info(f"{verb} {output.ref}", state=state, outcome=one.outcome)
+                self.wrote.append(f"{verb} {output.ref}")
+                self._log.debug("wrote", output=output.ref, state=state, outcome=one.outcome)
             if one.error is None and isinstance(output, Apply):
                 self._applied[output.ref] = None
             elif one.error is None and self._crew.objects.get(output.ref) is None:
                 self._gone[output.ref] = None
+
+    async def _tidy(self, outcome: Outcome) -> Outcome:
+        """After a whole walk: deal with what is on record and was not wanted."""
+        unwanted = [ref for ref in self._recorded() if ref.kind.plural and ref not in self._applied]
+        for ref in unwanted:
+            if self._crew.applicator.is_unknown(ref):
+                try:
+                    await self._crew.applicator.read(ref)
+                except MyrmidonError as error:
+                    return _unfinished(outcome, refusal(ref, error))
+        if self._controller.options.prune and not is_deleting(self.obj):
+            outcome = await self._prune(outcome)
+        # It may have been deleted by somebody else, or by a process that died before it said so.
+        absent = (ref for ref in unwanted if self._crew.objects.get(ref) is None)
+        self._gone.update(dict.fromkeys(absent))
+        return outcome
 
     async def _prune(self, outcome: Outcome) -> Outcome:
         """Delete what this object managed and no longer emits, if it is still its own."""
@@ -252,17 +271,6 @@ class Pass:
         """Whether a recorded child is there and still ours."""
         return bool(ref.kind.plural) and is_child(self._crew.objects.get(ref), self._parent.uid)
 
-    def _forget_absent(self) -> None:
-        """Take off the record what a whole walk did not want and nobody has any more.
-
-        It may have been deleted by somebody else, or by a process that died before it said so.
-        """
-        for ref in self._recorded():
-            if ref in self._applied or not ref.kind.plural or self._crew.applicator.is_unknown(ref):
-                continue
-            if self._crew.objects.get(ref) is None:
-                self._gone[ref] = None
-
     # --------------------------------------------------------------- tracked by labels
 
     async def _record_tracked(self) -> Report | None:
@@ -271,7 +279,7 @@ class Pass:
         Were it written down afterwards, a crash in between would leave an object that nobody
         knows.  For the same reason its parent must not go without us: it gets the finalizer.
         """
-        tracked = [one.ref for one in self._out.applied() if is_tracked(one)]
+        tracked = [one.ref for one in self._out if isinstance(one, Apply) and is_tracked(one)]
         new = [ref for ref in tracked if ref not in self._recorded()]
         if not new or is_deleting(self.obj):
             return None
@@ -311,7 +319,10 @@ class Pass:
 
     def _recorded(self) -> list[ObjectRef]:
         """What the object says that it manages."""
-        return recorded(self.obj, self._controller.managed_kinds)
+        if self._recorded_of is not self.obj:
+            self._recorded_of = self.obj
+            self._recorded_refs = recorded(self.obj, self._controller.managed_kinds)
+        return self._recorded_refs
 
     # --------------------------------------------------------------------------- status
 

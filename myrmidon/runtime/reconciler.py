@@ -52,6 +52,8 @@ class Reconciler:
             single = Pass(self._crew, turn.key, obj, turn.causes, log)
             outcome = await self._in_time(single)
             outcome, obj = self._overtaken(turn, single, outcome), single.obj
+            if single.wrote:
+                log.info("pass wrote", wrote=single.wrote)
         except UnfitObjectError as error:
             outcome, obj = await self._quarantine(turn.key, obj, error)
         except GoneError:

@@ -35,6 +35,9 @@ class _JumpingSelector(selectors.DefaultSelector):
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
     """An event loop whose time moves only when nothing is left to do."""
 
+    _scheduled: list[asyncio.TimerHandle]  # of the loops of the standard library
+    _clock_resolution: float
+
     def __init__(self) -> None:
         self._virtual_seconds = 0.0
         selector = _JumpingSelector()
@@ -45,9 +48,23 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         """Seconds since the loop was made."""
         return self._virtual_seconds
 
+    def next_timer(self) -> float:
+        """When the next timer rings, at the earliest; a moment from now if there is none."""
+        known = [timer.when() for timer in self._scheduled[:1]]
+        return max(known[0] if known else 0.0, self._virtual_seconds + 0.001)
+
     def jump(self, seconds: float) -> None:
-        """Let time pass at once."""
+        """Let time pass at once.
+
+        The loop rings a timer that is due within a nanosecond.  Time must have come that far, too:
+        who looks at the clock, finds that it is too early and sets the timer again would do so for
+        ever, in no time.
+        """
         self._virtual_seconds += max(seconds, 0.0)
+        if self._scheduled:
+            due_at = self._scheduled[0].when()
+            if due_at <= self._virtual_seconds + self._clock_resolution:
+                self._virtual_seconds = max(self._virtual_seconds, due_at)
 
 
 class VirtualClock:

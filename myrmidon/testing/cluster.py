@@ -245,9 +245,14 @@ class Cluster(ABC):
         self._wait(self.clock.sleep(max(seconds, 0.0)))
 
     def _turns_at(self) -> Iterable[float]:
-        """When each object is owed its next pass; resyncs do not count."""
+        """When each object is owed its next pass; resyncs do not count.
+
+        One that is in work is owed its next pass when that work is over, however long ago it was due.
+        """
         for loop in self.manager.loops:
             for turn in loop.shift.queue.owed():
+                if turn.key in loop.shift.queue.working:
+                    continue
                 if any(cause.relation != "resync" for cause in turn.causes):
                     yield turn.due_at
 

@@ -30,6 +30,9 @@ from myrmidon.testing.failures import NotSettledError
 from myrmidon.testing.faults import Faults, FaultyTransport
 from myrmidon.testing.recording import RecordingTransport
 
+_TURNS_MAX = 100_000
+"""Turns of the event loop within one moment; a storm of a thousand objects needs 20,000."""
+
 __all__ = ["Harness", "NotSettledError"]
 
 
@@ -51,7 +54,7 @@ class Harness(Cluster):
         super().__init__(controllers, options or ManagerOptions(seed=0), namespace)
         self._remotes = dict(remotes or {})
         self._faults = faults
-        self.loop = loop = VirtualTimeLoop()
+        self.loop = self._time = loop = VirtualTimeLoop()
         self.clock = clock = VirtualClock(loop)
         self.server = ApiServer(
             seams=_ClockedSeams(clock),
@@ -100,6 +103,11 @@ class Harness(Cluster):
         """
         self._line.die()
 
+    @property
+    def crashed(self) -> bool:
+        """Whether the process of the controllers is cut off by ``crash``."""
+        return self._line.is_dead
+
     def restart(self) -> None:
         """Kill the process of the controllers and start another, which knows nothing."""
         self._line.die()
@@ -139,7 +147,7 @@ class Harness(Cluster):
         """When somebody next has something to do."""
         times = list(self._turns_at())
         if not self.manager.is_idle:
-            times.append(self.loop.time() + 0.1)
+            times.append(self._time.next_timer())
         due = self.server.due()
         if due is not None:
             times.append((due - EPOCH).total_seconds())
@@ -159,8 +167,13 @@ class _ClockedSeams(CountingSeams):
 
 async def _quiesced(loop: asyncio.AbstractEventLoop) -> None:
     """Give way until nobody else is ready to run."""
+    turns = 0
     await asyncio.sleep(0)  # noqa: TID251 - gives way, waits for nothing
-    while loop._ready:  # type: ignore[attr-defined]  # noqa: ASYNC110, SLF001 - the only way to ask
+    while loop._ready:  # type: ignore[attr-defined]  # noqa: SLF001 - the only way to ask
+        turns += 1
+        if turns > _TURNS_MAX:
+            names = ", ".join(sorted(task.get_name() for task in asyncio.all_tasks(loop)))
+            raise NotSettledError(f"somebody runs in circles and lets no time pass: {names}")
         await asyncio.sleep(0)  # noqa: TID251
 
 

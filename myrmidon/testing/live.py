@@ -3,6 +3,9 @@
 Everything happens in one event loop that runs while the test waits for something, as in the
 harness; only that waiting takes as long as it takes.  The test gets a namespace of its own, and what
 it applied is deleted at its end, while its controllers still run and can do their finalizers' work.
+
+Give it a cluster that is for tests.  Definitions are installed or changed there, and the controllers
+look after every object of their kinds, not only after those of the test.
 """
 
 import asyncio
@@ -47,7 +50,7 @@ class LiveCluster(Cluster):
         kubeconfig: str | Path,
         manifests: Iterable[Any] = (),
         options: ManagerOptions | None = None,
-        kubelet: bool = True,
+        kubelet: bool = False,
     ) -> None:
         suffix = uuid4().hex[:8]
         super().__init__(controllers, options or ManagerOptions(), f"test-{suffix}")
@@ -65,7 +68,7 @@ class LiveCluster(Cluster):
         for manifest in manifests:
             self.apply(manifest_of(manifest))
         self._start()
-        self._kubelet = self.loop.create_task(_play_kubelet(self._user)) if kubelet else None
+        self._kubelet = self.loop.create_task(self._play_kubelet()) if kubelet else None
 
     def apply(self, obj: Any) -> Json:
         """Create or change an object, which is deleted when the test is over."""
@@ -114,6 +117,8 @@ class LiveCluster(Cluster):
 
     def _step(self) -> None:
         self._check_alive()
+        if self._kubelet is not None and self._kubelet.done():
+            self._kubelet.result()  # raises what ended it
 
     def _pause(self) -> None:
         self._sleep(_LOOK_SECONDS)
@@ -147,19 +152,20 @@ class LiveCluster(Cluster):
         while not is_ready(await self._user.get(ref)):
             await self.clock.sleep(_LOOK_SECONDS)
 
+    async def _play_kubelet(self) -> None:
+        """Stand in for the deployment controller, the scheduler and kubelets.
 
-async def _play_kubelet(client: Client) -> None:
-    """Stand in for the deployment controller, the scheduler and kubelets.
-
-    A control plane for tests has no machines, so no pod would ever run.  This says of every
-    Deployment that all its replicas are available; no pod exists.
-    """
-    clock = LoopClock()
-    while True:
-        for obj in await client.list(kinds.DEPLOYMENT):
-            if not is_deleting(obj) and not is_ready(obj):
-                await _say_available(client, obj)
-        await clock.sleep(_LOOK_SECONDS * 4)
+        A control plane for tests has no machines, so no pod would ever run.  This says of every
+        Deployment in a namespace of this test, and of no other, that all its replicas are
+        available; no pod exists.
+        """
+        while True:
+            spaces = [ref.name for ref in self._applied if ref.kind == kinds.NAMESPACE]
+            for space in spaces:
+                for obj in await self._user.list(kinds.DEPLOYMENT, space):
+                    if not is_deleting(obj) and not is_ready(obj):
+                        await _say_available(self._user, obj)
+            await self.clock.sleep(_LOOK_SECONDS * 4)
 
 
 async def _say_available(client: Client, obj: Json) -> None:

@@ -30,7 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("myrmidon").addoption(
         "--myrmidon-kubeconfig",
         metavar="FILE",
-        help="run tests that use `harness` on this cluster instead of an embedded server",
+        help="run tests that use `harness` on this cluster instead of an embedded server; it should"
+        " be one for tests, because the controllers look after all its objects",
     )
 
 
@@ -42,7 +43,13 @@ def myrmidon_kubeconfig(request: pytest.FixtureRequest) -> str | None:
 
 
 @pytest.fixture
-def harness(myrmidon_kubeconfig: Any) -> Iterator[MakeCluster]:
+def myrmidon_kubelet() -> bool:
+    """Whether that cluster has no machines, so that the kit must say that Deployments run."""
+    return False
+
+
+@pytest.fixture
+def harness(myrmidon_kubeconfig: Any, myrmidon_kubelet: bool) -> Iterator[MakeCluster]:
     """A function that makes clusters, all closed when the test is over."""
     made: list[Cluster] = []
 
@@ -55,6 +62,7 @@ def harness(myrmidon_kubeconfig: Any) -> Iterator[MakeCluster]:
         else:
             from myrmidon.testing.live import LiveCluster  # noqa: PLC0415
 
+            options.setdefault("kubelet", myrmidon_kubelet)
             cluster = LiveCluster(*controllers, kubeconfig=myrmidon_kubeconfig, **options)
         made.append(cluster)
         return cluster

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -96,9 +96,18 @@ class Life:
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"a": "b"}}
         return self._done(self.client.post(self._paths[0], body))
 
-    def foreign(self) -> Json:
-        """The object of somebody else."""
-        return self._done(self.client.get(f"{self._paths[0]}/foreign"))
+    def foreign(self) -> Json | None:
+        """The object of somebody else; None where it is gone, with its namespace."""
+        answer = self.client.get(f"{self._paths[0]}/foreign")
+        return answer.body if answer.status == 200 else None
+
+    def close(self) -> None:
+        """Remove all of it by force: nobody is left to finalize it."""
+        self.client.delete(f"{self._apps}/{NAME}")
+        body = {"metadata": {"finalizers": None}}
+        self.client.request("PATCH", f"{self._apps}/{NAME}", body, MERGE_PATCH)
+        self.client.delete(f"{ROLES}/{self.namespace}-{NAME}")
+        self.client.delete(f"/api/v1/namespaces/{self.namespace}")
 
     # --------------------------------------------------------------------------- what is there
 
@@ -159,7 +168,7 @@ class Life:
         """The writes of the controller."""
         return [request for request in self.requests() if request.agent.startswith("myrmidon")]
 
-    def made(self) -> dict[str, int]:
+    def made(self) -> Counter[str]:
         """How often the controller created what."""
         return Counter(
             f"{one.resource} {one.name.replace(self.namespace, '*')}"
@@ -216,7 +225,7 @@ def _request(event: Json) -> Request | None:
     user = event.get("impersonatedUser") or event["user"]
     parts = [target.get("resource", ""), target.get("subresource", "")]
     return Request(
-        user=user["username"],
+        user=user.get("username", ""),  # nobody's, where it is answered with 401
         agent=event.get("userAgent", ""),
         verb=event["verb"],
         resource="/".join(filter(None, parts)),
@@ -232,17 +241,18 @@ def _request(event: Json) -> Request | None:
 
 @contextmanager
 def definition(plane: ControlPlane) -> Iterator[None]:
-    """Have the server know web applications; it does not forget them in between."""
+    """Have the server know web applications for a while."""
     install(plane)
     yield
     plane.client().delete(DEFINITION)
+    wait_until(lambda: plane.client().status(DEFINITION) == 404, "kind removed", SECONDS_MAX)
 
 
 def install(plane: ControlPlane) -> None:
     """Install the definition and wait until it is served."""
     client = plane.client()
     made = client.post(CRDS, crd(WebApp))
-    assert made.status in (201, 409), made.body
+    assert made.status == 201, made.body
     wait_until(lambda: client.status(f"{APPS}/webapps") == 200, "kind served", SECONDS_MAX)
 
 
@@ -255,12 +265,14 @@ def new_namespace(plane: ControlPlane) -> str:
 
 
 def write_kubeconfig(
-    path: Path, plane: ControlPlane, *, port: int | None = None, **user: Any
+    path: Path, plane: ControlPlane, user: Mapping[str, Any] | None = None, *, port: int = 0
 ) -> Path:
     """Write a way in for another user (``as``, ``tokenFile``), or through another port."""
     server = f"https://127.0.0.1:{port or plane.port}"
     cluster = {"server": server, "certificate-authority": str(plane.ca)}
-    login = user if "tokenFile" in user else {"token": ADMIN_TOKEN, **user}
+    login = {**(user or {})}
+    if "tokenFile" not in login:
+        login["token"] = ADMIN_TOKEN
     config = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -6,6 +6,7 @@ from myrmidon.api import kinds
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
 from myrmidon.generate import lease_role, roles
 from myrmidon.sets.output_set import OutputSet
+from tests.generate.usages import Plain, Tracking
 from tests.generate.webapp import Watchers, WebApp, WebApps
 
 ALL = ["get", "list", "watch", "create", "update", "patch", "delete"]
@@ -26,7 +27,7 @@ class Base(Controller[WebApp], abstract=True):
 
 
 def test_a_controller_gets_what_it_declares() -> None:
-    """A finalizer needs a patch of the object; what it manages needs all verbs."""
+    """A finalizer needs a patch of the object; outputs that are not to be seen need all verbs."""
     (role,) = roles([WebApps], "web-apps")
 
     assert (role["kind"], role["metadata"]) == ("ClusterRole", {"name": "web-apps"})
@@ -37,6 +38,31 @@ def test_a_controller_gets_what_it_declares() -> None:
         rule("apps", "deployments", *ALL),
         rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "patch"),
         rule("demo.myrmidon.dev", "webapps/finalizers", "update"),
+        rule("demo.myrmidon.dev", "webapps/status", "patch"),
+    ]
+
+
+def test_verbs_follow_from_what_the_code_does() -> None:
+    """What is not replaced needs no update, what is not deleted no delete, what is cached no get."""
+    (role,) = roles([Plain], "plain")
+
+    assert role["rules"] == [
+        rule("", "configmaps", "get", "list", "watch", "create", "patch"),
+        rule("", "events", "get", "create", "patch"),
+        rule("", "nodes", "list", "watch"),
+        rule("", "secrets", "get", "list", "watch", "create", "patch", "delete"),
+        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch"),
+        rule("demo.myrmidon.dev", "webapps/finalizers", "update"),
+        rule("demo.myrmidon.dev", "webapps/status", "patch"),
+    ]
+
+
+def test_children_without_owner_need_a_finalizer_on_their_parent() -> None:
+    """Though the graph has none; and they block nobody's deletion."""
+    (role,) = roles([Tracking], "tracking")
+
+    assert role["rules"][2:] == [
+        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "patch"),
         rule("demo.myrmidon.dev", "webapps/status", "patch"),
     ]
 
@@ -81,7 +107,7 @@ def test_kinds_without_a_namespace_need_a_cluster_role() -> None:
     assert one["rules"] == [
         rule("", "configmaps", *ALL),
         rule("", "events", "get", "create", "patch"),
-        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "create"),
+        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "create", "patch"),
         rule("demo.myrmidon.dev", "webapps/finalizers", "update"),
         rule("demo.myrmidon.dev", "webapps/status", "patch"),
     ]

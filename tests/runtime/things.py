@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from inspect import isawaitable
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from myrmidon.api import Model, Resource, Status, kinds
 from myrmidon.api.objects import Json
@@ -39,7 +39,12 @@ def done(_thing: Thing, _out: OutputSet, _ctx: Context) -> Result:
 class Things(Controller[Thing]):
     """Two states, each a function of the test's own."""
 
-    manages = (kinds.CONFIG_MAP, kinds.CLUSTER_ROLE, kinds.SERVICE, kinds.SECRET)
+    manages: ClassVar[tuple[Any, ...]] = (
+        kinds.CONFIG_MAP,
+        kinds.CLUSTER_ROLE,
+        kinds.SERVICE,
+        kinds.SECRET,
+    )
 
     def __init__(self, first: Act = done, second: Act = done, **options: Any) -> None:
         self._first, self._second = first, second

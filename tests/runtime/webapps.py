@@ -198,6 +198,10 @@ def normalised(obj: Json) -> Json:
     if "myrmidon.dev/parent-uid" in labels:
         labels["myrmidon.dev/parent-uid"] = "*"
     meta["labels"] = labels
+    meta["annotations"] = {
+        key: "*" if key.startswith("applied.") else value  # a fingerprint, of the namespace, too
+        for key, value in (meta.get("annotations") or {}).items()
+    }
     meta["ownerReferences"] = [{**owner, "uid": "*"} for owner in meta.get("ownerReferences") or ()]
     rest = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
     spec = {key: value for key, value in (rest.get("spec") or {}).items() if "clusterIP" not in key}

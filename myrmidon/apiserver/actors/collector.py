@@ -103,13 +103,14 @@ class GarbageCollector:
 
     def act(self, server: "ApiServer") -> bool:
         """Look at every object that a change concerned."""
-        dirty, self._dirty = self._dirty, {}
         wrote = False
-        storages = server.core.registry.storages() if dirty else {}
-        for uid in dirty:
-            node = self._nodes.get(uid)
-            if node is not None and node.resource in storages:
-                wrote = self._look(server, storages[node.resource], node) or wrote
+        storages = server.core.registry.storages() if self._dirty else {}
+        while self._dirty:
+            dirty, self._dirty = self._dirty, {}
+            for uid in dirty:
+                node = self._nodes.get(uid)
+                if node is not None and node.resource in storages:
+                    wrote = self._look(server, storages[node.resource], node) or wrote
         return wrote
 
     def _look(self, server: "ApiServer", resource_type: ResourceType, node: _Node) -> bool:
@@ -137,10 +138,27 @@ class GarbageCollector:
         if kept:
             patch(server, path, {"metadata": {"ownerReferences": kept, "uid": uid_of(node.value)}})
             return True
+        if blocking and any(self._waits(uid) for uid in node.dependents):
+            self._unblock(server, node, path)
         # Where an owner waits for us, our own dependents go first, too.
         policy = "Foreground" if blocking and node.dependents else self._policy(node.value)
         delete(server, path, uid_of(node.value), policy)
         return True
+
+    def _waits(self, uid: str) -> bool:
+        """Whether an object is deleted in the foreground, and waits for its dependents."""
+        node = self._nodes.get(uid)
+        if node is None:
+            return False
+        return is_deleting(node.value) and FOREGROUND in finalizers_of(node.value)
+
+    def _unblock(self, server: "ApiServer", node: _Node, path: str) -> None:
+        """Two objects that own each other would wait for each other: one of them must not count."""
+        freed = [
+            {**owner, "blockOwnerDeletion": False} if self._waits(owner["uid"]) else owner
+            for owner in owners_of(node.value)
+        ]
+        patch(server, path, {"metadata": {"ownerReferences": freed, "uid": uid_of(node.value)}})
 
     def _state(self, server: "ApiServer", node: _Node, reference: Json) -> str:
         """What has become of an owner: ``solid``, ``gone``, or it ``waits`` for its dependents."""
@@ -152,8 +170,8 @@ class GarbageCollector:
             return "gone"
         if owner.value.get("kind") != reference.get("kind"):
             return "gone"
-        waits = is_deleting(owner.value) and FOREGROUND in finalizers_of(owner.value)
-        return "waits" if waits and reference.get("blockOwnerDeletion") else "solid"
+        waits = self._waits(uid_of(owner.value)) and reference.get("blockOwnerDeletion")
+        return "waits" if waits else "solid"
 
     def _policy(self, value: Json) -> str:
         if ORPHAN in finalizers_of(value):
@@ -165,13 +183,15 @@ class GarbageCollector:
         uid = uid_of(node.value)
         blocking = False
         for dependent_uid in node.dependents:
-            self._dirty[dependent_uid] = None
-            for owner in owners_of(self._nodes[dependent_uid].value):
+            dependent = self._nodes[dependent_uid].value
+            if not is_deleting(dependent):
+                self._dirty[dependent_uid] = None
+            for owner in owners_of(dependent):
                 blocking = blocking or (
                     owner.get("uid") == uid and bool(owner.get("blockOwnerDeletion"))
                 )
         if blocking:
-            return True
+            return False  # it is looked at again when one of them changes
         return self._drop_finalizer(server, node.value, path, FOREGROUND)
 
     def _finish_orphan(self, server: "ApiServer", node: _Node, path: str) -> bool:

@@ -82,6 +82,12 @@ _STATUS_KEPT_ON_CREATE = frozenset({("", "Node")})
 _NAMED_BY_LABEL = frozenset({("", "Namespace"), ("", "Service")})
 _DEFAULT_GRACE_SECONDS = 30
 
+# Kinds that somebody else empties first: their deletion is a mark, and no change of theirs.
+_MARKED_PLAINLY = {
+    ("", "Namespace"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+}
+
 
 class BuiltinStrategy(Strategy):
     """The rules of one built-in kind."""
@@ -94,6 +100,7 @@ class BuiltinStrategy(Strategy):
         self._has_status = resource.subresource("status") is not None
         self.creates_on_update = key in _CREATED_BY_UPDATE
         self.allows_unconditional_update = key not in _CONDITIONAL
+        self.deletes_gracefully = key not in _MARKED_PLAINLY
         self.answers_deleted_object = key in {("", "Pod"), ("", "Namespace")}
         self.collects_garbage = key not in {("", "Event"), ("events.k8s.io", "Event")}
 
@@ -179,7 +186,7 @@ class BuiltinStrategy(Strategy):
         if first:
             return first  # addresses are given out before anything else is looked at
         causes = self._own_causes(obj)
-        creation = validation.CREATE_RULES.get(self._stored_key)
+        creation = validation.CREATE_RULES.get(self._key)
         if creation is not None:
             causes += creation(obj)
         return causes
@@ -188,13 +195,13 @@ class BuiltinStrategy(Strategy):
         """What is wrong with a change."""
         obj, old = self._as_stored(obj), self._as_stored(old)
         if subresource == "status":
-            status = validation.STATUS_RULES.get(self._stored_key)
+            status = validation.STATUS_RULES.get(self._key)
             return list(status(obj)) if status is not None else []
         first = self._causes(validation.FIRST_RULES, obj)
         if first:
             return first
         causes = self._own_causes(obj)
-        change = validation.UPDATE_RULES.get(self._stored_key)
+        change = validation.UPDATE_RULES.get(self._key)
         if change is not None:
             causes += change(obj, old)
         return causes or self._cluster_causes(obj)
@@ -203,16 +210,12 @@ class BuiltinStrategy(Strategy):
         return self._causes(validation.RULES, obj)
 
     def _causes(self, table: Mapping[tuple[str, str], CreateRule], obj: Json) -> list[Cause]:
-        rules = table.get(self._stored_key)
+        rules = table.get(self._key)
         return list(rules(obj)) if rules is not None else []
 
     def _cluster_causes(self, obj: Json) -> list[Cause]:
-        rules = validation.CLUSTER_RULES.get(self._stored_key)
+        rules = validation.CLUSTER_RULES.get(self._key)
         return list(rules(obj, self._cluster)) if rules is not None else []
-
-    @property
-    def _stored_key(self) -> tuple[str, str]:
-        return ("", "Event") if self._key == ("events.k8s.io", "Event") else self._key
 
     def _as_stored(self, obj: Json) -> Json:
         """Rules are written for the version that the store has."""

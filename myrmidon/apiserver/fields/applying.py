@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json, name_of, namespace_of
+from myrmidon.api.objects import Json
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fields import entries, last_applied
 from myrmidon.apiserver.fields.checking import check
@@ -152,7 +152,8 @@ def _without_entries(live: Json) -> Json:
 
 def _described(obj: Json) -> str:
     group, _, version = str(obj.get("apiVersion")).rpartition("/")
-    where = f"{namespace_of(obj)}/{name_of(obj)}"
+    metadata = _metadata(obj)
+    where = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
     return f"{where}; {group}/{version}, Kind={obj.get('kind')}"
 
 

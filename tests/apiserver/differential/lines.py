@@ -13,6 +13,7 @@ from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.verbs import failed
 from myrmidon.apiserver.watching import Watch
 
+PANIC = 0  # the status of a request that the real server closes the connection on
 _PATH_LETTERS = "/%:@!$&'()*+,;=~"
 
 
@@ -31,11 +32,12 @@ class RealLine:
 
     def send(self, request: HttpRequest) -> HttpResponse:
         """Ask, and read the whole answer."""
-        try:
-            return self._send(request)
-        except (http.client.RemoteDisconnected, ConnectionError):
-            self._connection.close()  # the server closes after some refusals
-            return self._send(request)
+        for _ in range(2):
+            try:
+                return self._send(request)
+            except (http.client.RemoteDisconnected, ConnectionError):
+                self._connection.close()  # the server closes after some refusals
+        return HttpResponse(PANIC)
 
     def _send(self, request: HttpRequest) -> HttpResponse:
         self._connection.request(
@@ -83,6 +85,8 @@ class OwnLine:
                 200, outcome.headers, b"".join(line + b"\n" for line in outcome.take())
             )
         assert isinstance(outcome, HttpResponse), outcome
+        if request.method == "HEAD":
+            return HttpResponse(outcome.status, outcome.headers)
         return outcome
 
     def events(self, request: HttpRequest, until: str) -> list[Any]:

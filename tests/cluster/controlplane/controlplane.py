@@ -170,6 +170,14 @@ class ControlPlane:
         """Let etcd go on."""
         self._etcd.signal(signal.SIGCONT)
 
+    def pause_manager(self) -> None:
+        """Stop the controllers in their tracks: nothing is collected, no namespace is emptied."""
+        self._manager.signal(signal.SIGSTOP)
+
+    def resume_manager(self) -> None:
+        """Let the controllers go on."""
+        self._manager.signal(signal.SIGCONT)
+
     def _stop_processes(self) -> None:
         """Stop etcd last, and not while it is paused: without it an API server waits to end."""
         self.resume_etcd()

@@ -24,10 +24,12 @@ ON_CREATE: dict[tuple[str, str], OnCreate] = {
     ("", "Service"): services.create_service,
     ("apps", "DaemonSet"): workloads.create_daemon_set,
     ("batch", "Job"): workloads.create_job,
+    ("coordination.k8s.io", "Lease"): small.create_lease,
 }
 
 ON_UPDATE: dict[tuple[str, str], OnUpdate] = {
     ("", "Namespace"): small.update_namespace,
+    ("coordination.k8s.io", "Lease"): small.update_lease,
     ("", "Pod"): pods.update_pod,
     ("", "Secret"): small.update_secret,
     ("", "Service"): services.update_service,

@@ -59,7 +59,7 @@ def _follow_singular(spec: Json, before: Json) -> None:
     address, addresses = spec.get("clusterIP", ""), spec.get("clusterIPs", [])
     if address == before.get("clusterIP", ""):
         return
-    if addresses == before.get("clusterIPs", []):
+    if not addresses or addresses == before.get("clusterIPs", []):
         if address:
             spec["clusterIPs"] = [address]
         else:

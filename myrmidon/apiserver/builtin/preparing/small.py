@@ -33,6 +33,19 @@ def create_node(node: Json, cluster: Cluster) -> None:
         node["spec"]["taints"] = [*taints, taint]
 
 
+def create_lease(lease: Json, cluster: Cluster) -> None:
+    """What belongs to a feature that is off by default is dropped."""
+    del cluster
+    for field in ("strategy", "preferredHolder"):
+        lease["spec"].pop(field, None)
+
+
+def update_lease(lease: Json, old: Json, cluster: Cluster) -> None:
+    """The same for a change."""
+    del old
+    create_lease(lease, cluster)
+
+
 def update_secret(secret: Json, old: Json, cluster: Cluster) -> None:
     """A type that is not given is the one it has."""
     del cluster

@@ -40,6 +40,8 @@ FIRST_RULES: dict[tuple[str, str], CreateRule] = {
 # Rules for an object by itself, also after a change.
 RULES: dict[tuple[str, str], CreateRule] = {
     ("", "ConfigMap"): config.check_config_map,
+    ("", "Event"): events.check_event,
+    ("events.k8s.io", "Event"): events.check_new_event,
     ("", "Secret"): config.check_secret,
     ("", "Pod"): pods.check_pod,
     ("", "PodTemplate"): pods.check_pod_template_object,
@@ -79,7 +81,7 @@ RULES: dict[tuple[str, str], CreateRule] = {
 # Rules for a new object only.
 CREATE_RULES: dict[tuple[str, str], CreateRule] = {
     ("scheduling.k8s.io", "PriorityClass"): policies.check_priority_class,
-    ("", "Event"): events.check_event,
+    ("events.k8s.io", "Event"): events.check_new_event_creation,
     ("batch", "CronJob"): jobs.check_cron_job_name,
     ("apps", "StatefulSet"): workloads.check_stateful_set_creation,
 }
@@ -88,7 +90,7 @@ CREATE_RULES: dict[tuple[str, str], CreateRule] = {
 UPDATE_RULES: dict[tuple[str, str], UpdateRule] = {
     ("", "ConfigMap"): config.check_config_map_change,
     ("", "Secret"): config.check_secret_change,
-    ("", "Event"): events.check_event_change,
+    ("events.k8s.io", "Event"): events.check_new_event_change,
     ("", "Pod"): pods.check_pod_change,
     ("", "Service"): services.check_service_change,
     ("", "PersistentVolume"): storage.check_volume_change,
@@ -113,6 +115,7 @@ STATUS_RULES: dict[tuple[str, str], CreateRule] = {
     ("apps", "StatefulSet"): workloads.check_stateful_set_status,
     ("apps", "DaemonSet"): workloads.check_daemon_set_status,
     ("", "ReplicationController"): workloads.check_replica_set_status,
+    ("", "Pod"): pods.check_pod_status,
     ("", "Service"): services.check_service_status,
     ("", "Namespace"): policies.check_namespace_status,
     ("policy", "PodDisruptionBudget"): policies.check_disruption_budget_status,

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.validation.common import positive, qualified, unchanged
-from myrmidon.apiserver.causes import invalid, required, too_long
+from myrmidon.apiserver.causes import invalid, required
 from myrmidon.apiserver.failures import Cause
 
+_SERIES_MIN = 2
 _DEFAULT = "default"  # where events of cluster-scoped objects are
 _FIXED = (
     "involvedObject",
@@ -26,7 +27,39 @@ _TEXT_MAX, _NOTE_MAX = 128, 1024
 
 
 def check_event(event: Json) -> Iterator[Cause]:
-    """An event is in the namespace of its object; one with a time says who reports it."""
+    """An event of the older kind is in the namespace of its object; with a time, it has a reporter."""
+    yield from _check_event(event, reporter="reportingComponent")
+
+
+def check_new_event(event: Json) -> Iterator[Cause]:
+    """An event of ``events.k8s.io``: a series counts from two on."""
+    yield from _check_event(event, reporter="reportingController")
+    series = event.get("series")
+    if series is not None:
+        if series.get("count", 0) < _SERIES_MIN:
+            yield invalid("series.count", "", f"should be at least {_SERIES_MIN}")
+        if not series.get("lastObservedTime"):
+            yield required("series.lastObservedTime")
+
+
+def check_new_event_creation(event: Json) -> Iterator[Cause]:
+    """What only the older kind has must be empty."""
+    if event.get("eventTime") is None:
+        yield required("eventTime")
+    if event.get("type") not in ("Normal", "Warning"):
+        yield invalid("type", "", f"has invalid value: {event.get('type', '')}")
+    for field in ("firstTimestamp", "lastTimestamp", "count", "source"):
+        if event.get(field):
+            yield invalid(field, "", "needs to be unset")
+
+
+def check_new_event_change(new: Json, old: Json) -> Iterator[Cause]:
+    """It only counts on."""
+    for field in (*_FIXED, "eventTime"):
+        yield from unchanged(field, new.get(field), old.get(field))
+
+
+def _check_event(event: Json, *, reporter: str) -> Iterator[Cause]:
     namespace = event["metadata"].get("namespace", "")
     about = event["involvedObject"].get("namespace", "")
     if event.get("eventTime") is None:
@@ -35,38 +68,22 @@ def check_event(event: Json) -> Iterator[Cause]:
         return
     if (not about and namespace not in (_DEFAULT, "kube-system")) or (about and about != namespace):
         yield invalid("involvedObject.namespace", about, "does not match event.namespace")
-    yield from _check_reporter(event)
-
-
-def _check_reporter(event: Json) -> Iterator[Cause]:
-    for field, name in (("reportingComponent", "reportingController"), ("reportingInstance",) * 2):
+    component = event.get("reportingComponent", "")
+    if not component:
+        yield required(reporter)
+    yield from qualified(reporter, component)
+    for field in ("reportingInstance", "action", "reason"):
         value = event.get(field, "")
         if not value:
-            yield required(name)
-        if field == "reportingComponent":
-            yield from qualified(name, value)
-        if len(value) > _TEXT_MAX:
-            yield too_long(name, _TEXT_MAX)
-    for field in ("action", "reason"):
-        if not event.get(field):
             yield required(field)
-        elif len(event[field]) > _TEXT_MAX:
-            yield too_long(field, _TEXT_MAX)
+        elif len(value) > _TEXT_MAX:
+            yield _too_long(field, _TEXT_MAX)
     if len(event.get("message", "")) > _NOTE_MAX:
-        yield too_long("message", _NOTE_MAX)
-    if event.get("type") not in ("Normal", "Warning"):
-        yield invalid("type", event.get("type", ""), "has invalid value: ")
+        yield _too_long("message", _NOTE_MAX)
 
 
-def check_event_change(new: Json, old: Json) -> Iterator[Cause]:
-    """An event of the newer kind only counts on; the older kind may be rewritten."""
-    if new.get("eventTime") is None and old.get("eventTime") is None:
-        yield from check_event(new)
-        return
-    for field in _FIXED:
-        yield from unchanged(field, new.get(field), old.get(field))
-    if new.get("eventTime") != old.get("eventTime"):
-        yield invalid("eventTime", new.get("eventTime"), "field is immutable")
+def _too_long(field: str, limit: int) -> Cause:
+    return invalid(field, "", f"can have at most {limit} characters")
 
 
 def check_lease(lease: Json) -> Iterator[Cause]:
@@ -76,9 +93,3 @@ def check_lease(lease: Json) -> Iterator[Cause]:
     transitions = spec.get("leaseTransitions")
     if transitions is not None and transitions < 0:
         yield invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0")
-    if spec.get("preferredHolder") and not spec.get("strategy"):
-        yield Cause(
-            "spec.preferredHolder",
-            "FieldValueForbidden",
-            "Forbidden: may only be specified when `strategy` is defined",
-        )

@@ -178,6 +178,12 @@ _UPDATABLE = (
 )
 
 
+def check_pod_status(pod: Json) -> Iterator[Cause]:
+    """Conditions of a Pod have qualified types."""
+    for index, condition in enumerate(pod["status"].get("conditions", ())):
+        yield from qualified(f"status.conditions[{index}].Type", condition.get("type", ""))
+
+
 def check_pod_change(new: Json, old: Json) -> Iterator[Cause]:
     """Hardly anything of a pod may change."""
     for name in ("containers", "initContainers"):

@@ -220,6 +220,9 @@ def check_service_status(service: Json) -> Iterator[Cause]:
         yield forbidden(
             "status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'"
         )
+    for index, ingress in enumerate(given or ()):
+        if ingress.get("ip"):
+            yield from address(f"status.loadBalancer.ingress[{index}].ip", ingress["ip"])
 
 
 def check_service_change(new: Json, old: Json) -> Iterator[Cause]:

@@ -89,6 +89,7 @@ def check_expressions(
             return [causes.internal(f"{path}.{RULES}", _UNTYPED)], []
         except CompileError as error:
             found.append(causes.invalid(f"{where}.rule", _shown(rule), str(error)))
+            found += _check_old_self(rule, where, uncorrelatable, uses=False)
             continue
         often = program.max_cardinality if cardinality is None else cardinality
         cost = Cost(f"{where}.rule", times(program.max_cost, often))

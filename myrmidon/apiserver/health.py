@@ -1,0 +1,25 @@
+"""Whether the server is well: ``/healthz``, ``/livez``, ``/readyz`` and the checks below them."""
+
+from myrmidon.api.wire import HttpRequest, HttpResponse
+
+ROOTS = ("healthz", "livez", "readyz")
+_TEXT = (("content-type", "text/plain; charset=utf-8"),)
+_CHECKS = ("ping", "log", "etcd")
+_READY_CHECKS = (*_CHECKS, "etcd-readiness", "informer-sync", "shutdown")
+
+
+def health(request: HttpRequest) -> HttpResponse | None:
+    """The answer to a path below a root of health; None where there is no such check.
+
+    A server that answers is well: there is nothing that could be down.
+    """
+    root, _, check = request.path.strip("/").partition("/")
+    checks = _READY_CHECKS if root == "readyz" else _CHECKS
+    if check:
+        known = check in checks or check.startswith("poststarthook/")
+        return HttpResponse(200, _TEXT, b"ok") if known else None
+    if not any(key == "verbose" for key, _ in request.query):
+        return HttpResponse(200, _TEXT, b"ok")
+    excluded = {value for key, value in request.query if key == "exclude"}
+    lines = [f"[+]{each} {'excluded: ok' if each in excluded else 'ok'}" for each in checks]
+    return HttpResponse(200, _TEXT, "\n".join([*lines, f"{root} check passed", ""]).encode())

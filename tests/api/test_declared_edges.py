@@ -1,0 +1,84 @@
+"""Declarations of resources at their edges: what is refused, and what a rule is on the wire."""
+
+from typing import Any
+
+import pytest
+from pydantic import Field
+
+from myrmidon.api import Model, Resource, Rule, Status
+from myrmidon.errors import DefinitionError, UnfitObjectError
+
+
+class PlainSpec(Model):
+    """Anything."""
+
+    pair: tuple[int, list[int]] = (1, [2])
+    number: int = 0
+    extras: dict[str, Any] = Field(default_factory=lambda: {"a": 1})
+
+
+class Plain(Resource[PlainSpec, Status], group="edges.dev", version="v1"):
+    """A resource."""
+
+
+def test_a_selectable_field_that_is_no_path_is_refused() -> None:
+    """The server would refuse the whole definition."""
+    with pytest.raises(DefinitionError, match="selectable_fields"):
+
+        class Wrong(
+            Resource[PlainSpec, Status], group="edges.dev", version="v1", selectable_fields=["x y"]
+        ):
+            """Wrong."""
+
+
+def test_two_classes_of_one_version_are_refused() -> None:
+    """Each version of a kind has one schema."""
+
+    class First(
+        Resource[PlainSpec, Status], group="edges.dev", version="v1", kind="Twin", storage=False
+    ):
+        """One."""
+
+    with pytest.raises(DefinitionError, match="are both version 'v1'"):
+
+        class Second(
+            Resource[PlainSpec, Status],
+            group="edges.dev",
+            version="v1",
+            kind="Twin",
+            versions=[First],
+        ):
+            """The same again."""
+
+
+def test_a_rule_says_on_the_wire_what_was_given() -> None:
+    """And nothing that was not."""
+    assert Rule("self.a < self.b", message="a first").to_json() == {
+        "rule": "self.a < self.b",
+        "message": "a first",
+    }
+    with pytest.raises(DefinitionError, match="has several lines and no message"):
+        Rule("self.a <\nself.b")
+
+
+def test_a_number_of_more_than_64_bits_is_read_as_the_server_sends_it() -> None:
+    """It does not fit an integer of the API, and the object says which field."""
+    with pytest.raises(UnfitObjectError, match=r"spec\.number"):
+        Plain.from_json({"metadata": {"name": "a"}, "spec": {"number": 2**70}})
+
+
+def test_what_is_inside_of_a_tuple_is_read_only_too() -> None:
+    """A spec is read only all the way down."""
+    read = Plain.from_json({"metadata": {"name": "a"}, "spec": {"pair": [1, [2]]}})
+
+    with pytest.raises(TypeError, match="read only"):
+        read.spec.pair[1].append(3)
+
+
+def test_a_default_that_was_changed_in_place_is_sent() -> None:
+    """However the default was made."""
+    spec = PlainSpec()
+    assert spec.to_wire() == {}
+    spec.extras["b"] = 2
+
+    assert spec.to_wire() == {"extras": {"a": 1, "b": 2}}

@@ -1,0 +1,97 @@
+"""The live view: what it says in 80 columns and in 140, with colour and without."""
+
+import io
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from rich.console import Console
+
+from myrmidon import ObjectRef, kinds
+from myrmidon.cli.views import LineView, age, table
+from myrmidon.runtime.snapshot import ObjectView, Snapshot, Step, Waiting, Wrote
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SHOP = ObjectRef(kinds.DEPLOYMENT, "shop", "default")
+COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
+
+
+def waiting() -> ObjectView:
+    """An object in the middle of its walk."""
+    return ObjectView(
+        SHOP,
+        "shops",
+        "waiting",
+        1,
+        path=(
+            Step("configured", "Configured", "True", "Done", ""),
+            Step("deployed", "Deployed", "False", "RollingOut", "not all replicas run"),
+        ),
+        waiting=Waiting("RollingOut", "not all replicas run", NOW - timedelta(seconds=5)),
+        again_at=NOW + timedelta(seconds=7),
+        passes=1,
+        writes=(
+            Wrote(NOW, "create", ObjectRef(kinds.SERVICE, "shop", "default")),
+            Wrote(NOW, "create", ObjectRef(kinds.CONFIG_MAP, "settings", "team-a"), error="no"),
+            Wrote(NOW, "patch", SHOP, "status"),
+        ),
+    )
+
+
+def drawn(width: int, *, colour: bool) -> str:
+    """The table as a terminal of that width gets it."""
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=True,
+        no_color=not colour,
+        legacy_windows=False,
+    )
+    console.print(table(Snapshot(NOW, is_working=True, objects=(waiting(),)), width))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_everything_is_said_in_any_width(width: int) -> None:
+    """Nothing is cut off, and nothing reaches beyond the edge."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", drawn(width, colour=True))
+    words = " ".join(plain.split())
+
+    assert all(len(line) <= width for line in plain.splitlines())
+    for said in ("configured", "deployed", "RollingOut for 5s", "next look in 7s", "status"):
+        assert said in words
+    assert "team-a/settings" in words
+    assert "REFUSED" in words
+
+
+def test_colour_says_nothing_that_words_do_not() -> None:
+    """Without colour the text is the same, and there is none."""
+    coloured, plain = drawn(140, colour=True), drawn(140, colour=False)
+
+    assert COLOUR.search(coloured)
+    assert not COLOUR.search(plain)
+    strip = re.compile(r"\x1b\[[0-9;]*m")
+    assert strip.sub("", coloured) == strip.sub("", plain)
+
+
+def test_lines_are_printed_once() -> None:
+    """What has not changed is not said again."""
+    stream = io.StringIO()
+    view = LineView(stream)
+    for _ in range(3):
+        view.show(Snapshot(NOW, is_working=True, objects=(waiting(),)))
+
+    assert stream.getvalue() == (
+        "12:00:00  … Deployment shop  configured → deployed  "
+        "waits: RollingOut (not all replicas run)  "
+        "wrote: create Service, create ConfigMap team-a/settings REFUSED, status\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0, "0s"), (119, "119s"), (120, "2m"), (7199, "119m"), (7200, "2h")]
+)
+def test_ages_are_short(seconds: int, said: str) -> None:
+    """As kubectl writes them."""
+    assert age(NOW, NOW + timedelta(seconds=seconds)) == said

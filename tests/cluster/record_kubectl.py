@@ -1,0 +1,22 @@
+"""Records what kubectl prints at a real server: ``python -m tests.cluster.record_kubectl``."""
+
+import tempfile
+from pathlib import Path
+
+from tests.apiserver.clients.kubectl import Kubectl, all_kubectls, write_transcript
+from tests.cluster.controlplane.binaries import find
+from tests.cluster.controlplane.controlplane import CONTROLLERS, ControlPlane
+
+
+def play(kubectl: Path) -> list[str]:
+    """The transcript of a server that nobody else has touched."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ControlPlane(find(), controllers=CONTROLLERS) as plane,
+    ):
+        return Kubectl(kubectl, plane.kubeconfig, Path(folder)).play()
+
+
+if __name__ == "__main__":
+    for each in all_kubectls():
+        write_transcript(each, play(each))

@@ -1,0 +1,218 @@
+"""Outages of the server itself, and of the right to talk to it: afterwards all is well again.
+
+As in ``test_faults``: something is broken, something else is asked for meanwhile, it heals.
+"""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from myrmidon.testing.faults import Delay, is_write
+from tests.cluster.controlplane.controlplane import ControlPlane
+from tests.cluster.controlplane.processes import wait_until
+from tests.cluster.lives import (
+    DEFINITION,
+    SECONDS_MAX,
+    Json,
+    Life,
+    condition,
+    definition,
+    install,
+    new_namespace,
+    write_kubeconfig,
+)
+from tests.cluster.running import REQUEST_SECONDS, Running, check_rest, running
+
+BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+
+
+@pytest.fixture(scope="module")
+def plane(controlplane: ControlPlane) -> Iterator[ControlPlane]:
+    """A server that knows web applications."""
+    with definition(controlplane):
+        yield controlplane
+
+
+@pytest.fixture
+def life(plane: ControlPlane) -> Iterator[Life]:
+    """An application beside an object of somebody else, which stays as it is."""
+    life = Life(plane, new_namespace(plane))
+    foreign = life.put_foreign()
+    yield life
+    found = life.foreign()
+    life.close()
+    assert found in (foreign, None), "something foreign was changed"
+
+
+@pytest.fixture
+def manager(life: Life, kubeconfig: Path) -> Iterator[Running]:
+    """A manager whose application has converged."""
+    with running(life, kubeconfig) as found:
+        yield found
+
+
+def wait_not_ready(manager: Running) -> str:
+    """Wait until readyz says no; what it says."""
+    wait_until(lambda: not manager.is_ready(), "not ready", SECONDS_MAX)
+    return manager.readyz()[1]
+
+
+# ------------------------------------------------------------------------------- the server
+
+
+def test_the_server_is_killed_and_comes_back(manager: Running, plane: ControlPlane) -> None:
+    """Every connection breaks, none can be made for a while."""
+    life = manager.life
+    life.change(image="shop:2")
+    plane.kill_apiserver()
+    try:
+        assert "heard nothing for" in wait_not_ready(manager)
+    finally:
+        plane.start_apiserver()
+    life.change(replicas=3)
+    check_rest(manager)
+
+
+def test_etcd_is_paused(manager: Running, plane: ControlPlane) -> None:
+    """Writes hang for longer than we wait for them, and may still happen afterwards."""
+    life = manager.life
+    manager.trouble.begin(Delay(0.5), is_write, times=1)
+    life.change(image="shop:2")
+    plane.pause_etcd()
+    try:
+        manager.trouble.wait_for_hits()
+        pause(REQUEST_SECONDS + 2)
+    finally:
+        plane.resume_etcd()
+    wait_until(lambda: life.client.status("/readyz") == 200, "server ready", SECONDS_MAX)
+    life.change(replicas=3)
+    check_rest(manager)
+
+
+def pause(seconds: float) -> None:
+    """Let time pass."""
+    threading.Event().wait(seconds)
+
+
+# ------------------------------------------------------------------------------- the rights
+
+
+def bind(life: Life, user: Json) -> str:
+    """Let a user do anything; returns the path of the binding."""
+    name = f"{life.namespace}-all"
+    body = {
+        "metadata": {"name": name},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "cluster-admin",
+        },
+        "subjects": [user],
+    }
+    made = life.client.post(BINDINGS, body)
+    assert made.status == 201, made.body
+    return f"{BINDINGS}/{name}"
+
+
+def test_rights_are_revoked_and_granted_again(life: Life, tmp_path: Path) -> None:
+    """403 is not 404: the cache is kept, nothing is deleted, and readyz says why."""
+    user = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "operator"}
+    binding = bind(life, user)
+    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", life.plane, {"as": "operator"})
+    with running(life, kubeconfig) as manager:
+        before = life.world()
+        assert life.client.delete(binding).status == 200
+        assert "forbidden" in wait_not_ready(manager)
+        assert life.world() == before
+        life.change(image="shop:2")
+        bind(life, user)
+        check_rest(manager)
+    life.client.delete(binding)
+
+
+def new_token(life: Life) -> str:
+    """Make the service account anew; tokens of the old one are worth nothing."""
+    accounts = f"/api/v1/namespaces/{life.namespace}/serviceaccounts"
+    life.client.delete(f"{accounts}/operator")
+    made = life.client.post(accounts, {"metadata": {"name": "operator"}})
+    assert made.status == 201, made.body
+    body: Json = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    token = life.client.post(f"{accounts}/operator/token", body)
+    assert token.status == 201, token.body
+    return str(token.body["status"]["token"])
+
+
+def test_a_token_expires_and_is_replaced(life: Life, tmp_path: Path) -> None:
+    """Until the file is replaced all is refused with 401; then the new one is used by itself."""
+    account = {"kind": "ServiceAccount", "name": "operator", "namespace": life.namespace}
+    binding = bind(life, account)
+    file = tmp_path / "token"
+    file.write_text(new_token(life))
+    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", life.plane, {"tokenFile": "token"})
+    with running(life, kubeconfig) as manager:
+        token = new_token(life)
+        assert "Unauthorized" in wait_not_ready(manager)
+        life.change(image="shop:2")
+        file.write_text(token)
+        check_rest(manager)
+    life.client.delete(binding)
+
+
+# -------------------------------------------------------------------------------- the kinds
+
+
+def test_a_definition_is_removed_and_restored(manager: Running, plane: ControlPlane) -> None:
+    """All objects of the kind go with it; those that come after it are new ones."""
+    life = manager.life
+    assert plane.client().delete(DEFINITION).status == 200
+    wait_until(lambda: plane.client().status(DEFINITION) == 404, "removed", SECONDS_MAX)
+    wait_not_ready(manager)
+    install(plane)
+    wait_until(manager.is_ready, "ready", SECONDS_MAX)
+    life.create(image="shop:3", hosts=["shop.example"])
+    check_rest(
+        manager,
+        **{
+            "configmaps shop-config": 2,
+            "clusterroles *-shop": 2,
+            "deployments shop": 2,
+            "services shop": 2,
+            "ingresses shop": 2,
+        },
+    )
+
+
+def test_a_namespace_ends(life: Life, kubeconfig: Path) -> None:
+    """Nothing can be made in it any more; what has a finalizer is finalized, and it goes."""
+    path = f"/api/v1/namespaces/{life.namespace}"
+    with running(life, kubeconfig) as manager:
+        assert life.client.delete(path).status == 200
+        wait_until(lambda: life.client.status(path) == 404, "gone", SECONDS_MAX)
+        assert life.world() == {}
+        assert max(life.made().values()) == 1
+        assert manager.is_ready()
+
+
+def test_a_namespace_that_takes_its_time(life: Life, plane: ControlPlane, kubeconfig: Path) -> None:
+    """A child is lost and may not be made again: that is said, and not tried all the time."""
+    path = f"/api/v1/namespaces/{life.namespace}"
+    with running(life, kubeconfig):
+        plane.pause_manager()
+        try:
+            assert life.client.delete(path).status == 200
+            life.delete_child("services")
+            wait_until(lambda: deployed(life) == "NamespaceTerminating", "said so", SECONDS_MAX)
+            before = len(life.own_writes())
+            pause(4)
+            assert len(life.own_writes()) - before < 10, "a storm of tries"
+        finally:
+            plane.resume_manager()
+        wait_until(lambda: life.client.status(path) == 404, "gone", SECONDS_MAX)
+        assert life.world() == {}
+
+
+def deployed(life: Life) -> str:
+    """Why the application is not deployed."""
+    return str(condition(life.app() or {}, "Deployed").get("reason"))

@@ -1,0 +1,75 @@
+"""What is read in the code of controllers: never less than they do."""
+
+import pytest
+
+from myrmidon.api import kinds
+from myrmidon.fsm import Controller
+from myrmidon.generate.usage import Usage, usage_of
+from tests.generate import usages
+from tests.generate.webapp import WebApp
+
+SHARED = frozenset((kinds.SERVICE,))  # what the helpers of the module delete
+
+
+def test_plain_outputs_need_no_more_than_they_say() -> None:
+    """The default, said in so many words, is still the default; one kind is deleted."""
+    usage = usage_of(usages.Plain)
+
+    assert usage.deletes(kinds.SECRET)
+    assert not usage.deletes(kinds.CONFIG_MAP)
+    assert (usage.updates, usage.patches, usage.owns) == (False, True, True)
+    assert (usage.tracks, usage.reads_live) == (False, False)
+
+
+def test_other_controllers_of_the_module_do_not_count_and_its_imports_do() -> None:
+    """A helper of another module may be anybody's."""
+    assert usage_of(usages.Plain).deleted == SHARED | {kinds.SECRET}
+    assert usage_of(usages.Creating).deleted == SHARED
+
+
+def test_replacing_needs_no_patch() -> None:
+    """And what is read live is seen."""
+    usage = usage_of(usages.Replacing)
+
+    assert (usage.updates, usage.patches, usage.reads_live) == (True, False, True)
+
+
+def test_what_is_only_created_is_never_patched() -> None:
+    """Nor replaced."""
+    assert not usage_of(usages.Creating).patches
+    assert not usage_of(usages.Creating).updates
+
+
+def test_children_without_owner_are_deleted_by_us() -> None:
+    """And block nobody's deletion."""
+    usage = usage_of(usages.Tracking)
+
+    assert (usage.tracks, usage.owns, usage.deleted) == (True, False, None)
+
+
+@pytest.mark.parametrize("controller", [usages.Spread, usages.Pruning, usages.Unnamed])
+def test_deletions_of_any_kind(controller: type[Controller[WebApp]]) -> None:
+    """Recreating, pruning, and a kind that only a run could tell."""
+    assert usage_of(controller).deleted is None
+
+
+def test_an_output_that_is_passed_on_counts() -> None:
+    """Its options stand elsewhere."""
+    usage = usage_of(usages.Unnamed)
+
+    assert (usage.updates, usage.patches, usage.owns) == (True, True, True)
+
+
+@pytest.mark.parametrize("controller", [usages.Dynamic, usages.Silent])
+def test_what_cannot_be_seen_may_be_everything(
+    controller: type[Controller[WebApp]],
+) -> None:
+    """Too large a role is a nuisance, too small a one is an outage."""
+    assert usage_of(controller) == Usage()
+
+
+def test_a_controller_without_source_may_do_everything() -> None:
+    """It was typed in at a prompt."""
+    made = type("Typed", (usages.Plain,), {"__module__": "nowhere"})
+
+    assert usage_of(made) == Usage()

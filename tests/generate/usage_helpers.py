@@ -1,0 +1,10 @@
+"""What controllers of another module share."""
+
+from typing import Any
+
+from myrmidon.api import kinds
+
+
+def put_away(out: Any) -> None:
+    """Delete something."""
+    out.delete(kinds.SERVICE, "a")

@@ -1,0 +1,123 @@
+"""Controllers that write in different ways; nothing here is run."""
+
+from functools import partial
+from typing import Any
+
+from myrmidon.api import kinds
+from myrmidon.fsm import Context, Controller, ControllerOptions, Done, Result, state
+from myrmidon.sets.output_set import OutputSet
+from tests.generate.usage_helpers import put_away
+from tests.generate.webapp import WebApp
+
+BOTH = (kinds.CONFIG_MAP, kinds.SECRET)
+
+
+class Plain(Controller[WebApp]):
+    """Creates and patches; what it deletes is of one kind."""
+
+    manages = BOTH
+    reads = (kinds.NODE,)
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        out.apply({}, as_update=False)
+        out.delete(kinds.SECRET, "a")
+        return Done()
+
+
+class Replacing(Controller[WebApp]):
+    """Replaces whole objects, and reads them from the server."""
+
+    manages = BOTH
+    reads = (kinds.NODE,)
+
+    @state(initial=True, condition="Seen")
+    async def seen(self, app: WebApp, out: OutputSet, ctx: Context) -> Result:
+        """It was seen."""
+        await ctx.live.get(kinds.NODE, "a")
+        out.apply({}, as_update=True)
+        return Done()
+
+
+class Spread(Controller[WebApp]):
+    """Names its options in a mapping."""
+
+    manages = BOTH
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        options: dict[str, Any] = {"recreate": True}
+        out.apply({}, **options)
+        return Done()
+
+
+class Creating(Controller[WebApp]):
+    """Never changes what is there."""
+
+    manages = BOTH
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        out.apply_all((), create_only=True)
+        return Done()
+
+
+class Tracking(Controller[WebApp]):
+    """Has children elsewhere."""
+
+    manages = BOTH
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        out.apply({}, owner_refs=False)
+        return Done()
+
+
+class Pruning(Plain):
+    """Deletes what it no longer wants."""
+
+    options = ControllerOptions(prune=True)
+
+
+class Unnamed(Controller[WebApp]):
+    """Deletes by a name that only a run gives a meaning."""
+
+    manages = BOTH
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        for kind in BOTH:
+            out.delete(kind, "a")
+        tuple(map(partial(out.apply, as_update=True), ()))
+        return Done()
+
+
+class Dynamic(Controller[WebApp]):
+    """Finds its verbs at run time."""
+
+    manages = BOTH
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        getattr(out, app.name)({})
+        return Done()
+
+
+class Silent(Controller[WebApp]):
+    """Its outputs are nowhere to be seen."""
+
+    manages = BOTH
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        return Done()
+
+
+away = put_away

@@ -1,0 +1,278 @@
+"""Finalizers, suspension, and children that only we can delete."""
+
+from datetime import timedelta
+from typing import Any
+
+from myrmidon.api import kinds
+from myrmidon.api.objects import Json
+from myrmidon.fsm import Controller, Done, Failed, Result, Wait, delete_children_foreground, state
+from myrmidon.fsm.context import Context
+from myrmidon.sets import OutputSet
+from myrmidon.testing import Harness
+from tests.runtime.things import FinalThings, Thing, Things, config_map, done, thing
+from tests.runtime.webapps import cluster_role
+
+OURS = "test.myrmidon.dev/thing"
+HOUR = timedelta(hours=1)
+LABEL = "myrmidon.dev/suspend"
+
+
+def one_child(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+    """Apply one child."""
+    out.apply(config_map(f"{it.name}-a", it.spec.value))
+    return Done()
+
+
+def finalizers(cluster: Harness) -> list[str]:
+    """Who holds the object."""
+    return list(cluster.get(Thing, "it").finalizers)
+
+
+def test_finalizer_is_confirmed_before_the_first_effect() -> None:
+    """W3: a state sees it on the object, and the server had it before the state ran."""
+    seen: list[list[str]] = []
+
+    def look(it: Thing, _out: OutputSet, _ctx: Context) -> Result:
+        seen.append(list(it.finalizers))
+        return Done()
+
+    with Harness(FinalThings(look)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        assert seen == [[OURS]]
+
+
+def test_finalizer_goes_when_its_graph_has_ended() -> None:
+    """W3: not while it waits, fails, or has something to recheck."""
+    answers = iter(
+        [
+            Wait("Draining", after=timedelta(minutes=1)),
+            Failed("NotGone", "it is stuck"),
+            Done(recheck=Wait("Sure", after=timedelta(minutes=1))),
+            Done(),
+        ]
+    )
+    with Harness(FinalThings(last=lambda *_: next(answers))) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.delete(Thing, "it")
+        for reason in ("Draining", "NotGone", "Sure"):
+            cluster.eventually(
+                lambda reason=reason: cluster.condition(Thing, "it", "Last").reason == reason  # type: ignore[union-attr, misc]
+            )
+            assert finalizers(cluster) == [OURS]
+        cluster.settle()
+        assert cluster.get(Thing, "it") is None
+
+
+def test_finalizers_of_others_survive_whatever_the_order() -> None:
+    """W4: a finalizer that somebody adds between our read and our write stays, and so does theirs at the end."""
+    meddled: list[str] = []
+
+    def meddle(request_path: str) -> None:
+        if not meddled and request_path.endswith("/things/it"):
+            meddled.append("once")
+            cluster.server.request(
+                "PATCH",
+                "/apis/test.myrmidon.dev/v1/namespaces/default/things/it",
+                {"metadata": {"finalizers": ["other.dev/first", "other.dev/second"]}},
+                content_type="application/merge-patch+json",
+            )
+
+    with Harness(
+        FinalThings(),
+        faults=lambda request: meddle(request.path) if request.method == "PATCH" else None,
+    ) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        assert finalizers(cluster) == ["other.dev/first", "other.dev/second", OURS]
+
+        meddled.clear()
+        cluster.delete(Thing, "it")
+        cluster.settle()
+        assert finalizers(cluster) == ["other.dev/first", "other.dev/second"]
+        assert cluster.writes_during(HOUR) == []
+
+
+def test_deleting_parent_creates_nothing() -> None:
+    """W5: what exists may change, nothing appears."""
+
+    def both(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        out.apply(config_map("it-a", "farewell"))
+        out.apply(config_map("it-new"))
+        return Wait("Watching", after=HOUR, keep_outputs=True)
+
+    with Harness(FinalThings(one_child, last=both)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.delete(Thing, "it")
+        cluster.advance(timedelta(minutes=1))
+
+        assert cluster.get(kinds.CONFIG_MAP, "it-a")["data"] == {"value": "farewell"}
+        assert cluster.get(kinds.CONFIG_MAP, "it-new") is None
+
+
+def test_suspended_object_is_left_alone() -> None:
+    """W6: no state runs and nothing is written; "false" does not suspend."""
+    runs: list[str] = []
+
+    def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
+        runs.append(it.name)
+        return one_child(it, out, ctx)
+
+    with Harness(FinalThings(act)) as cluster:
+        cluster.apply({**thing().to_json(), "metadata": {"name": "it", "labels": {LABEL: "true"}}})
+        cluster.settle()
+        assert cluster.writes == []
+        assert runs == []
+
+        cluster.patch(Thing, "it", {"metadata": {"labels": {LABEL: "false"}}})
+        cluster.settle()
+        assert cluster.ready(Thing, "it")
+        before = len(cluster.writes)
+
+        cluster.patch(Thing, "it", {"metadata": {"labels": {LABEL: "true"}}})
+        cluster.delete(kinds.CONFIG_MAP, "it-a")
+        cluster.settle()
+        assert len(cluster.writes) == before
+
+
+def test_suspended_deletion_waits_and_says_so() -> None:
+    """W6: the finalizer graph runs when the suspension is lifted."""
+    with Harness(FinalThings(one_child)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(Thing, "it", {"metadata": {"labels": {LABEL: "true"}}})
+        cluster.delete(Thing, "it")
+        cluster.settle()
+        assert finalizers(cluster) == [OURS]
+        events = [(one["reason"], one["message"]) for one in cluster.list(kinds.EVENT)]
+        assert events == [
+            ("Suspended", f"the deletion waits until the label {LABEL} is removed"),
+        ]
+
+        cluster.patch(Thing, "it", {"metadata": {"labels": {LABEL: None}}})
+        cluster.settle()
+        assert cluster.get(Thing, "it") is None
+
+
+# -------------------------------------------------------------------- tracked children
+
+
+def tracked(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+    """Children that no owner reference can hold: elsewhere, nowhere, and by choice."""
+    elsewhere: Json = config_map("far", it.spec.value, namespace="elsewhere")
+    for manifest in (elsewhere, cluster_role("wide"), config_map("near")):
+        out.apply(manifest, owner_refs=False)
+    return Done()
+
+
+SPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}}
+
+
+def test_tracked_children_are_recorded_before_they_are_made() -> None:
+    """C8: finalizer, references, objects, in this order; and deleted with the parent."""
+    with Harness(Things(tracked), manifests=[SPACE]) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        bodies: list[Any] = [one.body for one in cluster.writes]
+        assert bodies[0][-1]["value"] == [OURS]
+        refs = bodies[1]["status"]["resourceRefs"]
+        assert [(ref["kind"], ref["name"]) for ref in refs] == [
+            ("ConfigMap", "far"),
+            ("ClusterRole", "wide"),
+            ("ConfigMap", "near"),
+        ]
+        assert cluster.ready(Thing, "it")
+        assert "ownerReferences" not in cluster.get(kinds.CONFIG_MAP, "near")["metadata"]
+
+        cluster.delete(Thing, "it")
+        cluster.settle()
+        assert cluster.get(Thing, "it") is None
+        assert cluster.get(kinds.CONFIG_MAP, "far", "elsewhere") is None
+        assert cluster.get(kinds.CONFIG_MAP, "near") is None
+        assert cluster.get(kinds.CLUSTER_ROLE, "wide") is None
+
+
+def test_tracked_children_wake_their_parent() -> None:
+    """O3: a change of a child in another namespace or in none is repaired."""
+    with Harness(Things(tracked), manifests=[SPACE]) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.delete(kinds.CLUSTER_ROLE, "wide")
+        cluster.delete(kinds.CONFIG_MAP, "far", "elsewhere")
+        cluster.settle()
+
+        assert cluster.get(kinds.CLUSTER_ROLE, "wide") is not None
+        assert cluster.get(kinds.CONFIG_MAP, "far", "elsewhere") is not None
+
+
+def test_somebody_elses_object_of_that_name_is_not_deleted_with_us() -> None:
+    """O4: a namesake that took the place of our child stays."""
+    with Harness(Things(tracked), manifests=[SPACE]) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(Thing, "it", {"metadata": {"labels": {LABEL: "true"}}})
+        cluster.delete(kinds.CLUSTER_ROLE, "wide")
+        cluster.apply(cluster_role("wide"))
+        cluster.settle()
+        cluster.delete(Thing, "it")
+        cluster.patch(Thing, "it", {"metadata": {"labels": {LABEL: None}}})
+        cluster.settle()
+
+        assert cluster.get(Thing, "it") is None
+        assert cluster.get(kinds.CLUSTER_ROLE, "wide") is not None
+
+
+def test_children_deleted_in_the_foreground() -> None:
+    """O5: it waits until all are gone, and asks once for each."""
+
+    class Emptied(Controller[Thing]):
+        """Deletes its children before it goes."""
+
+        manages = (kinds.CONFIG_MAP,)
+        children_deleted = delete_children_foreground(finalizer=True)
+
+        @state(initial=True)
+        def made(self, it: Thing, out: OutputSet) -> Result:
+            """Children."""
+            out.apply(config_map(f"{it.name}-a", finalizers=["other.dev/slow"]))
+            out.apply(config_map(f"{it.name}-b"))
+            return Done()
+
+    with Harness(Emptied()) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.delete(Thing, "it")
+        cluster.advance(timedelta(minutes=10))
+        assert cluster.get(Thing, "it") is not None
+        assert cluster.get(kinds.CONFIG_MAP, "it-b") is None
+        deletes = [str(one) for one in cluster.writes if one.request.method == "DELETE"]
+        assert len(deletes) == 2
+
+        cluster.patch(kinds.CONFIG_MAP, "it-a", {"metadata": {"finalizers": None}})
+        cluster.settle()
+        assert cluster.get(Thing, "it") is None
+        assert cluster.get(kinds.CONFIG_MAP, "it-a") is None
+
+
+def test_unfit_object_that_is_deleted_says_why_it_stays() -> None:
+    """F28: its finalizer cannot run on what cannot be read; a person must know."""
+    with Harness(FinalThings(done)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        crd = cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, "things.test.myrmidon.dev")
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = {
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": True,
+        }
+        cluster.patch(kinds.CUSTOM_RESOURCE_DEFINITION, "things.test.myrmidon.dev", crd)
+        cluster.patch(Thing, "it", {"spec": {"size": "huge"}})
+        cluster.delete(Thing, "it")
+        cluster.settle()
+
+        obj = cluster.list(Thing)[0]
+        assert obj["metadata"]["finalizers"] == [OURS]
+        assert [one["reason"] for one in cluster.list(kinds.EVENT)] == ["InvalidObject"]
+        ready = next(one for one in obj["status"]["conditions"] if one["type"] == "Ready")
+        assert (ready["reason"], ready["message"][:9]) == ("InvalidObject", "spec.size")

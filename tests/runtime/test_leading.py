@@ -1,0 +1,251 @@
+"""Two managers, one lease, in virtual time; and how one of them stops."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+
+from myrmidon.api import kinds
+from myrmidon.api.wire import HttpRequest
+from myrmidon.apiserver.local import LocalTransport
+from myrmidon.errors import LeadershipLostError
+from myrmidon.fsm import Done, Result
+from myrmidon.fsm.context import Context
+from myrmidon.generate import crd
+from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.sets import OutputSet
+from myrmidon.testing import Fault, FaultyTransport, Harness, Refuse, is_write
+from tests.runtime.things import Thing, Things, config_map, thing
+
+TERMS = ManagerOptions().terms  # 15, 10 and 2 seconds
+MINUTE = timedelta(minutes=1)
+
+
+def child(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+    """Apply one child."""
+    out.apply(config_map(it.name, it.spec.value))
+    return Done()
+
+
+@dataclass
+class Replica:
+    """One of several processes on one server."""
+
+    name: str
+    cluster: Harness
+    controller: Things
+    options: ManagerOptions
+    cut: bool = False
+    writes: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        inner = LocalTransport(self.cluster.server)
+        self.line = FaultyTransport(inner, self._fault, clock=self.cluster.clock)
+        self.manager = Manager(self.options, transport=self.line, clock=self.cluster.clock)
+        self.manager.add(self.controller)
+        self.task = self.cluster.loop.create_task(self.manager.run())
+
+    def _fault(self, request: HttpRequest) -> Fault | None:
+        if self.cut:
+            return Refuse()
+        if is_write(request) and "/leases" not in request.path:
+            self.writes.append(self.cluster.loop.time())
+        return None
+
+    @property
+    def leads(self) -> bool:
+        """Whether it runs passes."""
+        return self.manager._working.is_set() and not self.task.done()
+
+
+@contextmanager
+def two(controller: Things | None = None) -> Iterator[tuple[Harness, Replica, Replica]]:
+    """Two replicas, the first of which leads."""
+    with Harness() as cluster:
+        assert not cluster.server.create(crd(Thing))
+        replicas = [
+            Replica(
+                name,
+                cluster,
+                controller or Things(child),
+                ManagerOptions(seed=number, leader_election=True, identity=name),
+            )
+            for number, name in enumerate(("one", "two"))
+        ]
+        cluster.advance(timedelta(seconds=1))
+        try:
+            yield cluster, replicas[0], replicas[1]
+        finally:
+            for replica in replicas:
+                replica.task.cancel()
+            cluster.loop.run_until_complete(asyncio.wait([one.task for one in replicas]))
+            for replica in replicas:
+                if not replica.task.cancelled():
+                    replica.task.exception()
+
+
+def holder(cluster: Harness) -> str:
+    """Who holds the lease."""
+    return str(cluster.get(kinds.LEASE, "myrmidon")["spec"]["holderIdentity"])
+
+
+def apply(cluster: Harness, name: str) -> None:
+    """A new object; the harness itself runs no controller and does not know its kind."""
+    path = "/apis/test.myrmidon.dev/v1/namespaces/default/things"
+    answer = cluster.server.request("POST", path, thing(name).to_json())
+    assert answer.status == 201
+
+
+def test_one_leads_and_the_other_stands_by_with_warm_caches() -> None:
+    """Q6: the standby has listed everything, is ready, and writes nothing."""
+    with two() as (cluster, one, other):
+        apply(cluster, "it")
+        cluster.advance(MINUTE)
+
+        assert holder(cluster) == "one"
+        assert cluster.ready(Thing, "it")
+        assert one.writes
+        assert other.writes == []
+        assert one.manager.checks()["leading"] is None
+        assert other.manager.checks()["standby"] is None
+        assert set(other.manager.checks().values()) == {None}
+        assert len(other.manager.loops[0].world.list(kinds.CONFIG_MAP)) == 1
+
+
+def test_leader_that_dies_is_replaced_within_a_lease() -> None:
+    """Takeover: nobody gave the lease back, so all of it must pass, and little more."""
+    with two() as (cluster, one, other):
+        one.line.die()
+        died_at = cluster.loop.time()
+        cluster.eventually(lambda: other.leads, MINUTE)
+        assert cluster.loop.time() - died_at <= TERMS.lease_seconds + 2
+
+        apply(cluster, "it")
+        cluster.advance(timedelta(seconds=5))
+        assert cluster.ready(Thing, "it")
+
+
+def test_leader_that_is_cut_off_stops_before_another_may_begin() -> None:
+    """Q6: it can not renew, so it ends by itself, and its last write is before the other's first."""
+    with two() as (cluster, one, other):
+        one.cut = True
+        for number in range(40):
+            apply(cluster, f"t{number}")
+            cluster.advance(timedelta(seconds=1))
+        cluster.advance(MINUTE)
+
+        assert isinstance(one.task.exception(), LeadershipLostError)
+        assert holder(cluster) == "two"
+        assert other.writes
+        assert all(cluster.ready(Thing, f"t{number}") for number in range(40))
+
+
+def test_leader_whose_lease_runs_out_during_a_pass_writes_no_more() -> None:
+    """Q6: a state that was slow finds the fence closed; nothing is sent, and the process ends."""
+
+    async def slow(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        await asyncio.sleep(30)  # noqa: TID251 - virtual
+        return child(it, out, _ctx)
+
+    with two(Things(slow)) as (cluster, one, other):
+        renewing = [True]
+        inner_fault = one._fault
+
+        def no_renewal(request: HttpRequest) -> Fault | None:
+            if "/leases" in request.path and not renewing[0]:
+                return Refuse()
+            return inner_fault(request)
+
+        one.line._faults = no_renewal
+        apply(cluster, "it")
+        cluster.advance(timedelta(seconds=1))
+        renewing[0] = False
+        cluster.advance(timedelta(minutes=2))
+
+        assert one.writes == []
+        assert isinstance(one.task.exception(), LeadershipLostError)
+        assert other.writes
+
+
+def test_leader_that_stops_gives_the_lease_back() -> None:
+    """Q7: the pass under way finishes, nothing new begins, and the other takes over at once."""
+    began: list[str] = []
+
+    async def slow(it: Thing, out: OutputSet, ctx: Context) -> Result:
+        began.append(it.name)
+        await asyncio.sleep(5)  # noqa: TID251 - virtual
+        return child(it, out, ctx)
+
+    with two(Things(slow, workers=1)) as (cluster, one, other):
+        apply(cluster, "a")
+        apply(cluster, "b")
+        cluster.advance(timedelta(seconds=1))
+        assert began == ["a"]
+        stopped_at = cluster.loop.time()
+        one.manager.stop()
+        cluster.eventually(one.task.done, MINUTE)
+
+        assert one.task.exception() is None
+        assert len(one.writes) == 2, "the child and the status of the pass under way"
+        assert began == ["a"]
+        cluster.eventually(lambda: other.leads, MINUTE)
+        assert cluster.loop.time() - stopped_at <= 5 + TERMS.retry_seconds
+        cluster.advance(timedelta(minutes=1))
+        assert max(one.writes) < min(other.writes)
+        assert cluster.ready(Thing, "b")
+
+
+def test_pass_that_does_not_end_is_cancelled_at_the_deadline() -> None:
+    """Q7: shutting down takes no longer than allowed, also where a state resists a while."""
+
+    async def stubborn(_it: Thing, _out: OutputSet, _ctx: Context) -> Result:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(1)  # noqa: TID251 - virtual
+        return Done()
+
+    with two(Things(stubborn)) as (cluster, one, other):
+        apply(cluster, "it")
+        cluster.advance(timedelta(seconds=1))
+        stopped_at = cluster.loop.time()
+        one.manager.stop()
+        cluster.eventually(one.task.done, MINUTE)
+
+        assert cluster.loop.time() - stopped_at <= 15 + 2
+        assert one.task.exception() is None
+        cluster.eventually(lambda: other.leads, timedelta(seconds=3))
+
+
+def test_lease_is_not_taken_again_by_who_gave_it_back() -> None:
+    """Q7: whatever the moment of stopping between two renewals."""
+    for moment in range(0, 21, 4):
+        with two() as (cluster, one, _other):
+            cluster.advance(timedelta(seconds=moment / 10))
+            one.manager.stop()
+            cluster.eventually(one.task.done, MINUTE)
+            assert holder(cluster) in ("", "two")
+            cluster.advance(timedelta(seconds=3))
+            assert holder(cluster) == "two"
+
+
+@pytest.mark.parametrize("qps", [0.0, 1.0], ids=["free", "throttled"])
+def test_rate_limit_does_not_cost_the_lease(qps: float) -> None:
+    """Q6: a long queue behind the limit delays writes, never the renewal."""
+    with Harness() as cluster:
+        assert not cluster.server.create(crd(Thing))
+        options = ManagerOptions(
+            seed=1, leader_election=True, identity="one", client_qps=qps, client_burst=1
+        )
+        one = Replica("one", cluster, Things(child), options)
+        cluster.advance(timedelta(seconds=30))
+        for number in range(20):
+            apply(cluster, f"t{number}")
+        cluster.advance(timedelta(minutes=2))
+        assert not one.task.done()
+        assert holder(cluster) == "one"
+        one.task.cancel()
+        cluster.loop.run_until_complete(asyncio.wait([one.task]))

@@ -1,0 +1,305 @@
+"""Outputs end to end: options, ownership, pruning."""
+
+from datetime import timedelta
+from typing import Any
+
+from myrmidon.api import kinds
+from myrmidon.api.conditions import Condition
+from myrmidon.api.objects import Json
+from myrmidon.fsm import Done, Result
+from myrmidon.fsm.context import Context
+from myrmidon.sets import OutputSet
+from myrmidon.testing import Harness
+from tests.runtime.things import Act, Thing, Things, config_map, thing
+
+HOUR = timedelta(hours=1)
+MAP = kinds.CONFIG_MAP
+
+
+def applying(**options: Any) -> Act:
+    """A state that applies one child with the value of its parent."""
+
+    def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        out.apply(config_map("child", it.spec.value), **options)
+        return Done()
+
+    return act
+
+
+def first(cluster: Harness) -> Condition:
+    """What the first state says."""
+    condition = cluster.condition(Thing, "it", "First")
+    assert condition is not None
+    return condition
+
+
+def owned_by_another(name: str) -> Json:
+    """A child of somebody else."""
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": "theirs",
+        "uid": "0000-1111",
+        "controller": True,
+    }
+    return config_map(name, "theirs", ownerReferences=[owner])
+
+
+def test_what_another_controller_owns_is_left_alone() -> None:
+    """O2: never taken over, never patched; the condition names the owner."""
+    with Harness(Things(applying()), actors=()) as cluster:
+        cluster.apply(owned_by_another("child"))
+        cluster.apply(thing())
+        cluster.advance(HOUR)
+
+        assert cluster.get(MAP, "child")["data"] == {"value": "theirs"}
+        assert first(cluster).reason == "AlreadyOwned"
+        assert "ReplicaSet theirs (uid 0000-1111)" in first(cluster).message
+        assert len(cluster.writes) == 1, "the status and nothing else"
+
+
+def test_what_another_controller_owns_is_not_deleted() -> None:
+    """O2: neither on purpose nor by pruning."""
+
+    def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        out.delete(MAP, "child")
+        return Done()
+
+    with Harness(Things(act), actors=()) as cluster:
+        cluster.apply(owned_by_another("child"))
+        cluster.apply(thing())
+        cluster.advance(HOUR)
+
+        assert cluster.get(MAP, "child") is not None
+        assert first(cluster).reason == "AlreadyOwned"
+
+
+def test_what_nobody_owns_is_adopted_with_its_other_owners() -> None:
+    """O1: owner references of others survive."""
+    plain = {"apiVersion": "v1", "kind": "Service", "name": "s", "uid": "2222"}
+    with Harness(Things(applying()), actors=()) as cluster:
+        cluster.apply(config_map("child", "old", ownerReferences=[plain]))
+        cluster.apply(thing())
+        cluster.settle()
+
+        owners = cluster.get(MAP, "child")["metadata"]["ownerReferences"]
+        assert [(one["name"], one.get("controller")) for one in owners] == [
+            ("s", None),
+            ("it", True),
+        ]
+
+
+def test_owner_reference_across_namespaces_is_refused() -> None:
+    """O3: never sent; the condition says what to write instead, and nobody retries."""
+
+    def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        out.apply(config_map("child", namespace="kube-system"))
+        return Done()
+
+    with Harness(Things(act)) as cluster:
+        cluster.apply(thing())
+        cluster.advance(HOUR)
+
+        assert first(cluster).reason == "InvalidOwnerReference"
+        assert "fix: apply it with owner_refs=False" in first(cluster).message
+        assert len(cluster.writes) == 1
+        assert cluster.get(MAP, "child", "kube-system") is None
+
+
+def test_create_only() -> None:
+    """Created when absent, never changed afterwards."""
+    with Harness(Things(applying(create_only=True))) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(MAP, "child", {"data": {"value": "x"}})
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.settle()
+        assert cluster.get(MAP, "child")["data"] == {"value": "x"}
+
+        cluster.delete(MAP, "child")
+        cluster.settle()
+        assert cluster.get(MAP, "child")["data"] == {"value": "b"}
+
+
+def test_as_update_removes_what_was_left_out() -> None:
+    """A7: a full replace that keeps nothing but other parties' claims."""
+    with Harness(Things(applying(as_update=True))) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(MAP, "child", {"data": {"other": "x"}, "metadata": {"labels": {"a": "b"}}})
+        cluster.settle()
+
+        child = cluster.get(MAP, "child")
+        assert child["data"] == {"value": "a"}
+        assert "labels" not in child["metadata"]
+        assert cluster.writes_during(HOUR) == []
+
+
+def test_recreate_where_a_field_is_immutable() -> None:
+    """The server refuses a change of it, so the object is made again."""
+
+    def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        out.apply({**config_map("child", it.spec.value), "immutable": True}, recreate=True)
+        return Done()
+
+    with Harness(Things(act)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        uid = cluster.get(MAP, "child")["metadata"]["uid"]
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.settle()
+
+        assert cluster.get(MAP, "child")["data"] == {"value": "b"}
+        assert cluster.get(MAP, "child")["metadata"]["uid"] != uid
+        assert cluster.ready(Thing, "it")
+
+
+def test_refused_change_without_recreate_says_which_field() -> None:
+    """A8: object and field are in the message."""
+
+    def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        out.apply({**config_map("child", it.spec.value), "immutable": True})
+        return Done()
+
+    with Harness(Things(act)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.advance(timedelta(seconds=1))
+
+        assert first(cluster).reason == "Invalid"
+        assert first(cluster).message.startswith("ConfigMap default/child: data: ")
+
+
+def test_lost_lock_is_a_conflict_and_no_error() -> None:
+    """A6, A8: never overwritten; the condition says so, and the next pass reads again."""
+    held: list[Json] = []
+
+    async def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
+        child = held[0] if held else await ctx.get(MAP, "child")
+        out.apply({**child, "data": {"value": it.spec.value}}, optimistic_lock=True)
+        return Done()
+
+    with Harness(Things(act)) as cluster:
+        cluster.apply(config_map("child", "theirs"))
+        held.append(cluster.get(MAP, "child"))
+        cluster.patch(MAP, "child", {"data": {"other": "x"}})
+        cluster.apply(thing())
+        cluster.advance(timedelta(seconds=10))
+        assert first(cluster).reason == "ApplyOutputsConflict"
+        assert cluster.get(MAP, "child")["data"] == {"value": "theirs", "other": "x"}
+
+        held.clear()
+        cluster.settle()
+        assert cluster.ready(Thing, "it")
+        assert cluster.get(MAP, "child")["data"] == {"value": "a", "other": "x"}
+
+
+def test_lock_without_a_version_is_refused_before_anything_is_sent() -> None:
+    """A6: and not retried, because it would be refused again."""
+    with Harness(Things(applying(optimistic_lock=True))) as cluster:
+        cluster.apply(thing())
+        cluster.advance(HOUR)
+
+        assert first(cluster).reason == "InvalidOutput"
+        assert len(cluster.writes) == 1
+
+
+def test_server_side_conflict_is_told_and_force_takes() -> None:
+    """A disputed field stays with whom it belongs to, unless it is taken by force."""
+    theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}}
+    with Harness(Things(applying(server_side=True))) as cluster:
+        cluster.server.request(
+            "PATCH",
+            "/api/v1/namespaces/default/configmaps/child",
+            {**theirs, "data": {"value": "theirs"}},
+            content_type="application/apply-patch+yaml",
+            query=(("fieldManager", "them"),),
+        )
+        cluster.apply(thing())
+        cluster.advance(timedelta(minutes=1))
+        assert cluster.get(MAP, "child")["data"] == {"value": "theirs"}
+        assert first(cluster).reason == "ApplyOutputsConflict"
+
+    with Harness(Things(applying(server_side=True, force=True))) as cluster:
+        cluster.apply(config_map("child", "theirs"))
+        cluster.apply(thing())
+        cluster.settle()
+        assert cluster.get(MAP, "child")["data"] == {"value": "a"}
+        assert cluster.ready(Thing, "it")
+        assert cluster.writes_during(HOUR) == []
+
+
+# ------------------------------------------------------------------------------ pruning
+
+
+def letters(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+    """One child per letter of the value."""
+    out.apply_all(config_map(letter) for letter in it.spec.value)
+    return Done()
+
+
+def left(cluster: Harness) -> list[str]:
+    """The children that are there."""
+    return sorted(one["metadata"]["name"] for one in cluster.list(MAP))
+
+
+def test_prune_after_a_walk_that_ended() -> None:
+    """A12: what is no longer emitted goes."""
+    with Harness(Things(letters, prune=True)) as cluster:
+        cluster.apply(thing(value="abc"))
+        cluster.settle()
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.settle()
+
+        assert left(cluster) == ["b"]
+        assert cluster.ready(Thing, "it")
+        assert cluster.writes_during(HOUR) == []
+
+
+def test_prune_never_after_an_interrupted_walk() -> None:
+    """A12: a state that fails has not said everything."""
+
+    def fails(it: Thing, _out: OutputSet, _ctx: Context) -> Result:
+        if it.spec.value == "b":
+            raise RuntimeError("no")
+        return Done()
+
+    with Harness(Things(letters, fails, prune=True)) as cluster:
+        cluster.apply(thing(value="abc"))
+        cluster.settle()
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.advance(HOUR)
+        assert left(cluster) == ["a", "b", "c"]
+
+
+def test_prune_spares_what_is_not_ours_any_more() -> None:
+    """A12, O2: an object that changed hands is recorded, and stays."""
+    with Harness(Things(letters, prune=True), actors=()) as cluster:
+        cluster.apply(thing(value="ab"))
+        cluster.settle()
+        theirs = owned_by_another("a")["metadata"]["ownerReferences"]
+        cluster.patch(MAP, "a", {"metadata": {"ownerReferences": theirs}})
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.settle()
+        assert left(cluster) == ["a", "b"]
+
+
+def test_prune_guard() -> None:
+    """A12: more at once than allowed is refused, and nothing is deleted."""
+    with Harness(Things(letters, prune=True, prune_max=2)) as cluster:
+        cluster.apply(thing(value="abcd"))
+        cluster.settle()
+        cluster.patch(Thing, "it", {"spec": {"value": "a"}})
+        cluster.advance(timedelta(minutes=1))
+
+        ready = cluster.condition(Thing, "it")
+        assert ready is not None
+        assert ready.reason == "PruneRefused"
+        assert "fix: delete them by hand, or raise ControllerOptions.prune_max" in ready.message
+        assert left(cluster) == ["a", "b", "c", "d"]
+
+        cluster.delete(MAP, "d")
+        cluster.settle()
+        assert left(cluster) == ["a"]
+        assert cluster.ready(Thing, "it")

@@ -1,0 +1,127 @@
+"""How many requests what costs: k children, one status, one finalizer, and then none."""
+
+from datetime import timedelta
+from typing import Any
+
+from myrmidon.api import kinds
+from myrmidon.fsm import Done, Result
+from myrmidon.fsm.context import Context
+from myrmidon.sets import OutputSet
+from myrmidon.testing import Exchange, Harness
+from tests.runtime.things import FinalThings, Thing, Things, config_map, thing
+from tests.runtime.webapps import WebApp, WebApps, web_app, world
+
+HOUR = timedelta(hours=1)
+
+
+def three(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+    """Apply three children."""
+    out.apply_all(config_map(f"{it.name}-{letter}", it.spec.value) for letter in "abc")
+    return Done()
+
+
+def requests(cluster: Harness, since: int) -> list[Exchange]:
+    """What was asked since then, watches aside: they come and go by themselves."""
+    return [
+        one for one in cluster.transport.log[since:] if ("watch", "true") not in one.request.query
+    ]
+
+
+def test_new_parent_costs_its_children_and_one_status() -> None:
+    """A3: k + 1 writes and no read."""
+    with Harness(Things(three)) as cluster:
+        cluster.settle()
+        before = len(cluster.transport.log)
+        cluster.apply(thing())
+        cluster.settle()
+
+        asked = [one.request.method for one in requests(cluster, before)]
+        assert asked == ["POST", "POST", "POST", "PATCH"]
+
+
+def test_finalizer_costs_one_more() -> None:
+    """A3, W3: and comes before the first effect."""
+    with Harness(FinalThings(three)) as cluster:
+        cluster.settle()
+        before = len(cluster.transport.log)
+        cluster.apply(thing())
+        cluster.settle()
+
+        asked = [one.request.method for one in requests(cluster, before)]
+        assert asked == ["PATCH", "POST", "POST", "POST", "PATCH"]
+
+
+def test_change_costs_what_it_changes() -> None:
+    """A3: a patch per child and one of the status."""
+    with Harness(Things(three)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        before = len(cluster.transport.log)
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.settle()
+
+        assert [one.request.method for one in requests(cluster, before)] == ["PATCH"] * 4
+
+
+def test_rest_asks_nothing() -> None:
+    """A2: resyncs pass over every converged object, and not one request is sent."""
+    with Harness(Things(three, sync_period=timedelta(minutes=5))) as cluster:
+        for number in range(5):
+            cluster.apply(thing(f"t{number}"))
+        cluster.settle()
+        before = len(cluster.transport.log)
+        cluster.advance(HOUR)
+
+        assert requests(cluster, before) == []
+        passes = cluster.manager.metrics.reconcile_total.labels("thing", "success")
+        assert passes._value.get() >= 5 * 10
+
+
+def test_restart_writes_nothing() -> None:
+    """A3: also where the server fills in fields, and for quantities that it prints otherwise."""
+    with Harness(WebApps()) as cluster:
+        cluster.apply(web_app(hosts=["a.example", "b.example"]))
+        cluster.settle()
+        assert cluster.ready(WebApp, "shop")
+        before, then = len(cluster.writes), world(cluster)
+
+        cluster.restart()
+        cluster.settle()
+
+        assert cluster.writes[before:] == []
+        assert world(cluster) == then
+
+
+def test_drift_is_repaired_and_nothing_else() -> None:
+    """F32: what somebody changed or deleted is put back; what we never set stays theirs."""
+    with Harness(Things(three)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(kinds.CONFIG_MAP, "it-a", {"data": {"value": "x", "theirs": "y"}})
+        cluster.delete(kinds.CONFIG_MAP, "it-b")
+        cluster.settle()
+
+        assert cluster.get(kinds.CONFIG_MAP, "it-a")["data"] == {"value": "a", "theirs": "y"}
+        assert cluster.get(kinds.CONFIG_MAP, "it-b")["data"] == {"value": "a"}
+        assert cluster.writes_during(HOUR) == []
+
+
+def test_controllers_share_one_list_and_watch_per_kind() -> None:
+    """K1: one list of each kind however many controllers; what nobody declared is never listed."""
+
+    class Other(WebApps):
+        """Another controller of the same children, for another kind of parent."""
+
+    with Harness(Things(three), Other()) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+
+        watched: dict[str, int] = {}
+        for one in cluster.transport.log:
+            query: dict[str, Any] = dict(one.request.query)
+            if query.get("watch") == "true":
+                watched[one.request.path] = watched.get(one.request.path, 0) + 1
+        assert set(watched.values()) == {1}
+        assert "/api/v1/configmaps" in watched
+        assert "/api/v1/pods" not in watched
+        assert len(watched) == len({*Things.managed_kinds, *Other.managed_kinds}) + 2

@@ -1,0 +1,348 @@
+"""What wakes an object: channels, watches, resyncs, objects that do not exist yet."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from pydantic import Field
+
+from myrmidon.api import Resource, kinds
+from myrmidon.api.objects import Json
+from myrmidon.fsm import (
+    Channel,
+    ClaimController,
+    Controller,
+    Done,
+    Result,
+    Wait,
+    Watch,
+    changed,
+    state,
+    when_children_ready,
+)
+from myrmidon.fsm.context import Cause, Context
+from myrmidon.fsm.options import ControllerOptions
+from myrmidon.runtime import ManagerOptions
+from myrmidon.sets import OutputSet
+from myrmidon.testing import Harness
+from tests.runtime.things import Thing, Things, ThingSpec, ThingStatus, config_map, thing
+from tests.runtime.webapps import WebApp, cluster_role, deployment, web_app
+
+HOUR = timedelta(hours=1)
+
+
+def secret(name: str, value: str = "a", **metadata: Any) -> Json:
+    """A Secret."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, **metadata},
+        "stringData": {"value": value},
+    }
+
+
+class Seen:
+    """Causes of every pass, in order."""
+
+    def __init__(self) -> None:
+        self.passes: list[tuple[str, tuple[Cause, ...], float]] = []
+
+    def __call__(self, it: Thing, out: OutputSet, ctx: Context) -> Result:
+        """Note."""
+        self.passes.append((it.name, ctx.cause, ctx.now.timestamp()))
+        out.apply(config_map(it.name))
+        return Done()
+
+    def causes(self) -> list[str]:
+        """All causes of all passes, as words."""
+        return [str(cause) for _, causes, _ in self.passes for cause in causes]
+
+
+def test_causes_name_object_and_event() -> None:
+    """Q3: self, child, timer and resync; an alarm that was overtaken is no cause."""
+    seen = Seen()
+    with Harness(Things(seen, sync_period=timedelta(hours=2))) as cluster:
+        cluster.settle()
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.settle()
+        cluster.delete(kinds.CONFIG_MAP, "it")
+        cluster.settle()
+        cluster.advance(timedelta(hours=3))
+
+        assert seen.causes() == [
+            "self create of Thing.test.myrmidon.dev default/it",
+            "self update of Thing.test.myrmidon.dev default/it",
+            "child delete of ConfigMap default/it",
+            "resync generic",
+        ]
+
+
+def test_own_writes_wake_nobody() -> None:
+    """C7: a pass over a new object is one pass; the echoes of its writes cause none."""
+    seen = Seen()
+    with Harness(Things(seen)) as cluster:
+        cluster.settle()
+        cluster.apply(thing())
+        cluster.advance(HOUR)
+        assert len(seen.passes) == 1
+
+
+def test_resync_is_spread() -> None:
+    """Objects that converged together are not looked at together for ever."""
+    seen = Seen()
+    with Harness(Things(seen, sync_period=timedelta(hours=1))) as cluster:
+        for number in range(6):
+            cluster.apply(thing(f"t{number}"))
+        cluster.settle()
+        seen.passes.clear()
+        cluster.advance(timedelta(minutes=67))
+        times = {round(at) for _, _, at in seen.passes}
+        assert len(seen.passes) == 6
+        assert len(times) > 3
+        assert max(times) - min(times) <= 0.2 * 3600
+
+
+def test_channel_with_debounce() -> None:
+    """A burst of events is one pass, after the pause; an object that is gone is nobody's business."""
+    seen = Seen()
+    calls = Channel("calls", debounce=timedelta(seconds=10))
+
+    class Called(Things):
+        """Hears of things from outside."""
+
+        channels = (calls,)
+
+    with Harness(Called(seen)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        seen.passes.clear()
+        for _ in range(5):
+            calls.send("default/it")
+            cluster.advance(timedelta(seconds=1))
+        assert seen.passes == []
+        cluster.advance(timedelta(seconds=6))
+        assert seen.causes() == ["channel generic"]
+
+        calls.send("default/nobody")
+        calls.send(("default", "it"))
+        cluster.settle()
+        assert len(seen.passes) == 2
+
+        cluster.restart()
+        cluster.settle()
+        seen.passes.clear()
+        calls.send("default/it")
+        cluster.settle()
+        assert len(seen.passes) == 1, "the old process hears nothing any more"
+    calls.send("default/it")  # and after the end there is nobody to raise
+
+
+def things_of(obj: Json) -> Iterable[str]:
+    """The Things that a Secret names."""
+    return str((obj["metadata"].get("annotations") or {}).get("for", "")).split()
+
+
+def test_watch_maps_objects_to_keys() -> None:
+    """Predicates filter, both sides of a change count, and a broken function harms nobody."""
+    seen = Seen()
+
+    def to(obj: Json) -> Iterable[str]:
+        if obj["metadata"]["name"] == "bad":
+            raise ValueError("cannot be mapped")
+        return things_of(obj)
+
+    class Watching(Things):
+        """Looks at Secrets."""
+
+        manages = (kinds.CONFIG_MAP,)
+        watches = (Watch(kinds.SECRET, to=to, when=changed("data", "metadata.annotations")),)
+
+    with Harness(Watching(seen)) as cluster:
+        for name in ("a", "b"):
+            cluster.apply(thing(name))
+        cluster.apply(secret("bad", annotations={"for": "a b"}))
+        cluster.apply(secret("s", annotations={"for": "a"}))
+        cluster.settle()
+        seen.passes.clear()
+
+        cluster.patch(kinds.SECRET, "s", {"metadata": {"labels": {"x": "y"}}})
+        cluster.settle()
+        assert seen.passes == []
+
+        cluster.patch(kinds.SECRET, "s", {"metadata": {"annotations": {"for": "b"}}})
+        cluster.settle()
+        assert sorted(name for name, _, _ in seen.passes) == ["a", "b"], "the old one and the new"
+        assert set(seen.causes()) == {"relative update of Secret default/s"}
+
+
+def test_watch_asks_for_labels_and_namespaces() -> None:
+    """Objects that it does not ask for wake nobody."""
+    seen = Seen()
+
+    class Watching(Things):
+        """Looks at some Secrets."""
+
+        manages = (kinds.CONFIG_MAP,)
+        watches = (
+            Watch(
+                kinds.SECRET,
+                to=lambda obj: [("default", name) for name in things_of(obj)],
+                selector="role=key",
+                namespaces=("default",),
+            ),
+        )
+
+    with Harness(Watching(seen)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        seen.passes.clear()
+        aimed: dict[str, Any] = {"annotations": {"for": "it"}}
+        cluster.apply(secret("without-label", **aimed))
+        cluster.apply(secret("elsewhere", namespace="kube-system", labels={"role": "key"}, **aimed))
+        cluster.settle()
+        assert seen.passes == []
+
+        cluster.apply(secret("key", labels={"role": "key"}, **aimed))
+        cluster.settle()
+        assert len(seen.passes) == 1
+
+
+def test_object_that_a_watch_names_is_made() -> None:
+    """create_if_not_found: for a relative, once, and not for its own deletion."""
+
+    class Made(Things):
+        """One Thing for each annotated Secret."""
+
+        manages = (kinds.CONFIG_MAP,)
+        watches = (Watch(kinds.SECRET, to=things_of),)
+        options = ControllerOptions(create_if_not_found=True)
+
+        def create(self, namespace: str, name: str) -> Thing:
+            """The Thing that a Secret asked for."""
+            return Thing(name=name, namespace=namespace, spec=ThingSpec(value="made"))
+
+    with Harness(Made()) as cluster:
+        cluster.apply(secret("s", annotations={"for": "it"}))
+        cluster.settle()
+        assert cluster.get(Thing, "it").spec.value == "made"
+        assert cluster.ready(Thing, "it")
+        cluster.delete(Thing, "it")
+        cluster.settle()
+        assert cluster.get(Thing, "it") is None
+
+
+def test_children_that_become_ready() -> None:
+    """when_children_ready holds when all are, and forgets one that is not wanted any more."""
+
+    class Ready(Controller[WebApp]):
+        """Waits for its Deployment."""
+
+        manages = (kinds.DEPLOYMENT, kinds.CONFIG_MAP)
+        children_ready = when_children_ready()
+
+        @state(initial=True, then="children_ready")
+        def deployed(self, app: WebApp, out: OutputSet) -> Result:
+            """It runs."""
+            out.apply(deployment(app))
+            if app.spec.hosts:
+                out.apply(config_map("extra"))
+            return Done()
+
+    with Harness(Ready()) as cluster:
+        cluster.apply(web_app(hosts=["a"]))
+        cluster.advance(timedelta(0))
+        condition = cluster.condition(WebApp, "shop", "ChildrenReady")
+        assert condition is not None
+        assert condition.message == "waiting for Deployment.apps default/shop"
+        cluster.settle()
+        assert cluster.ready(WebApp, "shop")
+
+        cluster.patch(WebApp, "shop", {"spec": {"hosts": [], "image": "shop:2"}})
+        cluster.advance(timedelta(0))
+        cluster.delete(kinds.CONFIG_MAP, "extra")
+        cluster.settle()
+        assert cluster.ready(WebApp, "shop")
+
+
+class Wish(Resource[ThingSpec, ThingStatus], group="test.myrmidon.dev", version="v1"):
+    """What a user claims."""
+
+
+class GrantSpec(ThingSpec):
+    """What is claimed, and by whom."""
+
+    claim_ref: dict[str, Any] = Field(default_factory=dict)
+
+
+class Grant(
+    Resource[GrantSpec, ThingStatus], group="test.myrmidon.dev", version="v1", namespaced=False
+):
+    """What a user gets."""
+
+
+class Wishes(ClaimController[Wish, Grant]):
+    """A Grant for every Wish."""
+
+
+class Grants(Controller[Grant]):
+    """Makes what was claimed."""
+
+    @state(initial=True)
+    def granted(self, grant: Grant, _out: OutputSet) -> Result:
+        """It is there, after a while."""
+        return Done() if grant.labels.get("go") else Wait("Working", after=HOUR)
+
+
+def test_claim_gets_its_object_and_gives_it_back() -> None:
+    """ClaimController: bound to one object, ready with it, and gone only after it."""
+    with Harness(Wishes(), Grants()) as cluster:
+        cluster.apply(Wish(name="w", spec=ThingSpec(value="x")))
+        cluster.advance(timedelta(seconds=5))
+        (grant,) = cluster.list(Grant)
+        name = grant["metadata"]["name"]
+        assert grant["spec"]["value"] == "x"
+        assert grant["spec"]["claimRef"]["name"] == "w"
+        assert not cluster.ready(Wish, "w")
+
+        cluster.patch(Grant, name, {"metadata": {"labels": {"go": "yes"}}})
+        cluster.settle()
+        assert cluster.ready(Wish, "w")
+        assert cluster.writes_during(HOUR) == []
+
+        cluster.patch(Grant, name, {"metadata": {"finalizers": ["other.dev/slow"]}})
+        cluster.delete(Wish, "w")
+        cluster.advance(timedelta(minutes=1))
+        assert cluster.get(Wish, "w") is not None
+        cluster.patch(Grant, name, {"metadata": {"finalizers": None}})
+        cluster.settle()
+        assert cluster.get(Wish, "w") is None
+        assert cluster.list(Grant) == []
+
+
+def test_objects_of_other_namespaces_are_nobodys_business() -> None:
+    """A child in no namespace, a channel or a watch may name one; the process must survive that."""
+    calls = Channel("calls")
+    seen = Seen()
+
+    class Called(Things):
+        """Hears of things from everywhere."""
+
+        channels = (calls,)
+
+    marks = {
+        "labels": {"myrmidon.dev/parent-uid": "1234"},
+        "annotations": {"myrmidon.dev/parent": "things.test.myrmidon.dev/kube-system/it"},
+    }
+    role = cluster_role("wide")
+    role["metadata"].update(marks)
+    options = ManagerOptions(seed=0, namespaces=("default",))
+    with Harness(Called(seen), options=options) as cluster:
+        cluster.apply(role)
+        cluster.apply(thing())
+        cluster.settle()
+        calls.send("kube-system/it")
+        cluster.settle()
+        assert cluster.ready(Thing, "it")
+        assert [name for name, _, _ in seen.passes] == ["it"]

@@ -1,0 +1,269 @@
+"""Bad objects and bad states: each harms itself and nobody else."""
+
+import asyncio
+import logging
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from myrmidon.api import kinds
+from myrmidon.api.objects import Json
+from myrmidon.api.wire import HttpRequest
+from myrmidon.fsm import Done, Result
+from myrmidon.fsm.context import Context
+from myrmidon.sets import OutputSet
+from myrmidon.testing import Harness, Lose, Status
+from tests.runtime.things import Thing, Things, config_map, thing
+
+HOUR = timedelta(hours=1)
+CRD = "things.test.myrmidon.dev"
+ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def child(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+    """Apply one child."""
+    out.apply(config_map(it.name, it.spec.value))
+    return Done()
+
+
+def reason(cluster: Harness, name: str = "it", condition_type: str = "First") -> str:
+    """Why the condition is what it is."""
+    condition = cluster.condition(Thing, name, condition_type)
+    return condition.reason if condition else "none"
+
+
+def loosen(cluster: Harness) -> None:
+    """Let the server accept any object of the kind."""
+    crd = cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, CRD)
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = ANYTHING
+    cluster.patch(kinds.CUSTOM_RESOURCE_DEFINITION, CRD, crd)
+
+
+@pytest.mark.parametrize(
+    ("broken", "where"),
+    [
+        ({"spec": {"size": "huge"}}, "spec.size"),
+        ({"spec": "text"}, "spec"),
+        ({"spec": {}, "status": {"note": 7}}, "status.note"),
+        ({"spec": {}, "status": {"conditions": "none"}}, "status.conditions"),
+        ({"spec": {}, "status": {"conditions": [7]}}, "status.conditions"),
+        ({"spec": {}, "status": {"resourceRefs": {"a": 1}}}, "status.resourceRefs"),
+    ],
+    ids=["type", "text", "status", "conditions", "condition", "references"],
+)
+def test_unfit_object_is_quarantined(broken: Json, where: str) -> None:
+    """F28, Q5: its own Ready names the field, it is not hammered, and the others go on."""
+    with Harness(Things(child)) as cluster:
+        cluster.settle()
+        loosen(cluster)
+        for name in ("a", "bad", "z"):
+            it = thing(name).to_json()
+            cluster.apply({**it, **broken, "spec": broken["spec"]} if name == "bad" else it)
+            if name == "bad" and "status" in broken:
+                body = {"status": broken["status"]}
+                cluster.patch(Thing, "bad", body, subresource="status")
+        cluster.advance(HOUR)
+
+        assert cluster.ready(Thing, "a")
+        assert cluster.ready(Thing, "z")
+        bad = next(one for one in cluster.list(Thing) if one["metadata"]["name"] == "bad")
+        assert len([one for one in cluster.writes if "/things/bad" in one.request.path]) <= 2
+        ready = [one for one in bad["status"]["conditions"] if isinstance(one, dict)]
+        if where.startswith("status.") and cluster.get(kinds.CONFIG_MAP, "bad"):
+            return  # our own write has healed it
+        assert ready[-1]["reason"] == "InvalidObject"
+        assert where in ready[-1]["message"]
+
+
+def test_quarantine_ends_with_the_correction() -> None:
+    """F28: no restart is needed."""
+    with Harness(Things(child)) as cluster:
+        cluster.settle()
+        loosen(cluster)
+        cluster.apply({**thing().to_json(), "spec": {"size": "huge"}})
+        cluster.settle()
+        assert reason(cluster, "it", "Ready") == "InvalidObject"
+        cluster.patch(Thing, "it", {"spec": {"size": 3}})
+        cluster.settle()
+        assert cluster.ready(Thing, "it")
+
+
+def test_one_that_hangs_is_cancelled_and_says_so() -> None:
+    """Q5, F26: its pass ends at its limit, its condition says why, and the others go on."""
+
+    async def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        if it.name == "bad":
+            await asyncio.Event().wait()
+        return child(it, out, _ctx)
+
+    with Harness(Things(act, pass_timeout=timedelta(minutes=1), workers=1)) as cluster:
+        for name in ("a", "bad", "z"):
+            cluster.apply(thing(name))
+        cluster.advance(timedelta(minutes=2))
+
+        assert cluster.ready(Thing, "a")
+        assert cluster.ready(Thing, "z")
+        assert reason(cluster, "bad") == "PassTimeout"
+        condition = cluster.condition(Thing, "bad", "First")
+        assert condition is not None
+        assert condition.message == "the pass took longer than 0:01:00"
+        metrics = cluster.manager.metrics
+        assert metrics.timeouts.labels("thing")._value.get() >= 1
+        assert metrics.reconcile_total.labels("thing", "error")._value.get() >= 1
+
+
+def test_one_that_always_fails_harms_no_other() -> None:
+    """Q5: with a single worker."""
+
+    def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
+        if it.name == "bad":
+            raise KeyError("no such thing")
+        return child(it, out, ctx)
+
+    with Harness(Things(act, workers=1)) as cluster:
+        for name in ("a", "bad", "z"):
+            cluster.apply(thing(name))
+        cluster.advance(timedelta(minutes=1))
+        assert cluster.ready(Thing, "a")
+        assert cluster.ready(Thing, "z")
+        assert reason(cluster, "bad") == "InternalError"
+
+
+def _nonsense(_it: Thing, _out: OutputSet, _ctx: Context) -> Any:
+    return "done"
+
+
+def _stray(_it: Thing, _out: OutputSet, _ctx: Context) -> Result:
+    return Done(goto="third")
+
+
+def _undeclared_output(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
+    out.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})
+    return Done()
+
+
+async def _undeclared_read(_it: Thing, _out: OutputSet, ctx: Context) -> Result:
+    await ctx.get(kinds.POD, "p")
+    return Done()
+
+
+async def _undeclared_live_read(_it: Thing, _out: OutputSet, ctx: Context) -> Result:
+    await ctx.live.get(kinds.POD, "p")
+    return Done()
+
+
+def _generated_name(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
+    out.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "p-"}})
+    return Done()
+
+
+@pytest.mark.parametrize(
+    ("act", "why", "text"),
+    [
+        (_nonsense, "NoResult", "Things.first returned 'done', which is no result."),
+        (_stray, "UndeclaredEdge", "Things.first went to 'third', which is not declared"),
+        (_undeclared_output, "UndeclaredOutput", "thing.first put a Pod (v1) into its outputs"),
+        (_undeclared_read, "UndeclaredRead", "Things.first read a Pod (v1), which Things lists"),
+        (_undeclared_live_read, "UndeclaredRead", "Things.first read a Pod (v1), which Things"),
+        (_generated_name, "InvalidOutput", "ConfigMap p-* uses metadata.generateName"),
+    ],
+    ids=["nonsense", "edge", "output", "read", "live-read", "generate-name"],
+)
+def test_what_was_never_declared_is_not_retried(act: Any, why: str, text: str) -> None:
+    """D3: an error with names and fix, on the object, once, until the object changes."""
+    runs: list[str] = []
+
+    def counted(it: Thing, out: OutputSet, ctx: Context) -> Any:
+        runs.append(it.name)
+        return act(it, out, ctx)
+
+    with Harness(Things(counted)) as cluster:
+        cluster.apply(thing())
+        cluster.advance(HOUR)
+        condition = cluster.condition(Thing, "it", "First")
+        assert condition is not None
+        assert condition.reason == why
+        assert condition.message.startswith(text)
+        assert "fix: " in condition.message
+        assert len(runs) == len(cluster.writes) == 1
+
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.settle()
+        assert len(runs) == 2
+
+
+def test_expected_refusals_leave_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    """F08, F09: a server in trouble is a warning, also where the object itself cannot be read."""
+    trouble = iter([Lose(), Status(500), Status(500), Status(503)])
+
+    def faults(request: HttpRequest) -> Any:
+        return next(trouble, None) if "/things/it" in request.path else None
+
+    caplog.set_level(logging.INFO)
+    with Harness(Things(child), faults=faults) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        assert cluster.ready(Thing, "it")
+        assert next(trouble, None) is None
+    assert not [one for one in caplog.records if one.exc_info]
+    assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
+
+
+def test_server_says_when_to_come_back() -> None:
+    """F08: Retry-After is obeyed by the queue, and the condition says what is the matter."""
+    sent: list[float] = []
+
+    def faults(request: HttpRequest) -> Any:
+        if request.method == "POST" and request.path.endswith("/configmaps"):
+            sent.append(cluster.loop.time())
+            return Status(429, "TooManyRequests", retry_after=40) if len(sent) == 1 else None
+        return None
+
+    with Harness(Things(child), faults=faults) as cluster:
+        cluster.apply(thing())
+        cluster.advance(timedelta(seconds=5))
+        assert reason(cluster) == "ApiUnavailable"
+        cluster.settle()
+        assert cluster.ready(Thing, "it")
+        assert sent[1] - sent[0] == 40
+
+
+def test_ambiguous_write_is_decided_on_a_live_read() -> None:
+    """A9: the create that got no answer is looked for, not repeated."""
+    faults = iter([Lose()])
+
+    def lose(request: HttpRequest) -> Any:
+        return (
+            next(faults, None)
+            if request.path.endswith("/configmaps") and request.method == "POST"
+            else None
+        )
+
+    with Harness(Things(child), faults=lose) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        asked = [str(one) for one in cluster.transport.log if "/configmaps" in one.request.path]
+        assert "GET /api/v1/namespaces/default/configmaps/it 200" in asked
+        assert len([one for one in asked if one.startswith("POST")]) == 1
+        assert cluster.ready(Thing, "it")
+
+
+def test_pass_that_is_cancelled_during_a_write_looks_before_the_next() -> None:
+    """A9: its time limit struck while the answer was on its way."""
+    hung: list[str] = []
+
+    def hang(request: HttpRequest) -> Any:
+        if request.method == "PATCH" and request.path.endswith("/configmaps/it") and not hung:
+            hung.append(request.path)
+            return Status(503, retry_after=4)  # the client waits in place, longer than a pass may
+        return None
+
+    with Harness(Things(child, pass_timeout=timedelta(seconds=2)), faults=hang) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.settle()
+        asked = [str(one) for one in cluster.transport.log]
+        assert "GET /api/v1/namespaces/default/configmaps/it 200" in asked
+        assert cluster.get(kinds.CONFIG_MAP, "it")["data"] == {"value": "b"}
