@@ -29,7 +29,7 @@ class Condition:
     reason: str
     message: str
     observed_generation: int
-    last_transition_time: str = ""
+    last_transition_time: str
 
     def to_json(self) -> Json:
         """The condition as ``status.conditions`` holds it."""
@@ -68,4 +68,4 @@ def find(obj: Json, condition_type: str) -> Condition | None:
 
 def timestamp(now: datetime) -> str:
     """The time as Kubernetes writes it: UTC, whole seconds."""
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{now.astimezone(UTC).isoformat()[:19]}Z"

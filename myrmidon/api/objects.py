@@ -59,7 +59,10 @@ def owners_of(obj: Mapping[str, Any]) -> list[Json]:
 
 def controller_of(obj: Mapping[str, Any]) -> Json | None:
     """The owner reference of the one controller that owns the object, if any."""
-    return next((owner for owner in owners_of(obj) if owner.get("controller")), None)
+    for owner in owners_of(obj):
+        if owner.get("controller"):
+            return owner
+    return None
 
 
 def finalizers_of(obj: Mapping[str, Any]) -> list[str]:

@@ -142,12 +142,12 @@ class Walk:
     def report(self, report: object) -> Action:
         """Take the answer to the last action; return the next one."""
         match self.action:
-            case EnsureFinalizer():
-                self.action = self._acted(report, then=self._start())
             case Enter(state):
                 self.action = self._entered(state, self._checked(state, report))
             case Write(state):
                 self.action = self._written(state, report)
+            case EnsureFinalizer():
+                self.action = self._acted(report, then=self._start())
             case ReleaseFinalizer():
                 self.action = self._acted(report, then=Finish(self._outcome(released=True)))
             case _:  # Skip or Finish

@@ -53,6 +53,8 @@ class Done:
     pause: Wait | None = None
 
     def __post_init__(self) -> None:
+        if self.condition is None and self.recheck is None and self.pause is None:
+            return
         chosen = [name for name in ("condition", "recheck", "pause") if getattr(self, name)]
         if len(chosen) > 1:
             raise ProgrammingError(

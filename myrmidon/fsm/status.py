@@ -7,11 +7,10 @@ when the walk has come to an end.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from myrmidon.api.conditions import READY, Condition, timestamp
+from myrmidon.api.conditions import READY, ConditionValue, timestamp
 from myrmidon.api.objects import Json, generation_of, version_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Request, Verb
@@ -20,6 +19,8 @@ from myrmidon.fsm.graph import Graph
 from myrmidon.patch.covering import covers
 from myrmidon.patch.merge_patch import same
 
+_READY = ConditionValue("True", "Ready")
+_NOT_REACHED = ConditionValue("Unknown", "NotReached")
 _VOLATILE = re.compile(r"\S*\d\S*")
 
 
@@ -75,17 +76,17 @@ def conditions_after(
 ) -> list[Json]:
     """The list of conditions after a pass; those of other writers stay as they are, where they are."""
     own = {*graph.conditions, READY} if ready else {*graph.conditions}
-    read = [Condition.from_json(raw) for raw in previous]
-    before = {one.type: one for one in read if one is not None and one.type in own}
-    after = _unvisited(before, outcome, generation)
+    before = {raw["type"]: raw for raw in previous if _type_of(raw) in own}
+    made = _Making(before, generation, timestamp(now))
+    after = made.unvisited(outcome)
     after += [
-        _steady(_condition(visit, generation), before, failed=visit.failed)
+        made.condition(visit.state.condition, visit.value, failed=visit.failed)
         for visit in outcome.visits
     ]
     if ready:
         failed = outcome.failure is not None
-        after.append(_steady(_ready(outcome, generation), before, failed=failed))
-    return _in_place(zip(previous, read, strict=True), own, _stamped(after, before, now))
+        after.append(made.condition(READY, _ready(outcome), failed=failed))
+    return _in_place(previous, own, after)
 
 
 def managed_after(
@@ -107,75 +108,69 @@ def reference(ref: ObjectRef) -> Json:
 # -------------------------------------------------------------------------------- inside
 
 
-def _condition(visit: Visit, generation: int) -> Condition:
-    value = visit.value
-    return Condition(visit.state.condition, value.status, value.reason, value.message, generation)
+class _Making(NamedTuple):
+    """What the conditions of a pass are made from, beside what they say.
+
+    They are made as JSON, without a stop at ``Condition``: every pass over every object makes them.
+    """
+
+    before: Mapping[str, Json]
+    generation: int
+    stamp: str
+
+    def condition(self, kind: str, value: ConditionValue, *, failed: bool = False) -> Json:
+        """A condition without what only seems to change: the time unless it flips, noise in errors."""
+        status, reason, message, since = value.status, value.reason, value.message, self.stamp
+        old = self.before.get(kind)
+        if old is not None and old.get("status") == status:
+            since = old.get("lastTransitionTime") or since
+            if (
+                failed
+                and (old.get("reason"), old.get("observedGeneration")) == (reason, self.generation)
+                and _differ_in_noise_only(str(old.get("message")), message)
+            ):
+                message = old["message"]
+        return {
+            "type": kind,
+            "status": status,
+            "reason": reason,
+            "message": message,
+            "observedGeneration": self.generation,
+            "lastTransitionTime": since,
+        }
+
+    def unvisited(self, outcome: Outcome) -> list[Json]:
+        """Conditions of states that this pass did not reach, as far as they may stay."""
+        if outcome.ended:
+            return []
+        passed = {READY, *(visit.state.condition for visit in outcome.visits)}
+        return [
+            raw
+            if raw.get("observedGeneration") == self.generation
+            else self.condition(kind, _NOT_REACHED)
+            for kind, raw in self.before.items()
+            if kind not in passed
+        ]
 
 
-def _stamped(
-    conditions: list[Condition], before: Mapping[str, Condition], now: datetime
-) -> list[Condition]:
-    """The conditions with a time for those that have just flipped; mostly there are none."""
-    return [
-        one
-        if one.last_transition_time or one is before.get(one.type)
-        else replace(one, last_transition_time=timestamp(now))
-        for one in conditions
-    ]
-
-
-def _steady(new: Condition, before: Mapping[str, Condition], *, failed: bool = False) -> Condition:
-    """The condition without what only seems to change: the time unless it flips, noise in errors."""
-    old = before.get(new.type)
-    if old is None or old.status != new.status:
-        return new
-    message = old.message if failed and _differs_in_noise_only(old, new) else new.message
-    since = old.last_transition_time
-    return Condition(new.type, new.status, new.reason, message, new.observed_generation, since)
-
-
-def _differs_in_noise_only(old: Condition, new: Condition) -> bool:
+def _differ_in_noise_only(old: str, new: str) -> bool:
     """Whether two errors are one error with another address, time or id in it.
 
     Writing each of them would change the object on every attempt.
     """
-    return (old.reason, old.observed_generation) == (new.reason, new.observed_generation) and (
-        _VOLATILE.sub("#", old.message) == _VOLATILE.sub("#", new.message)
-    )
+    return _VOLATILE.sub("#", old) == _VOLATILE.sub("#", new)
 
 
-def _unvisited(
-    before: Mapping[str, Condition], outcome: Outcome, generation: int
-) -> list[Condition]:
-    """Conditions of states that this pass did not reach, as far as they may stay."""
-    if outcome.ended:
-        return []
-    passed = {READY, *(visit.state.condition for visit in outcome.visits)}
-    left = [condition for condition in before.values() if condition.type not in passed]
-    return [
-        condition
-        if condition.observed_generation == generation
-        else _steady(_not_reached(condition.type, generation), before)
-        for condition in left
-    ]
-
-
-def _not_reached(condition_type: str, generation: int) -> Condition:
-    return Condition(condition_type, "Unknown", "NotReached", "", generation)
-
-
-def _ready(outcome: Outcome, generation: int) -> Condition:
+def _ready(outcome: Outcome) -> ConditionValue:
     wanting = [visit for visit in outcome.visits if visit.value.status != "True"]
     if outcome.ended and not wanting and not outcome.unsettled:
-        return Condition(READY, "True", "Ready", "", generation)
+        return _READY
     if wanting:
-        reason = wanting[0].value.reason
         message = "; ".join(_named(visit) for visit in wanting)
-    elif outcome.failure is not None:
-        reason, message = outcome.failure.reason, outcome.failure.message
-    else:
-        reason, message = "InProgress", "the walk has not reached an end"
-    return Condition(READY, "False", reason, message, generation)
+        return ConditionValue("False", wanting[0].value.reason, message)
+    if outcome.failure is not None:
+        return ConditionValue("False", outcome.failure.reason, outcome.failure.message)
+    return ConditionValue("False", "InProgress", "the walk has not reached an end")
 
 
 def _named(visit: Visit) -> str:
@@ -183,18 +178,23 @@ def _named(visit: Visit) -> str:
     return f"{visit.state.condition} is {visit.value.status} ({visit.value.reason})"
 
 
-def _in_place(
-    previous: Iterable[tuple[Any, Condition | None]], own: set[str], after: Sequence[Condition]
-) -> list[Json]:
+def _type_of(raw: Any) -> str | None:
+    """The type of a condition; None for what is none, which then nobody touches."""
+    found = raw.get("type") if isinstance(raw, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _in_place(previous: Sequence[Any], own: set[str], after: Sequence[Json]) -> list[Json]:
     """Put our conditions where they were, others' untouched between them, new ones at the end."""
-    left = {condition.type: condition for condition in after}
+    left = {condition["type"]: condition for condition in after}
     placed: list[Json] = []
-    for raw, condition in previous:
-        if condition is None or condition.type not in own:
+    for raw in previous:
+        kind = _type_of(raw)
+        if kind not in own:
             placed.append(raw)
-        elif condition.type in left:
-            placed.append(left.pop(condition.type).to_json())
-    return placed + [condition.to_json() for condition in left.values()]
+        elif kind in left:
+            placed.append(left.pop(kind))
+    return [*placed, *left.values()]
 
 
 def _holds(there: Any, wanted: Any) -> bool:

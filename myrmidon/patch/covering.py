@@ -17,18 +17,20 @@ _QUANTITY_MAPS = frozenset(
         "maxLimitRequestRatio", "min", "overhead", "podFixed", "requests", "used",
     }
 )  # fmt: skip
+_CONTAINERS = (dict, list)
 _QUANTITY_FIELDS = frozenset({"averageValue", "divisor", "sizeLimit"})
 # Maps of strings in the built-in kinds: unlike a field, an entry is stored even if it is empty.
 _STRING_MAPS = frozenset(
     {"annotations", "binaryData", "data", "labels", "matchLabels", "nodeSelector"}
 )
+_SPECIAL = _QUANTITY_MAPS | _QUANTITY_FIELDS | _STRING_MAPS | {"value"}
 
 
 def covers_object(current: dict[str, Any], declared: dict[str, Any], *, built_in: bool) -> bool:
     """Whether a whole object holds everything declared: the metadata of every kind is built in."""
-    return all(
-        _field_covered(current.get(key), key, value, current, built_in or key == "metadata")
-        for key, value in declared.items()
+    meta, content = declared["metadata"], {**declared, "metadata": {}}
+    return _covers(current.get("metadata"), meta, built_in=True) and _covers(
+        current, content, built_in
     )
 
 
@@ -39,24 +41,31 @@ def covers(current: Any, declared: Any, *, built_in: bool = False) -> bool:
     absence.  For built-in kinds an empty value may be absent, because the server does not store
     it, and quantities may be written differently.
     """
+    return _covers(current, declared, built_in)
+
+
+def _covers(current: Any, declared: Any, built_in: bool) -> bool:
     # Plain loops: this is what most of a pass consists of, and a generator doubles its cost.
     if isinstance(declared, dict):
         if not isinstance(current, dict):
             return False
         for key, wanted in declared.items():
-            there = current.get(key)
-            if type(wanted) is str and there == wanted:
+            there, kind = current.get(key), type(wanted)
+            if kind is str and there == wanted:
                 continue  # most fields are texts that agree
-            if not _field_covered(there, key, wanted, current, built_in):
+            if kind in _CONTAINERS and there is not None and key not in _SPECIAL:
+                if not _covers(there, wanted, built_in):  # most others are maps and lists
+                    return False
+            elif not _field_covered(there, key, wanted, current, built_in):
                 return False
         return True
     if isinstance(declared, list):
         if not isinstance(current, list) or len(current) != len(declared):
             return False
-        for there, wanted in zip(current, declared, strict=True):
-            if not covers(there, wanted, built_in=built_in):
-                return False
-        return True
+        return all(
+            _covers(there, wanted, built_in)
+            for there, wanted in zip(current, declared, strict=True)
+        )
     return bool(current == declared) and isinstance(current, bool) == isinstance(declared, bool)
 
 
@@ -67,22 +76,22 @@ def _field_covered(
         return there is None
     if there is None:
         return built_in and _is_empty(wanted)
-    if built_in and key in _STRING_MAPS:
-        return covers(there, wanted)
-    if built_in and key in _QUANTITY_MAPS and isinstance(wanted, dict) and isinstance(there, dict):
+    if not built_in:
+        return _covers(there, wanted, built_in)
+    if key in _STRING_MAPS:
+        return _covers(there, wanted, built_in=False)
+    if key in _QUANTITY_MAPS and isinstance(wanted, dict) and isinstance(there, dict):
         return all(_amount_covered(there.get(name), value) for name, value in wanted.items())
-    if built_in and (
-        key in _QUANTITY_FIELDS or (key == "value" and current.get("type") == "Value")
-    ):
+    if key in _QUANTITY_FIELDS or (key == "value" and current.get("type") == "Value"):
         return same_quantity(there, wanted)
-    return covers(there, wanted, built_in=built_in)
+    return _covers(there, wanted, built_in)
 
 
 def _amount_covered(there: Any, wanted: Any) -> bool:
     if there is None or wanted is None or (type(wanted) is str and there == wanted):
         return bool(there == wanted)
     # A map of that name that holds no quantities is a map like any other.
-    return same_quantity(there, wanted) or covers(there, wanted, built_in=True)
+    return same_quantity(there, wanted) or _covers(there, wanted, built_in=True)
 
 
 def shortened(current: Any, declared: Any) -> Any:
@@ -113,11 +122,12 @@ def leaves_doubt(declared: dict[str, Any] | list[Any], *, built_in: bool = False
     """
     if isinstance(declared, dict):
         for key, value in declared.items():
-            if not value and value is not None and built_in:
-                return True
-            if isinstance(value, dict | list) and leaves_doubt(
+            if not value:
+                if built_in and value is not None:
+                    return True
+            elif type(value) in _CONTAINERS and leaves_doubt(
                 value, built_in=built_in and key not in _STRING_MAPS
             ):
                 return True
         return False
-    return any(isinstance(element, dict | list) for element in declared)
+    return any(isinstance(element, _CONTAINERS) for element in declared)

@@ -62,4 +62,4 @@ def _same_booleans(left: Any, right: Any) -> bool:
         return True
     if isinstance(left, list):
         return all(map(_same_booleans, left, right))
-    return isinstance(left, bool) == isinstance(right, bool)
+    return (type(left) is bool) is (type(right) is bool)

@@ -1,5 +1,6 @@
 """Short names for what was declared, kept on the object itself so that a restart knows them, too."""
 
+import re
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
@@ -11,11 +12,13 @@ from myrmidon.api.refs import Kind
 from myrmidon.patch.covering import covers
 from myrmidon.patch.server_filled import exceeds
 
+_WHOLE_FLOAT = re.compile(rb"[:,\[]-?\d+(?:\.0|e)")
+
 
 def fingerprint(declared: Mapping[str, Any]) -> str:
     """A short name for a declaration: equal content, equal name, in every process."""
     canonical = orjson.dumps(declared, option=orjson.OPT_SORT_KEYS)
-    if b"." in canonical:  # perhaps 1.0, which is 1
+    if _WHOLE_FLOAT.search(canonical):  # 1.0 is 1, if it is no part of a text
         canonical = orjson.dumps(_with_plain_numbers(declared), option=orjson.OPT_SORT_KEYS)
     return blake2b(canonical, digest_size=8).hexdigest()
 

@@ -51,7 +51,7 @@ class OutputSet:
         controller: str = "",
         state: str = "",
     ) -> None:
-        self._kinds = _by_name(well_known.ALL if kinds is None else tuple(kinds))
+        self._kinds = _WELL_KNOWN if kinds is None else _by_name(tuple(kinds))
         self._namespace, self._controller, self._state = namespace, controller, state
         self._intentions: dict[ObjectRef, Output] = {}
 
@@ -165,3 +165,6 @@ class OutputSet:
 def _by_name(known: tuple[Kind, ...]) -> Mapping[tuple[str, str], Kind]:
     """Kinds as manifests name them; every pass of a controller asks for the same ones."""
     return {(kind.api_version, kind.kind): kind for kind in known}
+
+
+_WELL_KNOWN = _by_name(well_known.ALL)

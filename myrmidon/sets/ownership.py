@@ -56,7 +56,7 @@ def owners_wanted(output: Apply, parent: Parent) -> list[Json]:
         if output.options.owner is not None
         else _controller_reference(output, parent)
     )
-    declared = (owner for owner in owners_of(output.manifest) if owner.get("uid") != ours["uid"])
+    declared = [owner for owner in owners_of(output.manifest) if owner.get("uid") != ours["uid"]]
     return [*declared, ours]
 
 
@@ -87,7 +87,10 @@ def owners_with(wanted: list[Json], current: Mapping[str, Any]) -> list[Json]:
 def has_owners(current: Mapping[str, Any], wanted: list[Json]) -> bool:
     """Whether the object carries these very references already."""
     present = owners_of(current)
-    return all(any(owner.items() <= there.items() for there in present) for owner in wanted)
+    return all(
+        owner in present or any(owner.items() <= there.items() for there in present)
+        for owner in wanted
+    )
 
 
 def tracked_parent(obj: Mapping[str, Any], kind: Kind) -> ObjectRef | None:
