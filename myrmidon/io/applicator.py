@@ -7,7 +7,9 @@ answer got lost.  Then the object is read from the server and the decision is ma
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
+
+import orjson
 
 from myrmidon.api import kinds
 from myrmidon.api.objects import Json, is_deleting, uid_of, version_of
@@ -29,13 +31,18 @@ from myrmidon.sets.ownership import Parent
 from myrmidon.sets.planning import plan, plan_recreate
 
 _ATTEMPTS_MAX = 3  # against other writers; a fight is left to the backoff of the whole pass
+_REMEMBERED_MAX = 100_000
 _FIRST = (kinds.NAMESPACE, kinds.CUSTOM_RESOURCE_DEFINITION)  # others live in them
+
+
+V = TypeVar("V")
 
 
 class Known(Protocol):
     """What is known about objects without asking, and what an answer adds to it."""
 
     def get(self, ref: ObjectRef) -> Json | None: ...  # noqa: D102
+    def stamp(self, ref: ObjectRef) -> int: ...  # noqa: D102
     def is_unknown(self, ref: ObjectRef) -> bool: ...  # noqa: D102
     def mark_unknown(self, ref: ObjectRef) -> None: ...  # noqa: D102
     def record_write(self, kind: Kind, obj: Json, *, by: str) -> None: ...  # noqa: D102
@@ -60,6 +67,7 @@ class Applicator:
         self._client, self._known = client, known
         self._writes_max = writes_max
         self._settled: dict[ObjectRef, tuple[str, str]] = {}  # what was sent, what it left
+        self._held: dict[ObjectRef, tuple[int, int]] = {}  # what was wanted and there, and was one
 
     async def write(
         self, outputs: Iterable[Output], parent: Parent, *, creating: bool = True, by: str = ""
@@ -114,10 +122,6 @@ class Applicator:
         self._known.clear_unknown(ref)
         return obj
 
-    def forget(self, ref: ObjectRef) -> None:
-        """An object is gone: remember nothing about it."""
-        self._settled.pop(ref, None)
-
     # -------------------------------------------------------------------------- inside
 
     async def _wave(
@@ -139,9 +143,18 @@ class Applicator:
         return [written[output.ref] for output in outputs]
 
     def _holds(self, task: "_Task") -> bool:
-        """Decide on what is known."""
-        self._decide(task, self._known.get(task.output.ref))
-        return task.request is None
+        """Decide on what is known; the same question about the same object has the same answer."""
+        ref = task.output.ref
+        digest = task.digest()
+        question = None if digest is None else (digest, self._known.stamp(ref))
+        if question is not None and self._held.get(ref) == question:
+            return True
+        self._decide(task, self._known.get(ref))
+        if task.request is not None:
+            return False
+        if question is not None:
+            _remember(self._held, ref, question)
+        return True
 
     def _into(
         self, written: dict[ObjectRef, Written], task: "_Task"
@@ -213,7 +226,7 @@ class Applicator:
             return
         again = plan(task.output, answer, task.parent, creating=task.creating)
         if again is not None:
-            self._settled[ref] = (fingerprint({"body": again.body}), version_of(answer))
+            _remember(self._settled, ref, (fingerprint({"body": again.body}), version_of(answer)))
 
 
 @dataclass(slots=True)
@@ -226,6 +239,16 @@ class _Task:
     by: str
     current: Json | None = None
     request: Request | None = None
+
+    def digest(self) -> int | None:
+        """A number for the question, another for other questions; None where it has none."""
+        output = self.output
+        if isinstance(output, Delete):
+            return hash((output, self.parent, self.creating))
+        if output.options.owner is not None:
+            return None
+        wanted = orjson.dumps(output.manifest)
+        return hash((wanted, output.options, output.author, self.parent, self.creating))
 
 
 def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
@@ -243,6 +266,13 @@ def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
         # The object of a patch is gone; a create that finds no namespace or no kind stays refused.
         return refused.details.get("name") == output.ref.name
     return isinstance(refused, AlreadyExistsError) or not disputed
+
+
+def _remember(memory: dict[ObjectRef, V], ref: ObjectRef, value: V) -> None:
+    """Keep an answer, and not too many: all of them can be found again."""
+    memory[ref] = value
+    if len(memory) > _REMEMBERED_MAX:
+        del memory[next(iter(memory))]
 
 
 async def _together(acts: Sequence[Callable[[], Awaitable[None]]], at_once: int) -> None:

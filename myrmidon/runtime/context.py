@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any, Literal, Protocol
 
 from myrmidon.api.objects import Json
@@ -28,12 +29,20 @@ class Objects(Protocol):
     ) -> list[Json]: ...
 
 
+@cache
+def _together(*kinds: Kind) -> frozenset[Kind]:
+    """A set of kinds; every pass of a controller asks for the same one."""
+    return frozenset(kinds)
+
+
 class Declared:
     """Which kinds a controller may read, and the error for the others."""
 
     def __init__(self, controller: type[Controller[Any]], namespace: str) -> None:
         self._controller, self.namespace = controller, namespace
-        self._kinds = {controller.kind(), *controller.managed_kinds, *controller.read_kinds}
+        self._kinds = _together(
+            controller.kind(), *controller.managed_kinds, *controller.read_kinds
+        )
         self.state = ""
         self.read: dict[Kind, None] = {}
         """What was read so far: a later write to it makes what was decided before it old."""

@@ -31,5 +31,4 @@ class Crew:
     def forget(self, ref: ObjectRef) -> None:
         """An object is gone: remember nothing about it."""
         self.observing.forget(ref)
-        self.applicator.forget(ref)
         self.settled.pop(ref, None)

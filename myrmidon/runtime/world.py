@@ -72,6 +72,10 @@ class World:
         """One object, as a copy of the caller's own."""
         return self._views[ref.kind].get(ref.name, ref.namespace)
 
+    def stamp(self, ref: ObjectRef) -> int:
+        """A number for one object as it is held, another for other content; 0 for none."""
+        return self._views[ref.kind].stamp(ref.name, ref.namespace)
+
     def list(
         self,
         kind: Kind,
@@ -87,7 +91,7 @@ class World:
 
     def is_unknown(self, ref: ObjectRef) -> bool:
         """Whether a write to the object got no clear answer, and no read since."""
-        return self._caches.is_unknown(ref)
+        return self._views[ref.kind].is_unknown(ref)
 
     def mark_unknown(self, ref: ObjectRef) -> None:
         """A write to the object got no clear answer."""

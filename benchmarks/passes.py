@@ -1,0 +1,58 @@
+"""How many passes over converged objects does one core do?  ``python -m benchmarks.passes``.
+
+Everything is cached and nothing is to be done: the whole way from the queue through the worker, the
+states, the comparison with the cache and the status back to the queue, with metrics.  Not one
+request is sent, and the benchmark checks that.
+"""
+
+import argparse
+import time
+
+from benchmarks.widget import Widget, Widgets, WidgetSpec
+from myrmidon.fsm.context import Cause
+from myrmidon.runtime.loop import ControllerLoop
+from myrmidon.runtime.queue import Urgency
+from myrmidon.testing import Harness
+
+PASSES_PER_SECOND_MIN = 4000
+_RESYNC = Cause("resync")
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--objects", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=10)
+    args = parser.parse_args()
+    with Harness(Widgets()) as cluster:
+        for number in range(args.objects):
+            cluster.apply(Widget(name=f"w{number:04d}", spec=WidgetSpec(value="one")))
+        cluster.settle()
+        _round(cluster)
+        before = len(cluster.transport.log)
+        rates = sorted(args.objects / _round(cluster) for _ in range(args.rounds))
+        assert len(cluster.transport.log) == before, "a converged object costs no request"
+    print(f"passes over {args.objects} converged Widgets, {args.rounds} rounds, one core, CPU time")
+    print(f"{'':>8}  {'passes/s':>9}  {'us/pass':>8}")
+    for name, rate in (
+        ("worst", rates[0]),
+        ("median", rates[len(rates) // 2]),
+        ("best", rates[-1]),
+    ):
+        print(f"{name:>8}  {rate:>9.0f}  {1e6 / rate:>8.0f}")
+    print(f"{'wanted':>8}  {PASSES_PER_SECOND_MIN:>9}")
+
+
+def _round(cluster: Harness) -> float:
+    """Let every object have a pass; the CPU seconds that took."""
+    loop: ControllerLoop = cluster.manager.loops[0]
+    for obj in loop.world.list(Widget.KIND):
+        ref = Widget.from_json(obj).ref
+        loop.shift.add(ref, cause=_RESYNC, urgency=Urgency.BACKGROUND)
+    began = time.process_time()
+    cluster.settle()
+    return time.process_time() - began
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""What held, holds: the memory of decisions changes no result."""
+
+from datetime import timedelta
+from unittest.mock import Mock
+
+import pytest
+
+from myrmidon.api import kinds
+from myrmidon.fsm import Done, Result
+from myrmidon.fsm.context import Context
+from myrmidon.sets import OutputSet
+from myrmidon.testing import Harness
+from tests.runtime.things import Thing, Things, config_map, thing
+
+MINUTES = timedelta(minutes=10)
+
+
+def child(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+    """Apply one child."""
+    out.apply(config_map("child", it.spec.value))
+    return Done()
+
+
+def test_same_question_is_decided_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass over a converged object compares nothing that it has compared before."""
+    with Harness(Things(child, sync_period=timedelta(minutes=1))) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.advance(MINUTES)
+        applicator = cluster.manager.loops[0].reconciler._crew.applicator
+        decide = Mock(wraps=applicator._decide)
+        monkeypatch.setattr(applicator, "_decide", decide)
+        cluster.advance(MINUTES)
+        decide.assert_not_called()
+
+
+def test_other_question_is_decided_anew() -> None:
+    """W1: another wish, another object, another parent: each is seen."""
+    with Harness(Things(child)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(kinds.CONFIG_MAP, "child", {"data": {"value": "x"}})
+        cluster.settle()
+        assert cluster.get(kinds.CONFIG_MAP, "child")["data"] == {"value": "a"}
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.settle()
+        assert cluster.get(kinds.CONFIG_MAP, "child")["data"] == {"value": "b"}
+        cluster.patch(Thing, "it", {"spec": {"value": "a"}})
+        cluster.settle()
+        assert cluster.get(kinds.CONFIG_MAP, "child")["data"] == {"value": "a"}
+        cluster.apply(thing("rival"))
+        cluster.advance(timedelta(seconds=1))
+        condition = cluster.condition(Thing, "rival", "First")
+        assert condition is not None
+        assert condition.reason == "AlreadyOwned"

@@ -1,0 +1,165 @@
+"""WorkQueue against a model too simple to be wrong; fairness; causes."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from myrmidon.fsm.context import Cause
+from myrmidon.runtime.queue import CAUSES_MAX, LIVE_TURNS_MAX, Turn, Urgency, WorkQueue
+
+KEYS = st.sampled_from("abcd")
+RELATIONS = st.sampled_from(["self", "child", "relative", "timer", "resync"])
+ALARMS = ("timer", "resync")
+
+
+class QueueModel(RuleBasedStateMachine):
+    """Model: a key is owed work from its first add until the take that follows it.
+
+    Of each add the model keeps when it is due, how urgent it is and why.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue: WorkQueue[str] = WorkQueue()
+        self.now = 0.0
+        self.due: dict[str, float] = {}
+        self.urgency: dict[str, Urgency] = {}
+        self.causes: dict[str, dict[Cause, None]] = {}
+        self.working: set[str] = set()
+
+    @rule(key=KEYS, delay=st.integers(0, 3), urgency=st.sampled_from(Urgency), relation=RELATIONS)
+    def add(self, key: str, delay: int, urgency: Urgency, relation: str) -> None:
+        """Anyone may add any key at any time."""
+        cause = Cause(relation)  # type: ignore[arg-type]
+        due = self.now + delay
+        self.queue.add(key, now=self.now, due_at=due, urgency=urgency, cause=cause)
+        known = self.causes.setdefault(key, {})
+        if key in self.due and due < self.due[key]:
+            self.causes[key] = known = {one: None for one in known if one.relation not in ALARMS}
+        known[cause] = None
+        self.due[key] = min(self.due.get(key, due), due)
+        self.urgency[key] = min(self.urgency.get(key, urgency), urgency)
+
+    @rule()
+    def take(self) -> None:
+        """Q1: a taken key is due, was owed, and is in no one else's hands."""
+        turn = self.queue.take(self.now)
+        ready = {key for key, due in self.due.items() if due <= self.now} - self.working
+        if turn is None:
+            assert not ready, f"held back {ready}"
+            return
+        assert turn.key in ready
+        assert turn.due_at == self.due.pop(turn.key)
+        assert turn.urgency == self.urgency.pop(turn.key)
+        assert turn.causes == list(self.causes.pop(turn.key))
+        self.working.add(turn.key)
+
+    @precondition(lambda self: self.working)
+    @rule(data=st.data())
+    def finish(self, data: st.DataObject) -> None:
+        """Any key in work may finish next."""
+        key = data.draw(st.sampled_from(sorted(self.working)))
+        self.queue.finish(key, now=self.now)
+        self.working.remove(key)
+
+    @rule(key=KEYS)
+    def forget(self, key: str) -> None:
+        """Nothing is owed any more; work that is under way goes on."""
+        self.queue.forget(key)
+        for table in (self.due, self.urgency, self.causes):
+            table.pop(key, None)
+
+    @rule(seconds=st.integers(1, 3))
+    def pass_time(self, seconds: int) -> None:
+        """Time passes."""
+        self.now += seconds
+
+    @invariant()
+    def wakes_in_time(self) -> None:
+        """The queue never oversleeps an idle key, and never wakes anybody for nothing."""
+        idle = [due for key, due in self.due.items() if key not in self.working]
+        wake_at = self.queue.wake_at()
+        if not idle:
+            assert wake_at is None
+        elif min(idle) <= self.now:
+            assert wake_at is not None
+            assert wake_at <= self.now
+        else:
+            assert wake_at == min(idle)
+
+    @invariant()
+    def counts(self) -> None:
+        """It knows what it owes and what is in work."""
+        assert {turn.key for turn in self.queue.owed()} == set(self.due)
+        assert set(self.queue.working) == self.working
+        assert len(self.queue) == len(self.due) + len(self.working)
+
+
+TestQueue = QueueModel.TestCase
+TestQueue.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+
+
+def taken(queue: WorkQueue[str], now: float = 0.0) -> Turn[str]:
+    """The next turn, finished at once."""
+    turn = queue.take(now)
+    assert turn is not None
+    queue.finish(turn.key, now=now)
+    return turn
+
+
+def test_live_changes_go_first_and_the_rest_does_not_starve() -> None:
+    """Q4: among endless live changes, one turn in eleven is for what was found at the start."""
+    queue: WorkQueue[str] = WorkQueue()
+    for number in range(5):
+        queue.add(f"old-{number}", now=0.0, urgency=Urgency.BACKGROUND)
+    order: list[str] = []
+    for number in range(5 * (LIVE_TURNS_MAX + 1)):
+        queue.add(f"new-{number}", now=0.0)
+        order.append(taken(queue).key)
+
+    places = [place for place, key in enumerate(order) if key.startswith("old")]
+    assert places == [LIVE_TURNS_MAX + n * (LIVE_TURNS_MAX + 1) for n in range(5)]
+
+
+def test_live_change_lifts_what_waited_in_the_background() -> None:
+    """Q4: it does not have to wait for its old place."""
+    queue: WorkQueue[str] = WorkQueue()
+    for key in "abc":
+        queue.add(key, now=0.0, urgency=Urgency.BACKGROUND)
+    queue.add("c", now=0.0)
+    assert [taken(queue).key for _ in range(3)] == ["c", "a", "b"]
+
+
+def test_busy_key_keeps_its_place() -> None:
+    """Q4: a key whose events never end is not pushed back by them."""
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("busy", now=0.0)
+    for key in "abc":
+        queue.add(key, now=0.0)
+        queue.add("busy", now=0.0)
+    assert taken(queue).key == "busy"
+
+
+def test_causes_are_bounded_and_counted() -> None:
+    """Q3: how many were not kept is known."""
+    queue: WorkQueue[int] = WorkQueue()
+    relations = ("self", "child", "relative", "channel")
+    events = ("create", "update", "delete", "generic")
+    causes = [Cause(relation, event) for relation in relations for event in events]  # type: ignore[arg-type]
+    for cause in (*causes, causes[0]):
+        queue.add(1, now=0.0, cause=cause)
+    turn = queue.take(0.0)
+    assert turn is not None
+    assert turn.causes == causes[:CAUSES_MAX]
+    assert turn.collapsed == len(causes) - CAUSES_MAX
+
+
+def test_overtaken_alarm_is_no_beginning() -> None:
+    """Q3: a change waits since it came, not since the clock was set for a resync hours before."""
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a", now=0.0, due_at=36000.0, urgency=Urgency.BACKGROUND, cause=Cause("resync"))
+    queue.add("a", now=500.0, cause=Cause("self", "update"))
+    turn = queue.take(500.0)
+    assert turn is not None
+    assert (turn.added_at, turn.due_at) == (500.0, 500.0)
+    assert turn.causes == [Cause("self", "update")]
