@@ -170,6 +170,8 @@ class Pass:
             return Wait(
                 "DeletingChildren", f"waiting for {', '.join(map(str, children))} to be gone"
             )
+        if self._controller.finalizer() not in finalizers_of(self.obj):
+            return Acted()  # somebody took it off while we worked
         request = remove_finalizer(self._ref, self.obj, self._controller.finalizer())
         try:
             await self._crew.applicator.send(request, by=self._by)
