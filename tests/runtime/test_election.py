@@ -11,7 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from myrmidon.errors import UsageError
 from myrmidon.runtime.election import Create, Election, Follow, Terms, Update
 
-TERMS = st.sampled_from([Terms(15, 10, 2), Terms(2.5, 2.2, 0.5), Terms(4, 3.9, 1), Terms(1.2, 1, 0.3)])
+TERMS = st.sampled_from(
+    [Terms(15, 10, 2), Terms(2.5, 2.2, 0.5), Terms(4, 3.9, 1), Terms(1.2, 1, 0.3)]
+)
 NAMES = ("one", "two", "three")
 
 
