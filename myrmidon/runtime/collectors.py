@@ -3,13 +3,26 @@
 from collections.abc import Iterable, Sequence
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from myrmidon.api.conditions import READY
 from myrmidon.api.refs import ObjectRef
 
 _STATUSES = ("True", "False", "Unknown", "Deleted")
+
+
+class _AsItIs(str):
+    """A type that is printed and not acted upon: the library renames everything it calls a counter."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
 
 
 class PlainCounter(Collector):
@@ -40,14 +53,15 @@ class PlainCounter(Collector):
         for counts in self._counts.values():
             for labels, count in counts.items():
                 summed[labels] = summed.get(labels, 0.0) + count
-        family = CounterMetricFamily(self._name, self._documentation, labels=self._labels)
+        family = Metric(self._name, self._documentation, "unknown")
+        family.type = _AsItIs("counter")
         for labels, count in summed.items():
             family.add_sample(self._name, dict(zip(self._labels, labels, strict=True)), count)
         return [family]
 
     def describe(self) -> Iterable[Metric]:
         """Let the registry know the name without collecting."""
-        return [CounterMetricFamily(self._name, self._documentation, labels=self._labels)]
+        return [Metric(self._name, self._documentation, "unknown")]
 
 
 class Readiness(Collector):

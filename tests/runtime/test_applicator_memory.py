@@ -39,6 +39,8 @@ def test_other_question_is_decided_anew() -> None:
     with Harness(Things(child)) as cluster:
         cluster.apply(thing())
         cluster.settle()
+        cluster.patch(Thing, "it", {"metadata": {"labels": {"pass": "again"}}})
+        cluster.settle()
         cluster.patch(kinds.CONFIG_MAP, "child", {"data": {"value": "x"}})
         cluster.settle()
         assert cluster.get(kinds.CONFIG_MAP, "child")["data"] == {"value": "a"}

@@ -170,6 +170,29 @@ def test_leader_whose_lease_runs_out_during_a_pass_writes_no_more() -> None:
         assert other.writes
 
 
+def test_process_that_was_stopped_in_its_tracks_writes_no_more() -> None:
+    """Q6: it wakes up in the middle of a pass, long after its lease, and the fence is closed.
+
+    Time passes while nothing of the process runs, its elector included, so nobody has told it.
+    """
+    stops = [True]
+
+    def stopped(it: Thing, out: OutputSet, ctx: Context) -> Result:
+        if stops:
+            stops.clear()
+            cluster.loop.jump(20.0)
+        return child(it, out, ctx)
+
+    with two(Things(stopped)) as (cluster, one, other):
+        apply(cluster, "it")
+        cluster.advance(timedelta(minutes=2))
+
+        assert one.writes == []
+        assert isinstance(one.task.exception(), LeadershipLostError)
+        assert other.writes
+        assert cluster.ready(Thing, "it")
+
+
 def test_leader_that_stops_gives_the_lease_back() -> None:
     """Q7: the pass under way finishes, nothing new begins, and the other takes over at once."""
     began: list[str] = []

@@ -6,10 +6,11 @@ from typing import Any
 from myrmidon.api import kinds
 from myrmidon.api.conditions import Condition
 from myrmidon.api.objects import Json
+from myrmidon.api.wire import HttpRequest
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
-from myrmidon.testing import Harness
+from myrmidon.testing import Harness, Lose
 from tests.runtime.things import Act, Thing, Things, config_map, thing
 
 HOUR = timedelta(hours=1)
@@ -302,4 +303,27 @@ def test_prune_guard() -> None:
         cluster.delete(MAP, "d")
         cluster.settle()
         assert left(cluster) == ["a"]
+        assert cluster.ready(Thing, "it")
+
+
+def test_prune_whose_answer_is_lost_is_taken_off_the_record() -> None:
+    """A9, C8: it is looked for, found to be gone, and listed no more."""
+    lost: list[str] = []
+
+    def faults(request: HttpRequest) -> Lose | None:
+        if request.method != "DELETE" or lost:
+            return None
+        lost.append(request.path)
+        return Lose()
+
+    with Harness(Things(letters, prune=True), faults=faults) as cluster:
+        cluster.apply(thing(value="ab"))
+        cluster.settle()
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.settle()
+
+        assert lost
+        assert left(cluster) == ["b"]
+        refs = cluster.get(Thing, "it").raw["status"]["resourceRefs"]
+        assert [ref["name"] for ref in refs] == ["b"]
         assert cluster.ready(Thing, "it")
