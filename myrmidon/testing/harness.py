@@ -39,6 +39,8 @@ __all__ = ["Harness", "NotSettledError"]
 class Harness(Cluster):
     """Controllers against an embedded API server, in virtual time."""
 
+    loop: VirtualTimeLoop
+
     _patience = timedelta(minutes=30)
 
     def __init__(
@@ -54,7 +56,7 @@ class Harness(Cluster):
         super().__init__(controllers, options or ManagerOptions(seed=0), namespace)
         self._remotes = dict(remotes or {})
         self._faults = faults
-        self.loop = self._time = loop = VirtualTimeLoop()
+        self.loop = loop = VirtualTimeLoop()
         self.clock = clock = VirtualClock(loop)
         self.server = ApiServer(
             seams=_ClockedSeams(clock),
@@ -147,7 +149,7 @@ class Harness(Cluster):
         """When somebody next has something to do."""
         times = list(self._turns_at())
         if not self.manager.is_idle:
-            times.append(self._time.next_timer())
+            times.append(self.loop.next_timer())
         due = self.server.due()
         if due is not None:
             times.append((due - EPOCH).total_seconds())
