@@ -20,6 +20,7 @@ from myrmidon.apiserver.strategy import DecodeError
 from myrmidon.apiserver.updating import check_name, update
 from myrmidon.apiserver.yaml_bodies import parse_yaml
 
+_COLLECTIONS = ("labels", "annotations", "finalizers", "ownerReferences")
 # JSON writes characters beyond 16 bits as two escapes; to YAML, neither of them is one.
 _SURROGATE = re.compile(rb"(?<!\\)\\u[dD][89a-fA-F]")
 
@@ -50,7 +51,10 @@ def apply(call: Call, subresource: str) -> tuple[Record, bool]:
     if record is None:
         obj["metadata"].pop("resourceVersion", None)
         return create_object(call, obj, applied=True), True
-    return update(call, record, obj, subresource, applied=True), False
+    # Empty maps and lists are not stored, so a custom resource that has some is always written anew.
+    applied_meta = result.object["metadata"]
+    always = call.type.custom and any(applied_meta.get(field) in ({}, []) for field in _COLLECTIONS)
+    return update(call, record, obj, subresource, applied=True, always=always), False
 
 
 def _check_kind(call: Call, applied: Json) -> None:

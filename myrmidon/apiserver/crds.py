@@ -154,6 +154,7 @@ def _served_type(
     )
     subresources = version.get("subresources") or {}
     schema = storage_schema if version is storage else _schema(version)
+    scale = _scale(subresources.get("scale"))
     strategy = CustomStrategy(
         api_version=kind.api_version,
         kind=kind.kind,
@@ -166,6 +167,7 @@ def _served_type(
             for field in version.get("selectableFields") or ()
         },
         columns=version.get("additionalPrinterColumns") or (),
+        replicas=(scale.replicas, scale.status_replicas) if scale is not None else (),
     )
     return ResourceType(
         kind,
@@ -175,7 +177,7 @@ def _served_type(
         categories=tuple(names.get("categories") or ()),
         list_kind=names.get("listKind", ""),
         status=subresources.get("status") is not None,
-        scale=_scale(subresources.get("scale")),
+        scale=scale,
         storage_api_version=f"{spec['group']}/{storage['name']}",
         custom=True,
         deprecation=_deprecation(spec, names, version),

@@ -21,6 +21,7 @@ from myrmidon.apiserver.tables import CustomLayout, Layout
 
 _STATUS = resetting("status")
 _NOTHING = Schema()
+_INT32_MAX = 2**31 - 1
 
 
 class CustomStrategy(Strategy):
@@ -39,6 +40,7 @@ class CustomStrategy(Strategy):
         status: bool,
         selectable: Mapping[str, tuple[str, ...]],
         columns: Sequence[Json] = (),
+        replicas: tuple[tuple[str, ...], ...] = (),
     ) -> None:
         self._api_version, self._kind = api_version, kind
         self._schema, self._storage_schema = schema, storage_schema
@@ -46,6 +48,9 @@ class CustomStrategy(Strategy):
         self._status = status
         self._selectable = selectable
         self._columns = columns
+        self._replicas = (
+            replicas  # where the scale has its numbers: wanted ones, and those there are
+        )
 
     @property
     def schema(self) -> Schema:
@@ -129,14 +134,17 @@ class CustomStrategy(Strategy):
 
     def validate_create(self, obj: Json) -> list[Cause]:
         """The schema's rules."""
-        return self._type_causes(obj) + check_object(obj, self._schema)
+        causes = self._type_causes(obj) + check_object(obj, self._schema)
+        return causes + _number_causes(obj, self._replicas)
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[Cause]:
         """The schema's rules, with what was wrong before let through."""
         causes = self._type_causes(obj)
         if subresource == "status":
-            return causes + check_status(obj, self._schema, old)
-        return causes + check_object(obj, self._schema, old)
+            causes += check_status(obj, self._schema, old)
+            return causes + _number_causes(obj, self._replicas[1:])
+        causes += check_object(obj, self._schema, old)
+        return causes + _number_causes(obj, self._replicas)
 
     def reset_fields(self, subresource: str) -> ResetFields:
         """Status is written through its own path, and nothing else is."""
@@ -168,6 +176,30 @@ class CustomStrategy(Strategy):
         return {label: _text_at(obj, path) for label, path in self._selectable.items()}
 
 
+def _number_causes(obj: Json, paths: Sequence[tuple[str, ...]]) -> list[Cause]:
+    """What the scale could not show: numbers that are none, or too small or large."""
+    causes: list[Cause] = []
+    for path in paths:
+        value, field = _at(obj, path), f".{'.'.join(path)}"
+        if value is None:
+            continue
+        if type(value) is not int:
+            problem = (
+                f"{field} accessor error: {value} is of the type {_go_type(value)}, expected int64"
+            )
+            causes.append(invalid(field, 0, problem))
+        elif value < 0:
+            causes.append(invalid(field, value, "should be a non-negative integer"))
+        elif value > _INT32_MAX:
+            causes.append(invalid(field, value, f"should be less than or equal to {_INT32_MAX}"))
+    return causes
+
+
+def _go_type(value: Any) -> str:
+    names = {bool: "bool", float: "float64", str: "string", dict: "map[string]interface {}"}
+    return names.get(type(value), "[]interface {}")
+
+
 def _set(target: Json, key: str, value: Any) -> None:
     if value is None:
         target.pop(key, None)
@@ -179,9 +211,14 @@ def _without(obj: Json, keys: set[str]) -> Json:
     return {key: value for key, value in obj.items() if key not in keys}
 
 
-def _text_at(obj: Any, path: tuple[str, ...]) -> str:
+def _at(obj: Any, path: tuple[str, ...]) -> Any:
     for key in path:
         obj = obj.get(key) if isinstance(obj, dict) else None
-    if obj is None:
+    return obj
+
+
+def _text_at(obj: Any, path: tuple[str, ...]) -> str:
+    value = _at(obj, path)
+    if value is None:
         return ""
-    return str(obj).lower() if isinstance(obj, bool) else str(obj)
+    return str(value).lower() if isinstance(value, bool) else str(value)

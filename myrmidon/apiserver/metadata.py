@@ -187,10 +187,11 @@ def validate_metadata(
         causes += [invalid("metadata.name", name, problem) for problem in name_problems(name)]
     if namespaced and not meta.get("namespace"):
         causes.append(required("metadata.namespace"))
-    return causes + _contents(meta)
+    return causes + validate_contents(meta)
 
 
-def _contents(meta: Json) -> list[Cause]:
+def validate_contents(meta: Json) -> list[Cause]:
+    """Labels, annotations, owners and finalizers by themselves."""
     causes: list[Cause] = []
     if "labels" in meta:
         causes += _labels(meta["labels"], "metadata.labels")
@@ -229,7 +230,7 @@ def validate_metadata_update(new: Json, old: Json) -> list[Cause]:
         if new.get(field) != old.get(field):
             shown = new.get(field, "" if field in {"name", "namespace", "uid"} else None)
             causes.append(invalid(f"metadata.{field}", shown, IMMUTABLE))
-    return causes + _contents(new)
+    return causes + validate_contents(new)
 
 
 def _quoted(text: str) -> str:

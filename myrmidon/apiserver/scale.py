@@ -27,6 +27,7 @@ from myrmidon.apiserver.fields import (
     from_scale,
     to_scale,
 )
+from myrmidon.apiserver.metadata import validate_contents
 from myrmidon.apiserver.options import read_write_options
 from myrmidon.apiserver.ownership import manager_of, set_entries
 from myrmidon.apiserver.patches import APPLY, patch_failure, patched
@@ -111,6 +112,10 @@ def _check_type(document: Any) -> None:
 def _write(call: Call, record: Record, scale: Json, entries: list[Json]) -> Json:
     """Put the number of a scale, and its owners, into the object."""
     replicas = scale["spec"].get("replicas", 0)
+    if not call.type.custom:
+        causes = validate_contents(scale["metadata"])
+        if causes:
+            raise invalid_object("Scale", "autoscaling", call.route.name, causes)
     if replicas < 0:
         raise _negative(call, replicas)
     old = views.shown(call.type, record)

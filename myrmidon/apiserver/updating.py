@@ -55,11 +55,18 @@ def replace(call: Call, subresource: str = "") -> tuple[Record, bool]:
             raise storage_conflict(
                 call, f"UID in precondition: {meta['uid']}, UID in object meta: "
             )
-        meta.pop("resourceVersion", None)
-        return create_object(call, obj), True
+        version = meta.pop("resourceVersion", None)
+        record = create_object(call, obj)
+        return (_at_version(record, version) if call.dry_run and version else record), True
     check_uid(call, meta, record)
     call.warn(*drop_duplicate_owners(meta))
     return update(call, record, obj, subresource), False
+
+
+def _at_version(record: Record, version: str) -> Record:
+    """An object that was not stored shows the version that it was sent with."""
+    metadata = {**record.value["metadata"], "resourceVersion": version}
+    return Record(record.key, record.revision, {**record.value, "metadata": metadata})
 
 
 def check_name(call: Call, meta: Json) -> None:
@@ -99,9 +106,18 @@ def storage_conflict(call: Call, problem: str) -> Failure:
 
 
 def update(
-    call: Call, record: Record, obj: Json, subresource: str = "", *, applied: bool = False
+    call: Call,
+    record: Record,
+    obj: Json,
+    subresource: str = "",
+    *,
+    applied: bool = False,
+    always: bool = False,
 ) -> Record:
-    """Make ``obj``, a private copy, the new state of a stored object."""
+    """Make ``obj``, a private copy, the new state of a stored object.
+
+    ``applied``: its managedFields are right already; ``always``: it is written even if it is the same.
+    """
     old = views.shown(call.type, record)
     meta, old_meta = obj["metadata"], old["metadata"]
     if not applied:
@@ -122,7 +138,7 @@ def update(
     meta["resourceVersion"] = str(record.revision)
     if _is_over(call, obj):
         return _finish_deletion(call, record, obj)
-    if same(obj, record.value):
+    if same(obj, record.value) and not always:
         return record
     return commit(call, record.key, obj)
 

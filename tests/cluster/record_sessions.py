@@ -33,7 +33,7 @@ def record(session: Session, real: RealLine) -> Session:
     run_id = f"t{uuid.uuid4().hex[:8]}"
     run = Run(session, real, run_id)
     run.prepare(session.crds)
-    _await_served(run, session.crds)
+    await_served(run, session.crds)
     steps: list[dict[str, Any]] = []
     for step in session.steps:
         time.sleep(step.get("wait", 0))  # noqa: TID251 - as above
@@ -44,7 +44,7 @@ def record(session: Session, real: RealLine) -> Session:
     return mark(Session(session.name, run_id, session.crds, steps))
 
 
-def _await_served(run: Run, crds: list[Any]) -> None:
+def await_served(run: Run, crds: list[Any]) -> None:
     """New definitions take their time, and the watch caches behind them a little more."""
     for short in crds:
         whole = definitions()[short] if isinstance(short, str) else short

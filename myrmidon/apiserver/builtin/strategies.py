@@ -82,6 +82,14 @@ _STATUS_KEPT_ON_CREATE = frozenset({("", "Node")})
 _NAMED_BY_LABEL = frozenset({("", "Namespace"), ("", "Service")})
 _DEFAULT_GRACE_SECONDS = 30
 
+# Kinds whose DELETE answers with the object that has gone, and not with a Status.
+_ANSWERED_WHEN_GONE = {
+    ("", kind)
+    for kind in (
+        "Pod", "PodTemplate", "Namespace", "PersistentVolume", "PersistentVolumeClaim",
+        "ResourceQuota", "Service", "ServiceAccount",
+    )
+}  # fmt: skip
 # Kinds that somebody else empties first: their deletion is a mark, and no change of theirs.
 _MARKED_PLAINLY = {
     ("", "Namespace"),
@@ -101,7 +109,7 @@ class BuiltinStrategy(Strategy):
         self.creates_on_update = key in _CREATED_BY_UPDATE
         self.allows_unconditional_update = key not in _CONDITIONAL
         self.deletes_gracefully = key not in _MARKED_PLAINLY
-        self.answers_deleted_object = key in {("", "Pod"), ("", "Namespace")}
+        self.answers_deleted_object = key in _ANSWERED_WHEN_GONE
         self.collects_garbage = key not in {("", "Event"), ("events.k8s.io", "Event")}
 
     @cached_property

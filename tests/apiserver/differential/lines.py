@@ -94,6 +94,7 @@ class OwnLine:
         watch = self._server.answer(request)
         assert isinstance(watch, Watch), watch
         events = [json.loads(line) for line in watch.take()]
+        assert events, f"no events, and so none of {until}: {request}"
         assert _is_end(events[-1], until), events[-1]
         return [event for event in events if event["type"] != "BOOKMARK"]
 

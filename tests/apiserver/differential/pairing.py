@@ -27,6 +27,8 @@ _FREE = {
     "continue": r".+",
 }
 _BOUND = frozenset({"uid", "resourceVersion", "clusterIP", "nodePort", "healthCheckNodePort"})
+_NO_ADDRESS = "10.0.0.0"  # what a dry run gives out
+_DISTINCT = frozenset({"uid", "resourceVersion"})
 _SUFFIX_LENGTH = 5  # of a generated name
 _FREE_TEXTS = (
     re.compile(r"(?:\d+[smhdy])+$"),
@@ -115,7 +117,8 @@ class Pairing:
             if not re.fullmatch(_FREE[key], own):
                 self._differ(path, real, own)
         elif key in _BOUND and type(real) is type(own) and real not in {"", "None"}:
-            self._bind(key, real, own, path)
+            if real != _NO_ADDRESS:
+                self._bind(key, real, own, path)
         elif isinstance(real, str) and isinstance(own, str):
             if real != own and self._in_our_words(real) != own and not _are_free(real, own):
                 self._differ(path, real, own)
@@ -124,7 +127,8 @@ class Pairing:
 
     def _bind(self, key: str, real: Any, own: Any, path: str) -> None:
         known = self._bound.setdefault(key, {})
-        if known.get(real, own) != own or (real not in known and own in known.values()):
+        taken = key in _DISTINCT and real not in known and own in known.values()
+        if known.get(real, own) != own or taken:
             self._differ(path, f"{real} (ours: {known.get(real)})", own)
         elif key == "resourceVersion" and real not in known and real.isdigit() and own.isdigit():
             pair = int(real), int(own)

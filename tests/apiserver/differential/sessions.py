@@ -73,16 +73,19 @@ def write_sessions(sessions: list[Session]) -> None:
 class Run:
     """A session on one server."""
 
-    def __init__(self, session: Session, line: Line, run_id: str = "") -> None:
+    def __init__(
+        self, session: Session, line: Line, run_id: str = "", *, namespace: str = ""
+    ) -> None:
         run_id = run_id or session.id
+        namespace = namespace or run_id
         self._line = line
-        self._values: dict[str, Any] = {
+        self.values: dict[str, Any] = {
             "id": run_id,
-            "ns": run_id,
+            "ns": namespace,
             "group": f"{run_id}.example.com",
-            "core": f"/api/v1/namespaces/{run_id}",
-            "apps": f"/apis/apps/v1/namespaces/{run_id}",
-            "custom": f"/apis/{run_id}.example.com/v1/namespaces/{run_id}",
+            "core": f"/api/v1/namespaces/{namespace}",
+            "apps": f"/apis/apps/v1/namespaces/{namespace}",
+            "custom": f"/apis/{run_id}.example.com/v1/namespaces/{namespace}",
             "crds": CRDS,
         }
 
@@ -104,7 +107,7 @@ class Run:
         if step.get("capture"):
             document = _document(answer.body)
             for name, path in step["capture"].items():
-                self._values[name] = places.first(document, path)
+                self.values[name] = places.first(document, path)
         return answer
 
     def events(self, step: dict[str, Any]) -> list[Any]:
@@ -113,8 +116,8 @@ class Run:
 
     def _request(self, step: dict[str, Any]) -> HttpRequest:
         path, query = (
-            filled(step["path"], self._values),
-            filled(step.get("query", []), self._values),
+            filled(step["path"], self.values),
+            filled(step.get("query", []), self.values),
         )
         return HttpRequest(
             step["method"],
@@ -127,7 +130,7 @@ class Run:
     def _body(self, step: dict[str, Any]) -> bytes:
         if "raw" in step:
             return base64.b64decode(step["raw"])
-        return json.dumps(filled(step["body"], self._values)).encode() if "body" in step else b""
+        return json.dumps(filled(step["body"], self.values)).encode() if "body" in step else b""
 
 
 def recorded(answer: HttpResponse) -> dict[str, Any]:

@@ -123,10 +123,23 @@ def _check_affinity(spec: Json) -> Iterator[Cause]:
 
 
 def check_addresses(service: Json) -> Iterator[Cause]:
-    """Addresses and their families fit together."""
+    """Addresses and their families fit together, and the cluster."""
     spec = service["spec"]
+    yield from _check_dual_stack(spec)
     yield from _check_addresses(spec)
     yield from _check_families(spec)
+
+
+def _check_dual_stack(spec: Json) -> Iterator[Cause]:
+    wanted = spec.get("ipFamilyPolicy") == "RequireDualStack"
+    free = spec.get("clusterIP") == HEADLESS and not spec.get("selector")
+    if wanted and not free and spec.get("type") != "ExternalName":
+        problem = "this cluster is not configured for dual-stack services"
+        yield invalid("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], problem)
+        for index, family in enumerate(spec.get("ipFamilies", ())):
+            if family != "IPv4":
+                problem = "not configured on this cluster"
+                yield invalid(f"spec.ipFamilies[{index}]", family, problem)
 
 
 def _check_addresses(spec: Json) -> Iterator[Cause]:
