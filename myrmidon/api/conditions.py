@@ -1,8 +1,7 @@
 """Status conditions: the algebra that every status is written with."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from myrmidon.api.objects import Json
 
@@ -11,8 +10,7 @@ ConditionStatus = Literal["True", "False", "Unknown"]
 READY = "Ready"
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionValue:
+class ConditionValue(NamedTuple):
     """What a state says about itself: a status, a reason in CamelCase, a sentence."""
 
     status: ConditionStatus
@@ -20,8 +18,7 @@ class ConditionValue:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """One fact about an object, since when it holds, and for which generation it was observed."""
 
     type: str

@@ -4,9 +4,8 @@ A decision returns a ``Request``; a client turns it into an ``HttpRequest`` and 
 can therefore be printed, compared and tested without a server.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import orjson
@@ -43,8 +42,7 @@ _METHODS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One request about one object."""
 
     verb: Verb

@@ -1,9 +1,8 @@
 """Context: what a state may ask for beyond its object, as a protocol."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
@@ -11,8 +10,7 @@ from myrmidon.api.refs import ObjectRef
 Relation = Literal["self", "child", "relative", "timer", "resync", "again", "channel"]
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """Why a pass runs: which object, what happened to it, and how it is related to ours."""
 
     relation: Relation

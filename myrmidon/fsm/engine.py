@@ -27,7 +27,7 @@ The walk does no I/O and keeps no clock; a test drives it with a list.
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from myrmidon.api.conditions import ConditionValue
 from myrmidon.errors import StateResultError, UndeclaredEdgeError
@@ -69,8 +69,7 @@ class ReleaseFinalizer:
     """Delete the children that nobody else would, then take our finalizer off: the object may go."""
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(NamedTuple):
     """A state that this pass ran, and what its condition says now."""
 
     state: State
@@ -78,8 +77,7 @@ class Visit:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a pass went."""
 
     visits: tuple[Visit, ...] = ()

@@ -3,16 +3,14 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 _MARK = "__myrmidon_state__"
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(NamedTuple):
     """What ``@state`` was told."""
 
     initial: bool
@@ -21,8 +19,7 @@ class Declaration:
     then: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """One state of a controller: its name, its edges, its condition, and how to call it."""
 
     name: str

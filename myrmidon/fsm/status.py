@@ -77,7 +77,7 @@ def conditions_after(
     """The list of conditions after a pass; those of other writers stay as they are, where they are."""
     own = {*graph.conditions, READY} if ready else {*graph.conditions}
     before = {raw["type"]: raw for raw in previous if _type_of(raw) in own}
-    made = _Making(before, generation, timestamp(now))
+    made = _Making(before, generation, now)
     after = made.unvisited(outcome)
     after += [
         made.condition(visit.state.condition, visit.value, failed=visit.failed)
@@ -101,8 +101,11 @@ def managed_after(
 
 def reference(ref: ObjectRef) -> Json:
     """A reference as ``status.resourceRefs`` holds it."""
-    entry = {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "name": ref.name}
-    return {**entry, "namespace": ref.namespace} if ref.namespace else entry
+    kind, name, namespace = ref
+    entry = {"apiVersion": kind.api_version, "kind": kind.kind, "name": name}
+    if namespace:
+        entry["namespace"] = namespace
+    return entry
 
 
 # -------------------------------------------------------------------------------- inside
@@ -116,28 +119,32 @@ class _Making(NamedTuple):
 
     before: Mapping[str, Json]
     generation: int
-    stamp: str
+    now: datetime
 
     def condition(self, kind: str, value: ConditionValue, *, failed: bool = False) -> Json:
-        """A condition without what only seems to change: the time unless it flips, noise in errors."""
-        status, reason, message, since = value.status, value.reason, value.message, self.stamp
+        """A condition without what only seems to change: the time unless it flips, noise in errors.
+
+        The old one itself where nothing changes, so that comparing the two costs nothing.
+        """
+        status, reason, message, since = value.status, value.reason, value.message, None
         old = self.before.get(kind)
         if old is not None and old.get("status") == status:
-            since = old.get("lastTransitionTime") or since
+            since = old.get("lastTransitionTime")
             if (
                 failed
                 and (old.get("reason"), old.get("observedGeneration")) == (reason, self.generation)
                 and _differ_in_noise_only(str(old.get("message")), message)
             ):
                 message = old["message"]
-        return {
+        made = {
             "type": kind,
             "status": status,
             "reason": reason,
             "message": message,
             "observedGeneration": self.generation,
-            "lastTransitionTime": since,
+            "lastTransitionTime": since or timestamp(self.now),
         }
+        return old if old == made else made
 
     def unvisited(self, outcome: Outcome) -> list[Json]:
         """Conditions of states that this pass did not reach, as far as they may stay."""

@@ -8,6 +8,7 @@ this way, and ``leaves_doubt`` names them: see there.
 
 from typing import Any
 
+from myrmidon.patch.merge_patch import same_booleans
 from myrmidon.patch.quantities import same_quantity
 
 # Maps whose values are quantities, and single fields that are one, in the built-in kinds.
@@ -28,9 +29,11 @@ _SPECIAL = _QUANTITY_MAPS | _QUANTITY_FIELDS | _STRING_MAPS | {"value"}
 
 def covers_object(current: dict[str, Any], declared: dict[str, Any], *, built_in: bool) -> bool:
     """Whether a whole object holds everything declared: the metadata of every kind is built in."""
+    if built_in:
+        return _covers(current, declared, built_in=True)
     meta, content = declared["metadata"], {**declared, "metadata": {}}
     return _covers(current.get("metadata"), meta, built_in=True) and _covers(
-        current, content, built_in
+        current, content, built_in=False
     )
 
 
@@ -45,28 +48,39 @@ def covers(current: Any, declared: Any, *, built_in: bool = False) -> bool:
 
 
 def _covers(current: Any, declared: Any, built_in: bool) -> bool:
-    # Plain loops: this is what most of a pass consists of, and a generator doubles its cost.
     if isinstance(declared, dict):
-        if not isinstance(current, dict):
-            return False
-        for key, wanted in declared.items():
-            there, kind = current.get(key), type(wanted)
-            if kind is str and there == wanted:
-                continue  # most fields are texts that agree
-            if kind in _CONTAINERS and there is not None and key not in _SPECIAL:
-                if not _covers(there, wanted, built_in):  # most others are maps and lists
-                    return False
-            elif not _field_covered(there, key, wanted, current, built_in):
-                return False
-        return True
+        return isinstance(current, dict) and _fields_covered(current, declared, built_in)
     if isinstance(declared, list):
-        if not isinstance(current, list) or len(current) != len(declared):
-            return False
-        return all(
-            _covers(there, wanted, built_in)
-            for there, wanted in zip(current, declared, strict=True)
-        )
+        return isinstance(current, list) and _elements_covered(current, declared, built_in)
     return bool(current == declared) and isinstance(current, bool) == isinstance(declared, bool)
+
+
+def _fields_covered(current: dict[str, Any], declared: dict[str, Any], built_in: bool) -> bool:
+    # This is what most of a pass consists of.  Most maps hold just what was declared, which is
+    # found out in C; in the others most fields are maps, lists, and texts that agree.
+    if declared.items() <= current.items() and same_booleans(declared, current):
+        return True
+    for key, wanted in declared.items():
+        there, kind = current.get(key), type(wanted)
+        if kind in _CONTAINERS:
+            if there is not None and key not in _SPECIAL:
+                if not _covers(there, wanted, built_in):
+                    return False
+                continue
+        elif there == wanted and kind is type(there):
+            continue
+        if not _field_covered(there, key, wanted, current, built_in):
+            return False
+    return True
+
+
+def _elements_covered(current: list[Any], declared: list[Any], built_in: bool) -> bool:
+    if len(current) != len(declared):
+        return False
+    for there, wanted in zip(current, declared, strict=True):
+        if not _covers(there, wanted, built_in):
+            return False
+    return True
 
 
 def _field_covered(

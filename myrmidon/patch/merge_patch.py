@@ -50,16 +50,21 @@ def missing(current: Json, desired: Json) -> Json:
 def same(left: Any, right: Any) -> bool:
     """JSON equality: ``1`` is ``1.0``, ``true`` is not ``1``, key order is nothing."""
     # Python compares in C, and gets one thing wrong: it says True == 1.
-    return bool(left == right) and _same_booleans(left, right)
+    return bool(left == right) and same_booleans(left, right)
 
 
-def _same_booleans(left: Any, right: Any) -> bool:
-    """Whether two values that are equal in Python are true and false in the same places."""
+def same_booleans(left: Any, right: Any) -> bool:
+    """Whether two values that are equal in Python are true and false in the same places.
+
+    The right one may hold more fields than the left one.
+    """
+    if left is right:
+        return True
     if isinstance(left, dict):
         for key, value in left.items():
-            if type(value) is not str and not _same_booleans(value, right[key]):
+            if type(value) is not str and not same_booleans(value, right[key]):
                 return False
         return True
     if isinstance(left, list):
-        return all(map(_same_booleans, left, right))
+        return all(map(same_booleans, left, right))
     return (type(left) is bool) is (type(right) is bool)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 
 from myrmidon.api.conditions import READY, find
 from myrmidon.api.objects import Json, generation_of, is_deleting
@@ -72,7 +71,7 @@ class Reconciler:
         if outcome is None or outcome.released or not single.overtaken:
             return outcome
         if any(cause.relation == "again" for cause in turn.causes):
-            return replace(outcome, backoff=True)
+            return outcome._replace(backoff=True)
         self._again(turn.key)
         return outcome
 

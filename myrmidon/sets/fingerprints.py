@@ -1,6 +1,5 @@
 """Short names for what was declared, kept on the object itself so that a restart knows them, too."""
 
-import re
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
@@ -12,13 +11,13 @@ from myrmidon.api.refs import Kind
 from myrmidon.patch.covering import covers
 from myrmidon.patch.server_filled import exceeds
 
-_WHOLE_FLOAT = re.compile(rb"[:,\[]-?\d+(?:\.0|e)")
+_WHOLE_MAX = 1e16  # from here on a float is written with an exponent, and stays one
 
 
 def fingerprint(declared: Mapping[str, Any]) -> str:
     """A short name for a declaration: equal content, equal name, in every process."""
     canonical = orjson.dumps(declared, option=orjson.OPT_SORT_KEYS)
-    if _WHOLE_FLOAT.search(canonical):  # 1.0 is 1, if it is no part of a text
+    if b".0" in canonical:  # 1.0 is 1; a search, because hardly any declaration holds a float
         canonical = orjson.dumps(_with_plain_numbers(declared), option=orjson.OPT_SORT_KEYS)
     return blake2b(canonical, digest_size=8).hexdigest()
 
@@ -59,7 +58,7 @@ def _with_plain_numbers(value: Any) -> Any:
             return {key: _with_plain_numbers(item) for key, item in value.items()}
         case list():
             return [_with_plain_numbers(item) for item in value]
-        case float() if value.is_integer():
+        case float() if value.is_integer() and abs(value) < _WHOLE_MAX:
             return int(value)
         case _:
             return value

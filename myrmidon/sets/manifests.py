@@ -16,9 +16,11 @@ from myrmidon.api.objects import Json, describe
 from myrmidon.errors import OutputError
 
 # The server alone decides about these; sending them back is noise at best.
-_SERVER_METADATA = (
-    "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation",
-    "managedFields", "selfLink",
+_SERVER_METADATA = frozenset(
+    {
+        "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation",
+        "managedFields", "selfLink",
+    }
 )  # fmt: skip
 
 
@@ -35,9 +37,10 @@ def manifest_of(obj: Any) -> Json:
     # A status belongs to the controller of that kind; the server drops it on this path.
     manifest.pop("status", None)
     meta = manifest.get("metadata")
-    if isinstance(meta, dict):
-        for field in _SERVER_METADATA:
-            meta.pop(field, None)
+    if isinstance(meta, dict) and not _SERVER_METADATA.isdisjoint(meta):
+        manifest["metadata"] = {
+            field: value for field, value in meta.items() if field not in _SERVER_METADATA
+        }
     if manifest.get("kind") == "Secret" and "stringData" in manifest:
         _fold_string_data(manifest)
     return manifest

@@ -1,9 +1,8 @@
 """OutputSet: what one state wants to exist or to be gone, one intention per object."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from myrmidon.api import kinds as well_known
 from myrmidon.api.objects import Json, describe, metadata
@@ -13,8 +12,7 @@ from myrmidon.sets.manifests import manifest_of
 from myrmidon.sets.options import DEFAULT, ApplyOptions
 
 
-@dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(NamedTuple):
     """The object should exist and say at least this."""
 
     ref: ObjectRef
@@ -23,8 +21,7 @@ class Apply:
     author: str = ""  # ``controller.state``: whose declaration this is
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(NamedTuple):
     """The object should be gone; with ``foreground`` it stays until all that it owns is gone."""
 
     ref: ObjectRef
@@ -116,16 +113,12 @@ class OutputSet:
         self._intentions[ref] = output
 
     def _ref_of(self, manifest: Mapping[str, Any]) -> ObjectRef:
-        for field in ("apiVersion", "kind"):
-            if not manifest.get(field):
-                raise UnidentifiedObjectError(field, describe(manifest))
-        kind = self._kinds.get((manifest["apiVersion"], manifest["kind"]))
+        kind = self._kinds.get((manifest.get("apiVersion", ""), manifest.get("kind", "")))
         if kind is None:
-            raise UndeclaredOutputError(
-                self._controller or "the controller",
-                self._state or "state",
-                f"{manifest['kind']} ({manifest['apiVersion']})",
-            )
+            for field in ("apiVersion", "kind"):
+                if not manifest.get(field):
+                    raise UnidentifiedObjectError(field, describe(manifest))
+            raise self._undeclared(manifest["kind"], manifest["apiVersion"])
         meta = metadata(manifest)
         if meta.get("generateName") and not meta.get("name"):
             raise GeneratedNameError(f"{manifest['kind']} {meta['generateName']}*")
@@ -143,12 +136,15 @@ class OutputSet:
 
     def _declared(self, kind: Kind) -> Kind:
         if kind not in self._kinds.values():
-            raise UndeclaredOutputError(
-                self._controller or "the controller",
-                self._state or "state",
-                f"{kind.kind} ({kind.api_version})",
-            )
+            raise self._undeclared(kind.kind, kind.api_version)
         return kind
+
+    def _undeclared(self, kind: str, api_version: str) -> UndeclaredOutputError:
+        return UndeclaredOutputError(
+            self._controller or "the controller",
+            self._state or "state",
+            f"{kind} ({api_version})",
+        )
 
     def _located(self, kind: Kind, name: str, namespace: str | None) -> ObjectRef:
         if not name:

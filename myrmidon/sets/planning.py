@@ -17,6 +17,7 @@ as an annotation beside it; a changed declaration is then a changed annotation.
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from myrmidon.api import kinds
@@ -47,7 +48,7 @@ from myrmidon.sets.ownership import (
     refuse_foreign,
 )
 
-_NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
+_NOT_DECLARED = frozenset({"ownerReferences", "resourceVersion", "uid"})
 APPLIED = "applied.myrmidon.dev"  # annotation prefix: the fingerprint of what a state declared
 
 _BUILT_IN_GROUPS = frozenset(kind.group for kind in kinds.ALL)
@@ -110,11 +111,12 @@ def _plan_delete(
 
 
 def _plan_absent(output: Apply, parent: Parent) -> Request:
+    declared, mark = _declared(output, parent)
+    declared = _marked(output, declared, mark)
     if output.options.optimistic_lock:
         # A locked object that is gone must not come back: the server answers this with 404 or 409.
-        return _patch(output, _locked(_declared(output, parent), output.manifest))
-    owners = owners_wanted(output, parent)
-    body = _without_nulls(_with_owners(_declared(output, parent), owners))
+        return _patch(output, _locked(declared, output.manifest))
+    body = _without_nulls(_with_owners(declared, owners_wanted(output, parent)))
     if output.options.server_side:
         return _server_side(output, body)
     if output.options.as_update and not _is_built_in(output.ref.kind):
@@ -123,11 +125,12 @@ def _plan_absent(output: Apply, parent: Parent) -> Request:
 
 
 def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
-    declared = _declared(output, parent)
+    declared, mark = _declared(output, parent, current)
     owners = owners_wanted(output, parent)
     adopting = not has_owners(current, owners)
-    if not adopting and _holds(output, declared, current):
+    if not adopting and _holds(output, declared, mark, current):
         return None
+    declared = _marked(output, declared, mark)
     if adopting:
         # The list is replaced as a whole, so it must not have changed since it was read.
         declared = _locked(_with_owners(declared, owners_with(owners, current)), current)
@@ -137,34 +140,36 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
 
 
 def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None:
-    declared = _without_nulls(_declared(output, parent))
+    declared, mark = _declared(output, parent, current)
+    declared, settled = _without_nulls(declared), False
     owners = owners_wanted(output, parent)
-    settled = False
     if not _is_built_in(output.ref.kind):
-        seen = annotations_of(current).get(_applied_key(output.author))
+        seen = _mark_on(current, output)
         mark = next_mark(current, declared, seen, output.ref.kind)
-        declared, settled = _marked(output, declared, mark), mark == seen
+        settled = mark == seen
+    marked = _marked(output, declared, mark)
     if (
         has_owners(current, owners)
-        and _holds(output, declared, current)
-        and not exceeds(current, declared, output.ref.kind, settled=settled)
+        and _holds(output, declared, mark, current)
+        and not exceeds(current, marked, output.ref.kind, settled=settled)
     ):
         return None
     # Other parties' claims on the object are not ours to remove.
     claims = {"ownerReferences": owners_with(owners, current), "finalizers": finalizers_of(current)}
     kept = {field: claim for field, claim in claims.items() if claim}
-    body = {**declared, "metadata": {**kept, **declared["metadata"]}}
+    body = {**marked, "metadata": {**kept, **marked["metadata"]}}
     lock = output.manifest if output.options.optimistic_lock else current
     return Request(Verb.UPDATE, output.ref, _locked(body, lock))
 
 
 def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request | None:
-    declared = _without_nulls(_declared(output, parent))
+    declared, mark = _declared(output, parent, current)
+    declared = _without_nulls(declared)
     owners = owners_wanted(output, parent)
-    if has_owners(current, owners) and _holds(output, declared, current):
+    if has_owners(current, owners) and _holds(output, declared, mark, current):
         return None
     # Owner references are a list keyed by uid: the server merges ours with those of others.
-    body = _with_owners(declared, owners)
+    body = _with_owners(_marked(output, declared, mark), owners)
     if output.options.optimistic_lock:
         # With the uid, an apply to an object that is gone is refused instead of creating it.
         body = _with_metadata(_locked(body, output.manifest), uid=uid_of(current))
@@ -174,35 +179,56 @@ def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request |
 # -------------------------------------------------------------------------------- bodies
 
 
-def _declared(output: Apply, parent: Parent) -> Json:
-    """What the author declared, with the marks that lead back to it; without lock, uid and owners.
+def _declared(
+    output: Apply, parent: Parent, current: Json | None = None
+) -> tuple[Json, str | None]:
+    """What the author declared and its mark, with what leads back to the parent.
 
-    An object that was read, changed and applied again carries old marks; they are no declaration.
+    Without lock, uid and owners: each way to write has its own use for those.  An object that was
+    read, changed and applied again carries old marks; they are no declaration.
     """
-    meta = {
-        key: value for key, value in metadata(output.manifest).items() if key not in _NOT_DECLARED
-    }
-    if not output.options.owner_refs and "ownerReferences" in metadata(output.manifest):
-        meta["ownerReferences"] = metadata(output.manifest)["ownerReferences"]
+    said = metadata(output.manifest)
+    meta = {key: value for key, value in said.items() if key not in _NOT_DECLARED}
+    if not output.options.owner_refs and "ownerReferences" in said:
+        meta["ownerReferences"] = said["ownerReferences"]
     if meta.get("annotations"):
         meta["annotations"] = {
             key: value for key, value in meta["annotations"].items() if not key.startswith(APPLIED)
         }
     declared = {**output.manifest, "metadata": meta}
-    if output.options.server_side or leaves_doubt(declared, built_in=_is_built_in(output.ref.kind)):
-        declared = _marked(output, declared, fingerprint(declared))
-        meta = declared["metadata"]
+    mark = _mark(output, declared, current)
     if is_tracked(output):
         meta["labels"] = {**(meta.get("labels") or {}), PARENT_UID: parent.uid}
         meta["annotations"] = {**(meta.get("annotations") or {}), PARENT: parent.tracking_name}
-    return declared
+    return declared, mark
 
 
-def _marked(output: Apply, declared: Json, mark: str) -> Json:
+def _mark(output: Apply, declared: Json, current: Json | None) -> str | None:
+    """The fingerprint that goes with the declaration; None where a comparison alone can tell.
+
+    An object that has one keeps it: an old one that nobody renews would lie.
+    """
+    if (
+        output.options.server_side
+        or (current is not None and _mark_on(current, output) is not None)
+        or leaves_doubt(declared, built_in=_is_built_in(output.ref.kind))
+    ):
+        return fingerprint(declared)
+    return None
+
+
+def _mark_on(current: Json, output: Apply) -> str | None:
+    return annotations_of(current).get(_applied_key(output.author))
+
+
+def _marked(output: Apply, declared: Json, mark: str | None) -> Json:
+    if mark is None:
+        return declared
     marks = {**(metadata(declared).get("annotations") or {}), _applied_key(output.author): mark}
     return _with_metadata(declared, annotations=marks)
 
 
+@cache
 def _applied_key(author: str) -> str:
     """The annotation's name: each state its own, so that two states never argue about one value."""
     name = author or "output"
@@ -211,7 +237,9 @@ def _applied_key(author: str) -> str:
     return f"{APPLIED}/{name}"
 
 
-def _holds(output: Apply, declared: Json, current: Json) -> bool:
+def _holds(output: Apply, declared: Json, mark: str | None, current: Json) -> bool:
+    if mark is not None and mark != _mark_on(current, output):
+        return False
     if output.ref.kind == kinds.POD:
         current = shortened(current, declared)
     return covers_object(current, declared, built_in=_is_built_in(output.ref.kind))
