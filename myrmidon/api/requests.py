@@ -5,6 +5,7 @@ can therefore be printed, compared and tested without a server.
 """
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -76,6 +77,7 @@ class Request(NamedTuple):
         return f"{self.verb} {target}"
 
 
+@lru_cache(maxsize=1024)
 def collection_path(kind: Kind, namespace: str = "") -> str:
     """The path of a kind's objects: in one namespace, in all of them, or of the cluster."""
     if kind.namespaced and namespace:

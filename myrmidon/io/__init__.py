@@ -14,9 +14,10 @@
 
     config      kubeconfig and in-cluster files          imports kubernetes-asyncio when used
     auth        tokens, files, plugins
+    connections a pool of HTTP connections               imports httptools
     http        the transport over sockets               imports aiohttp
 
-The last three are not imported here, so that whoever runs without a network does not pay for one.
+The last four are not imported here, so that whoever runs without a network does not pay for one.
 """
 
 from myrmidon.io.cache import Cache

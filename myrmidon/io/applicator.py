@@ -25,6 +25,7 @@ from myrmidon.errors import (
     TerminatingError,
 )
 from myrmidon.io.client import Client, is_ambiguous
+from myrmidon.patch.covering import covers
 from myrmidon.sets.fingerprints import fingerprint
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import Parent
@@ -220,11 +221,14 @@ class Applicator:
 
         A webhook or a schema changed it; sending the same again would change nothing, for ever.
         """
-        ref = task.output.ref
+        output, ref = task.output, task.output.ref
         self._settled.pop(ref, None)
-        if isinstance(task.output, Delete) or not uid_of(answer):
+        if isinstance(output, Delete) or not uid_of(answer):
             return
-        again = plan(task.output, answer, task.parent, creating=task.creating)
+        assert task.request is not None
+        if not output.options.as_update and covers(answer, task.request.body):
+            return  # every field is there as it was sent, so there is nothing to ask the plan
+        again = plan(output, answer, task.parent, creating=task.creating)
         if again is not None:
             _remember(self._settled, ref, (fingerprint({"body": again.body}), version_of(answer)))
 

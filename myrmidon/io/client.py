@@ -36,8 +36,8 @@ Objects: TypeAlias = list[Json]
 class Observer(Protocol):
     """Whoever counts requests.  ``status`` is 0 where no answer came."""
 
-    def on_request(self, method: str, path: str, status: int, seconds: float) -> None:
-        """One attempt is over; ``path`` names no object, so it can be a label."""
+    def on_request(self, method: str, status: int, seconds: float) -> None:
+        """One attempt is over."""
         ...
 
 
@@ -229,19 +229,7 @@ class Client:
     def _observe(self, request: HttpRequest, status: int, started_at: float) -> None:
         if self._observer is not None:
             seconds = self._clock.monotonic() - started_at
-            self._observer.on_request(request.method, template(request.path), status, seconds)
-
-
-def template(path: str) -> str:
-    """A path without the names in it: ``/api/v1/namespaces/{}/configmaps/{}``."""
-    parts = path.split("/")
-    start = 3 if path.startswith("/api/") else 4 if path.startswith("/apis/") else len(parts)
-    if parts[start : start + 1] == ["namespaces"] and len(parts) > start + 2:
-        parts[start + 1] = "{}"
-        start += 2
-    if len(parts) > start + 1:
-        parts[start + 1] = "{}"
-    return "/".join(parts)
+            self._observer.on_request(request.method, status, seconds)
 
 
 def page_of(body: Json) -> Page:

@@ -1,9 +1,10 @@
-"""The transport over sockets: an aiohttp session of our own, as lean as it can be made.
+"""The transport over sockets: pooled TLS connections, one deadline per request, fresh credentials.
 
-Half of a request's cost in Python is comfort: cookies, redirects, proxies looked up in the
-environment, timers per socket operation.  An API server needs none of it.  What is left is a pool
-of TLS connections, one deadline per request, and a clear word about every failure: was the
-request sent (``AmbiguousError``) or not (``UnreachableError``)?
+Requests take the connections of ``io.connections``, which cost half as much.  Streams, and everything
+that goes through a proxy, take an aiohttp session without its comfort: no cookies, no redirects, no
+proxies looked up in the environment, no timers per socket operation.
+
+Every failure says whether the request was sent (``AmbiguousError``) or not (``UnreachableError``).
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from io import BytesIO
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import aiohttp
 from yarl import URL
@@ -23,6 +24,7 @@ from myrmidon.errors import AmbiguousError, TransportError, UnreachableError, Us
 from myrmidon.io.auth import Credentials
 from myrmidon.io.clock import LoopClock
 from myrmidon.io.config import Endpoint, Tls
+from myrmidon.io.connections import Address, Pool
 
 _PIECES_BYTES_MIN = 1 << 20
 _TURNS_TO_CLOSE = 3  # of the event loop, until a TLS connection that was cut off is really closed
@@ -54,14 +56,18 @@ class HttpTransport:
         user_agent: str = "myrmidon",
     ) -> None:
         self._endpoint = endpoint
+        place = urlsplit(endpoint.server)
+        self._origin, self._prefix = f"{place.scheme}://{place.netloc}", place.path
         self._credentials: Credentials = endpoint.credentials
         self._clock: Clock = clock or LoopClock()
         self._connections_max = connections_max
+        self._connect_seconds = connect_seconds
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_seconds)
         self._deadline_seconds = deadline_seconds
         self._keepalive_seconds = keepalive_seconds
         self._headers = {"user-agent": user_agent, **endpoint.headers}
         self._ssl: ssl.SSLContext | None = None
+        self._pool: Pool | None = None
         self._sessions: dict[int, aiohttp.ClientSession] = {}
         self._retired: list[aiohttp.ClientSession] = []
 
@@ -78,10 +84,17 @@ class HttpTransport:
                 return response
         except TimeoutError as error:
             raise AmbiguousError(f"no answer in {seconds} s: {_named(request)}") from error
+        except (UnreachableError, AmbiguousError) as error:
+            raise type(error)(f"{_named(request)}: {error}") from error
         except (aiohttp.ClientError, OSError) as error:
             raise _failure(error, request) from error
 
     async def _send(self, request: HttpRequest, authorization: str) -> HttpResponse:
+        if self._endpoint.proxy is None:
+            headers = self._all_headers(request, authorization)
+            return await self._connections().send(
+                request.method, self._target(request), headers, request.body
+            )
         async with self._open(request, authorization, self._connections_max) as answer:
             body = await answer.read()
             return HttpResponse(answer.status, _headers(answer), body)
@@ -116,32 +129,47 @@ class HttpTransport:
     def _open(
         self, request: HttpRequest, authorization: str, limit: int
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        headers = {**self._headers, **request.headers}
-        if authorization:
-            headers["authorization"] = authorization
         return self._session(limit).request(
             request.method,
-            self._url(request),
+            URL(self._origin + self._target(request), encoded=True),
             data=_payload(request.body),
-            headers=headers,
+            headers=self._all_headers(request, authorization),
             allow_redirects=False,
             proxy=self._endpoint.proxy,
             server_hostname=self._endpoint.tls.server_name or None,
         )
 
-    def _url(self, request: HttpRequest) -> URL:
-        text = self._endpoint.server + request.path
-        if request.query:
-            text = f"{text}?{urlencode(request.query, quote_via=quote)}"
-        return URL(text, encoded=True)
+    def _all_headers(self, request: HttpRequest, authorization: str) -> dict[str, str]:
+        headers = {**self._headers, **request.headers}
+        if authorization:
+            headers["authorization"] = authorization
+        return headers
+
+    def _target(self, request: HttpRequest) -> str:
+        if not request.query:
+            return self._prefix + request.path
+        return f"{self._prefix}{request.path}?{urlencode(request.query, quote_via=quote)}"
+
+    def _tls(self) -> ssl.SSLContext | None:
+        if self._ssl is None and self._origin.startswith("https:"):
+            self._ssl = ssl_context(self._endpoint.tls)
+        return self._ssl
+
+    def _connections(self) -> Pool:
+        if self._pool is None:
+            self._pool = Pool(
+                Address.of(self._origin, self._tls(), self._endpoint.tls.server_name),
+                connections_max=self._connections_max,
+                connect_seconds=self._connect_seconds,
+                keepalive_seconds=self._keepalive_seconds,
+            )
+        return self._pool
 
     def _session(self, limit: int) -> aiohttp.ClientSession:
         session = self._sessions.get(limit)
         if session is None:
-            if self._ssl is None and self._endpoint.server.startswith("https:"):
-                self._ssl = ssl_context(self._endpoint.tls)
             connector = aiohttp.TCPConnector(
-                ssl=self._ssl or True, limit=limit, keepalive_timeout=self._keepalive_seconds
+                ssl=self._tls() or True, limit=limit, keepalive_timeout=self._keepalive_seconds
             )
             session = self._sessions[limit] = aiohttp.ClientSession(
                 connector=connector,
@@ -157,17 +185,24 @@ class HttpTransport:
         if self._endpoint.tls.cert_file:
             self._retired += self._sessions.values()
             self._sessions, self._ssl = {}, None
+            self._drop_pool()
             await self._credentials.renew(refused)
             return True
         return await self._credentials.renew(refused)
 
     async def close(self) -> None:
         """Close every connection."""
+        self._drop_pool()
         for session in (*self._sessions.values(), *self._retired):
             await session.close()
         self._sessions, self._retired = {}, []
         for _ in range(_TURNS_TO_CLOSE):
             await self._clock.sleep(0)
+
+    def _drop_pool(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
 
 
 class HttpStream:

@@ -13,7 +13,7 @@ class RequestCounter:
         self._counters: dict[tuple[str, int], Any] = {}
         self._seconds: dict[str, Any] = {}
 
-    def on_request(self, method: str, path: str, status: int, seconds: float) -> None:  # noqa: ARG002
+    def on_request(self, method: str, status: int, seconds: float) -> None:
         """One attempt is over; no answer counts as ``<error>``, as in client-go."""
         counter = self._counters.get((method, status))
         if counter is None:

@@ -19,15 +19,13 @@ class Logger:
 
     __slots__ = ("_facts", "_logger")
 
-    def __init__(self, name: str = ROOT, **facts: Any) -> None:
-        self._logger = logging.getLogger(name)
+    def __init__(self, to: str | logging.Logger = ROOT, **facts: Any) -> None:
+        self._logger = logging.getLogger(to) if isinstance(to, str) else to
         self._facts = facts
 
     def having(self, **facts: Any) -> "Logger":
         """A logger whose lines carry these facts, too."""
-        logger = Logger(self._logger.name)
-        logger._facts = {**self._facts, **facts}
-        return logger
+        return Logger(self._logger, **{**self._facts, **facts})
 
     def debug(self, message: str, **facts: Any) -> None:
         """For passes that changed nothing."""
