@@ -2,35 +2,46 @@
 
     python -m benchmarks.widgets [--objects 500] [--rounds 2]
 
-N Widgets, three ConfigMaps each, then Ready: created, changed, and seen again by a new process.
-``raw`` is the floor: a bare client that sends the three creates and the status, and knows nothing.
-Absolute figures say little on a shared machine; compare within one run.
+N Widgets, three ConfigMaps each, then Ready:
+
+    backlog  the Widgets are there when the controller, already running, is let go
+    create   they are made while it works, which the API server does on the same cores
+    change   all of them get another value
+    restart  the controller is started again, and has nothing to do
+
+``raw`` is the floor: a bare aiohttp session that sends the three creates and the status of each
+Widget of a backlog, and knows nothing.  Absolute figures say little on a shared machine; compare
+within one run.
 """
 
 import argparse
 import asyncio
+import json
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import aiohttp
+import orjson
 import psutil
 
 from benchmarks.widget import Widget
 from myrmidon.api import Json, ObjectRef, kinds
 from myrmidon.api.conditions import READY, find
 from myrmidon.api.requests import collection_path
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.wire import JSON, HttpRequest
 from myrmidon.errors import AlreadyExistsError
 from myrmidon.generate import crd
 from myrmidon.io.client import Client
-from myrmidon.io.config import load_endpoint
+from myrmidon.io.config import Endpoint, load_endpoint
 from myrmidon.io.http import HttpTransport
 from tests.cluster.controlplane.binaries import find as binaries
 from tests.cluster.controlplane.controlplane import ControlPlane
@@ -43,6 +54,30 @@ MYRMIDON = [
 KOPF = ["-m", "kopf", "run", "-q", "-n", SPACE, "--standalone", str(HERE / "kopf_widgets.py")]
 _COUNTED = re.compile(r"^apiserver_request_total\{(.*)\} (\S+)$", re.MULTILINE)
 _WRITES = ("POST", "PUT", "PATCH", "APPLY")
+
+
+class Row(NamedTuple):
+    """One line of the table."""
+
+    who: str
+    phase: str
+    rate: float | None
+    writes: float
+    reads: float | None
+    cpu: float | None
+
+    def line(self, number: int, floor: "Row") -> str:
+        """The line, beside what a bare client needed."""
+        assert floor.rate is not None and floor.cpu is not None  # noqa: PT018
+        cells = [
+            "" if self.rate is None else f"{self.rate:.0f}",
+            "" if self.rate is None else f"{self.rate / floor.rate:.2f}",
+            f"{self.writes:.2f}",
+            "" if self.reads is None else f"{self.reads:.2f}",
+            "" if self.cpu is None else f"{self.cpu:.1f} ms",
+            "" if self.cpu is None else f"{self.cpu / floor.cpu:.2f}",
+        ]
+        return f"| {number} | {self.who} | {self.phase} | {' | '.join(cells)} |"
 
 
 class Bench:
@@ -78,7 +113,7 @@ class Bench:
     async def wait_ready(self, value: str) -> None:
         """Wait until all are Ready for what they say now."""
         while True:
-            widgets = await self._client.list(Widget.KIND, SPACE)
+            widgets = await self.widgets()
             if sum(_is_ready(widget, value) for widget in widgets) == len(self._names):
                 return
             await _pause(0.25)
@@ -93,88 +128,121 @@ class Bench:
                 found[said["verb"]] = found.get(said["verb"], 0.0) + float(count)
         return found
 
-    async def raw(self) -> tuple[float, float]:
-        """Objects per second and CPU milliseconds per object of a client that knows everything."""
-        widgets = await self._client.list(Widget.KIND, SPACE)
-        started, cpu = time.perf_counter(), time.process_time()
-        await _all(self._raw(widget) for widget in widgets)
-        seconds = time.perf_counter() - started
-        return len(widgets) / seconds, (time.process_time() - cpu) * 1000 / len(widgets)
+    async def widgets(self) -> list[Json]:
+        """All Widgets, as the watch cache of the server has them: that costs it least."""
+        path = collection_path(Widget.KIND, SPACE)
+        answer = await self._client.fetch(HttpRequest("GET", path, (("resourceVersion", "0"),)))
+        items: list[Json] = orjson.loads(answer.body)["items"]
+        return items
 
-    async def _raw(self, widget: Json) -> None:
-        name, uid = widget["metadata"]["name"], widget["metadata"]["uid"]
-        owner = {
-            "apiVersion": "bench.dev/v1",
-            "kind": "Widget",
-            "name": name,
-            "uid": uid,
-            "controller": True,
-        }
+
+class Raw:
+    """A client that knows everything: it sends what has to be sent."""
+
+    def __init__(self, endpoint: Endpoint, authorization: str) -> None:
+        self._server, self._authorization = endpoint.server, authorization
+        self._tls = ssl.create_default_context(cafile=endpoint.tls.ca_file)
+
+    async def measure(self, widgets: list[Json]) -> Row:
+        """Send everything for these Widgets."""
+        connector = aiohttp.TCPConnector(ssl=self._tls, limit=AT_ONCE)
+        headers = {"authorization": self._authorization}
+        async with aiohttp.ClientSession(headers=headers, connector=connector) as session:
+            started, cpu = time.perf_counter(), time.process_time()
+            await _all(self._make(session, widget["metadata"]["name"]) for widget in widgets)
+            seconds, spent = time.perf_counter() - started, time.process_time() - cpu
+        count = len(widgets)
+        return Row("raw", "backlog", count / seconds, 4.0, 0.0, spent * 1000 / count)
+
+    async def _make(self, session: aiohttp.ClientSession, name: str) -> None:
         for letter in "abc":
-            meta = {"name": f"{name}-{letter}", "namespace": SPACE, "ownerReferences": [owner]}
-            body = {
+            meta = {"name": f"{name}-{letter}", "labels": {"app": name}}
+            child = {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
                 "metadata": meta,
                 "data": {"value": "one"},
             }
-            await self._client.create(kinds.CONFIG_MAP, body)
-        ready = {
-            "type": "Ready",
-            "status": "True",
-            "reason": "Done",
-            "message": "",
-            "observedGeneration": 1,
-        }
-        ref, status = ObjectRef(Widget.KIND, name, SPACE), {"status": {"conditions": [ready]}}
-        await self._client.patch(ref, status, subresource="status")
+            await self._send(session, "POST", collection_path(kinds.CONFIG_MAP, SPACE), child)
+        status = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+        path = f"{collection_path(Widget.KIND, SPACE)}/{name}/status"
+        await self._send(session, "PATCH", path, status, "application/merge-patch+json")
+
+    async def _send(
+        self, session: aiohttp.ClientSession, method: str, path: str, body: Json, kind: str = JSON
+    ) -> None:
+        data, headers = json.dumps(body), {"content-type": kind}
+        async with session.request(
+            method, self._server + path, data=data, headers=headers
+        ) as answer:
+            await answer.read()
+            answer.raise_for_status()
 
 
-async def measure(bench: Bench, command: list[str], objects: int) -> list[str]:
-    """One contender: create, change, restart."""
-    await bench.prepare()
-    process = await _started(command)
-    row: list[str] = []
-    for value, act in (("one", bench.create), ("two", bench.change)):
-        before, cpu, started = await bench.requests(), _cpu(process), time.perf_counter()
-        await act(value)
-        await bench.wait_ready(value)
-        rate = objects / (time.perf_counter() - started)
+class Contender:
+    """A controller in a process of its own."""
+
+    def __init__(self, who: str, command: list[str], bench: Bench, objects: int) -> None:
+        self._who, self._command, self._bench, self._objects = who, command, bench, objects
+
+    async def measure(self) -> list[Row]:
+        """All its rows."""
+        bench = self._bench
+        await bench.prepare()
+        process = await _started(self._command)
+        process.suspend()
+        await bench.create("one")
+        rows = [await self._phase(process, "backlog", "one", process.resume)]
+        await bench.prepare()
+        rows.append(await self._phase(process, "create", "one", lambda: bench.create("one")))
+        rows.append(await self._phase(process, "change", "two", lambda: bench.change("two")))
+        await _stopped(process)
+        before = await bench.requests()
+        process = await _started(self._command)
+        await _pause(8)
+        writes = _writes(before, await bench.requests()) / self._objects
+        await _stopped(process)
+        return [*rows, Row(self._who, "restart", None, writes, None, None)]
+
+    async def _phase(
+        self, process: psutil.Process, phase: str, value: str, act: Callable[[], Any]
+    ) -> Row:
+        before, cpu, started = await self._bench.requests(), _cpu(process), time.perf_counter()
+        acting = act()
+        if acting is not None:
+            await acting
+        await self._bench.wait_ready(value)
+        rate = self._objects / (time.perf_counter() - started)
         await _pause(3)
-        after, spent = await bench.requests(), _cpu(process) - cpu
-        writes = sum(after.get(verb, 0) - before.get(verb, 0) for verb in _WRITES) / objects - 1
-        reads = (after.get("GET", 0) - before.get("GET", 0)) / objects
-        row += [f"{rate:.0f}", f"{writes:.2f}", f"{reads:.2f}", f"{spent * 1000 / objects:.1f}"]
-    await _stopped(process)
-    before = await bench.requests()
-    process = await _started(command)
-    await _pause(8)
-    after = await bench.requests()
-    row.append(f"{sum(after.get(verb, 0) - before.get(verb, 0) for verb in _WRITES):.0f}")
-    await _stopped(process)
-    return row
+        after, spent = await self._bench.requests(), _cpu(process) - cpu
+        ours = 0 if acting is None else 1  # the write that makes or changes the Widget
+        writes = _writes(before, after) / self._objects - ours
+        reads = (after.get("GET", 0) - before.get("GET", 0)) / self._objects
+        return Row(self._who, phase, rate, writes, reads, spent * 1000 / self._objects)
 
 
 async def run(objects: int, rounds: int) -> None:
     """Print the table."""
-    transport = HttpTransport(await load_endpoint())
-    bench = Bench(Client(transport, deadline_seconds=120), objects)
-    print(
-        f"{objects} Widgets, three ConfigMaps each; writes and reads per Widget, CPU in ms per Widget\n"
-    )
-    print(
-        "| round | who | create/s | writes | reads | CPU | change/s | writes | reads | CPU | restart writes |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    endpoint = await load_endpoint()
+    client = Client(HttpTransport(endpoint), deadline_seconds=120)
+    bench = Bench(client, objects)
+    raw = Raw(endpoint, await endpoint.credentials.authorization(0.0))
+    print(f"{objects} Widgets, three ConfigMaps each; everything per Widget\n")
+    print("| round | who | phase | per second | of raw | writes | reads | CPU | of raw |")
+    print("|---|---|---|---:|---:|---:|---:|---:|---:|")
     for number in range(1, rounds + 1):
         await bench.prepare()
         await bench.create("one")
-        rate, cpu = await bench.raw()
-        print(f"| {number} | raw | {rate:.0f} | 4.00 | 0.00 | {cpu:.1f} | | | | | |", flush=True)
+        floor = await raw.measure(await bench.widgets())
+        print(floor.line(number, floor), flush=True)
         for who, command in (("myrmidon", MYRMIDON), ("kopf", KOPF)):
-            row = await measure(bench, command, objects)
-            print(f"| {number} | {who} | {' | '.join(row)} |", flush=True)
-    await transport.close()
+            for row in await Contender(who, command, bench, objects).measure():
+                print(row.line(number, floor), flush=True)
+    await client.close()
+
+
+def _writes(before: Mapping[str, float], after: Mapping[str, float]) -> float:
+    return sum(after.get(verb, 0) - before.get(verb, 0) for verb in _WRITES)
 
 
 def _widget(name: str, value: str) -> Json:

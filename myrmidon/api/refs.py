@@ -4,6 +4,8 @@ Both are named tuples, because they are the keys of every dictionary in the proc
 and comparing them is done in C.
 """
 
+from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
 
@@ -47,6 +49,12 @@ class ObjectRef(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.key}"
+
+
+@cache
+def kinds_by_name(kinds: tuple[Kind, ...]) -> Mapping[tuple[str, str], Kind]:
+    """Kinds as manifests name them; every pass of a controller asks for the same ones."""
+    return {(kind.api_version, kind.kind): kind for kind in kinds}
 
 
 def split_api_version(api_version: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ answer got lost.  Then the object is read from the server and the decision is ma
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 import orjson
 
@@ -51,8 +51,7 @@ class Known(Protocol):
     def clear_unknown(self, ref: ObjectRef) -> None: ...  # noqa: D102
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """What became of one output."""
 
     ref: ObjectRef

@@ -1,18 +1,16 @@
 """What an object manages, as its own status records it."""
 
-from collections.abc import Iterable
-
 from myrmidon.api.objects import Json, controller_of, labels_of
-from myrmidon.api.refs import Kind, ObjectRef, split_api_version
+from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name, split_api_version
 from myrmidon.sets.ownership import PARENT_UID
 
 
-def recorded(obj: Json, kinds: Iterable[Kind]) -> list[ObjectRef]:
+def recorded(obj: Json, kinds: tuple[Kind, ...]) -> list[ObjectRef]:
     """What ``status.resourceRefs`` lists; entries that name nothing are nobody's children."""
     entries = (obj.get("status") or {}).get("resourceRefs")
     if not isinstance(entries, list):
         return []
-    known = {(kind.api_version, kind.kind): kind for kind in kinds}
+    known = kinds_by_name(kinds)
     found: list[ObjectRef] = []
     for entry in entries:
         if isinstance(entry, dict) and entry.get("name"):

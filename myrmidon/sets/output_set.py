@@ -1,12 +1,11 @@
 """OutputSet: what one state wants to exist or to be gone, one intention per object."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from myrmidon.api import kinds as well_known
 from myrmidon.api.objects import Json, describe, metadata
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.errors import GeneratedNameError, UndeclaredOutputError, UnidentifiedObjectError
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.sets.options import DEFAULT, ApplyOptions
@@ -48,7 +47,7 @@ class OutputSet:
         controller: str = "",
         state: str = "",
     ) -> None:
-        self._kinds = _WELL_KNOWN if kinds is None else _by_name(tuple(kinds))
+        self._kinds = _WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
         self._namespace, self._controller, self._state = namespace, controller, state
         self._intentions: dict[ObjectRef, Output] = {}
 
@@ -157,10 +156,4 @@ class OutputSet:
         return ObjectRef(kind, name, where)
 
 
-@cache
-def _by_name(known: tuple[Kind, ...]) -> Mapping[tuple[str, str], Kind]:
-    """Kinds as manifests name them; every pass of a controller asks for the same ones."""
-    return {(kind.api_version, kind.kind): kind for kind in known}
-
-
-_WELL_KNOWN = _by_name(well_known.ALL)
+_WELL_KNOWN = kinds_by_name(well_known.ALL)
