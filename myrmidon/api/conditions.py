@@ -57,9 +57,20 @@ class Condition(NamedTuple):
 
 def find(obj: Json, condition_type: str) -> Condition | None:
     """The condition of that type in the object's status, if it has one."""
+    raw = _find(obj, condition_type)
+    return None if raw is None else Condition.from_json(raw)
+
+
+def status_of(obj: Json, condition_type: str) -> ConditionStatus:
+    """What that condition says; ``Unknown`` where there is none."""
+    raw = _find(obj, condition_type)
+    return (raw and raw.get("status")) or "Unknown"
+
+
+def _find(obj: Json, condition_type: str) -> Json | None:
     for raw in (obj.get("status") or {}).get("conditions") or ():
         if isinstance(raw, dict) and raw.get("type") == condition_type:
-            return Condition.from_json(raw)
+            return raw
     return None
 
 

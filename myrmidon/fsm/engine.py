@@ -113,6 +113,7 @@ class Acted:
 Report: TypeAlias = Acted | Result
 
 _TRUE = ConditionValue("True", "Done")
+_DONE = Done()
 
 
 class Walk:
@@ -129,7 +130,7 @@ class Walk:
         suspended: bool = False,
     ) -> None:
         self._controller, self._graph, self._deleting = controller, graph, deleting
-        self._result: Result = Done()
+        self._result: Result = _DONE
         self._visits: list[Visit] = []
         self._ended = False
         self._failure: Failed | None = None

@@ -76,7 +76,8 @@ def conditions_after(
 ) -> list[Json]:
     """The list of conditions after a pass; those of other writers stay as they are, where they are."""
     own = {*graph.conditions, READY} if ready else {*graph.conditions}
-    before = {raw["type"]: raw for raw in previous if _type_of(raw) in own}
+    typed = [(_type_of(raw), raw) for raw in previous]
+    before = {kind: raw for kind, raw in typed if kind is not None and kind in own}
     made = _Making(before, generation, now)
     after = made.unvisited(outcome)
     after += [
@@ -86,7 +87,7 @@ def conditions_after(
     if ready:
         failed = outcome.failure is not None
         after.append(made.condition(READY, _ready(outcome), failed=failed))
-    return _in_place(previous, own, after)
+    return _in_place(typed, own, after)
 
 
 def managed_after(
@@ -191,12 +192,13 @@ def _type_of(raw: Any) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _in_place(previous: Sequence[Any], own: set[str], after: Sequence[Json]) -> list[Json]:
+def _in_place(
+    typed: Iterable[tuple[str | None, Any]], own: set[str], after: Sequence[Json]
+) -> list[Json]:
     """Put our conditions where they were, others' untouched between them, new ones at the end."""
     left = {condition["type"]: condition for condition in after}
     placed: list[Json] = []
-    for raw in previous:
-        kind = _type_of(raw)
+    for kind, raw in typed:
         if kind not in own:
             placed.append(raw)
         elif kind in left:

@@ -11,16 +11,15 @@ from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
-    Counter,
     Gauge,
     GCCollector,
-    Histogram,
     PlatformCollector,
     ProcessCollector,
 )
 
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.runtime.collectors import PlainCounter, Readiness
+from myrmidon.runtime.meters import Counter, Histogram
 
 _KIND = ("group", "version", "kind")
 _QUEUE = ("name", "controller")

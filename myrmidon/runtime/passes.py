@@ -90,20 +90,20 @@ class Pass:
         walk = self._walk
         while True:
             report: Report
-            match walk.action:
-                case Skip(reason):
-                    self._skip(reason)
-                    return None
-                case EnsureFinalizer():
-                    report = await self._ensure_finalizer()
+            match walk.action:  # the most frequent first
                 case Enter(state):
                     report = await self._enter(state)
                 case Write(state):
                     report = await self._write(state)
-                case ReleaseFinalizer():
-                    report = await self._release_finalizer()
                 case Finish(outcome):
                     return await self._finish(outcome)
+                case EnsureFinalizer():
+                    report = await self._ensure_finalizer()
+                case ReleaseFinalizer():
+                    report = await self._release_finalizer()
+                case Skip(reason):
+                    self._skip(reason)
+                    return None
             walk.report(report)
 
     async def give_up(self, failure: Failed) -> Outcome:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from myrmidon.api.conditions import READY, find
+from myrmidon.api.conditions import READY, status_of
 from myrmidon.api.objects import Json, generation_of, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Request, Verb
@@ -135,8 +135,7 @@ class Reconciler:
         if outcome is not None and outcome.released:
             self._crew.forget(turn.key)
             return
-        ready = find(obj, READY)
-        status = "Deleted" if is_deleting(obj) else ready.status if ready else "Unknown"
+        status = "Deleted" if is_deleting(obj) else status_of(obj, READY)
         self._crew.observing.shows(turn.key, status, suspended=is_suspended(obj))
 
     def _judge(

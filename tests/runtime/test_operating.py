@@ -191,8 +191,8 @@ def test_triggers_of_children_need_no_parent() -> None:
     with Harness(Things(), actors=()) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        before = cluster.manager.metrics.reconcile_total.labels("thing", "success")._value.get()
+        before = cluster.manager.metrics.reconcile_total.labels("thing", "success").count
         cluster.apply(config_map("a", ownerReferences=[owner]))
         cluster.settle()
-        after = cluster.manager.metrics.reconcile_total.labels("thing", "success")._value.get()
+        after = cluster.manager.metrics.reconcile_total.labels("thing", "success").count
         assert after == before

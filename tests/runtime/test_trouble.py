@@ -109,8 +109,8 @@ def test_one_that_hangs_is_cancelled_and_says_so() -> None:
         assert condition is not None
         assert condition.message == "the pass took longer than 0:01:00"
         metrics = cluster.manager.metrics
-        assert metrics.timeouts.labels("thing")._value.get() >= 1
-        assert metrics.reconcile_total.labels("thing", "error")._value.get() >= 1
+        assert metrics.timeouts.labels("thing").count >= 1
+        assert metrics.reconcile_total.labels("thing", "error").count >= 1
 
 
 def test_one_that_always_fails_harms_no_other() -> None:
