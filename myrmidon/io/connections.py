@@ -59,6 +59,7 @@ class Pool:
         self._slots = asyncio.Semaphore(connections_max)
         self._connect_seconds, self._keepalive_seconds = connect_seconds, keepalive_seconds
         self._idle: list[tuple[float, Connection]] = []  # the one that was used last comes last
+        self._closed = False
 
     async def send(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes
@@ -76,7 +77,7 @@ class Pool:
 
     def close(self) -> None:
         """Close what is idle; what is in use closes when its answer is there."""
-        self._keepalive_seconds = -1.0
+        self._closed = True
         for _, connection in self._idle:
             connection.close()
         self._idle = []
@@ -101,7 +102,7 @@ class Pool:
 
     def _put_back(self, connection: "Connection") -> None:
         now = asyncio.get_running_loop().time()
-        if not connection.is_reusable or self._keepalive_seconds < 0:
+        if self._closed or not connection.is_reusable:
             connection.close()
             return
         self._idle.append((now, connection))

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 from typing import Any
 
@@ -158,11 +158,12 @@ def test_an_answer_without_a_length_ends_with_the_connection() -> None:
 
 @pytest.mark.parametrize(
     "said",
-    [b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhal", b""],
+    [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhal", b""],
 )
 def test_what_is_no_whole_answer_may_have_happened(said: bytes) -> None:
     """Another protocol, half a body, nothing at all."""
-    with pytest.raises(AmbiguousError):
+    why = "the answer is no HTTP" if b"SSH" in said else "the server closed the connection"
+    with pytest.raises(AmbiguousError, match=why):
         heard([said] if said else [], then_closed=True)
 
 
@@ -227,6 +228,117 @@ def test_a_read_is_repeated_where_the_server_had_closed_the_connection() -> None
             await send(pool, "POST")
 
     play(speak, check)
+
+
+def test_a_connection_that_the_server_closed_is_not_used_again() -> None:
+    """It was idle, and everybody knows."""
+    closed = asyncio.Event()
+
+    async def speak(
+        number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await request(reader)
+        writer.write(OK)
+        if number == 1:
+            writer.close()
+            await writer.wait_closed()
+            closed.set()
+        else:
+            await reader.read()
+
+    async def check(pool: Pool) -> None:
+        await send(pool, "POST")
+        await closed.wait()
+        await asyncio.sleep(0.01)  # noqa: TID251  lets the goodbye arrive
+        assert (await send(pool, "POST")).body == b"ok"
+
+    play(speak, check)
+
+
+def test_a_request_that_was_given_up_takes_its_connection_along() -> None:
+    """Its answer would be taken for another one's."""
+    asked, gone = asyncio.Event(), asyncio.Event()
+
+    async def speak(
+        number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await request(reader)
+        asked.set()
+        with suppress(ConnectionError):
+            assert await reader.read() == b""
+        gone.set()
+
+    async def check(pool: Pool) -> None:
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(send(pool))
+            await asked.wait()
+            task.cancel()
+        await gone.wait()
+
+    play(speak, check)
+
+
+class LaterLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock can be put forward."""
+
+    later = 0.0
+
+    def time(self) -> float:
+        """The time of this machine, and some more."""
+        return super().time() + self.later
+
+
+def test_connections_that_nobody_needs_any_more_are_closed() -> None:
+    """After a storm, a trickle keeps one of them."""
+    ended: list[int] = []
+    storm, two = asyncio.Event(), asyncio.Event()
+
+    async def speak(
+        number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        while await reader.readline():
+            await reader.readuntil(b"\r\n\r\n")
+            if number == 3:
+                storm.set()
+            await storm.wait()
+            writer.write(OK)
+        ended.append(number)
+        if len(ended) == 2:
+            two.set()
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, LaterLoop)
+        async with pool_to(speak, keepalive_seconds=30.0) as pool:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(3):
+                    group.create_task(send(pool))
+            for _ in range(4):
+                loop.later += 20.0
+                await send(pool)
+            await two.wait()
+
+    with asyncio.Runner(loop_factory=LaterLoop) as runner:
+        runner.run(main())
+
+
+def test_a_write_without_a_body_says_so() -> None:
+    """Some servers wait for one otherwise."""
+    heads: list[bytes] = []
+
+    async def speak(
+        number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        while True:
+            heads.append(await request(reader))
+            writer.write(OK)
+
+    async def check(pool: Pool) -> None:
+        await send(pool, "DELETE")
+        await send(pool, "GET")
+
+    play(speak, check)
+    assert [b"content-length: 0" in head for head in heads] == [True, False]
 
 
 def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:

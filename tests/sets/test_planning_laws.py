@@ -7,12 +7,13 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from myrmidon.api import kinds
-from myrmidon.api.objects import Json, owners_of, uid_of, version_of
+from myrmidon.api.objects import Json, annotations_of, owners_of, uid_of, version_of
 from myrmidon.api.refs import Kind
 from myrmidon.api.requests import Verb
 from myrmidon.errors import AlreadyOwnedError, ApiError, MissingLockError, TerminatingError
 from myrmidon.patch import covers, merge, same
 from myrmidon.sets import Delete, plan
+from myrmidon.sets.fingerprints import fingerprint
 from tests.sets.model_server import DEFAULT, ModelServer
 from tests.sets.outputs import (
     FOREIGN,
@@ -188,6 +189,23 @@ def test_a4_a_field_removed_inside_a_list_element_is_removed(
     ]
     assert content(server.get(ref)) == {"list": wanted}
     assert plan(output, server.get(ref), PARENT) is None
+
+
+@pytest.mark.parametrize("way", ["merge", "server-side"])
+@given(kind=KINDS, first=ELEMENTS, second=ELEMENTS)
+def test_a4_a_mark_is_renewed_as_long_as_it_is_there(
+    way: str, kind: Kind, first: list[Json], second: list[Json]
+) -> None:
+    """A declaration without doubts in between leaves no old mark behind that could lie later."""
+    server, ref = server_for(kind, way), ref_of(kind)
+    specs: list[Json] = [{"list": first}, {"list": []}, {"plain": "text"}, {"list": second}]
+    for spec in specs:
+        output = apply(manifest(spec, kind), **WAYS[way])
+        server.send(plan(output, server.get(ref), PARENT))
+        assert plan(output, server.get(ref), PARENT) is None
+        there = annotations_of(server.get(ref) or {})
+        marks = [there[key] for key in there if key.startswith("applied.myrmidon.dev/")]
+        assert marks in ([], [fingerprint(output.manifest)])
 
 
 # ------------------------------------------------------------------------- A6, A7
