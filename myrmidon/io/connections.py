@@ -213,7 +213,6 @@ class Connection(asyncio.Protocol):
         return not any(name in _ENDED_BY for name, _ in self._headers)
 
     def _fail(self, why: str) -> None:
-        self.is_reusable = False
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(AmbiguousError(why))
 
