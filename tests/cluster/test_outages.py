@@ -76,7 +76,10 @@ def test_the_server_is_killed_and_comes_back(manager: Running, plane: ControlPla
 
 
 def test_etcd_is_paused(manager: Running, plane: ControlPlane) -> None:
-    """Writes hang for longer than we wait for them, and may still happen afterwards."""
+    """Writes hang for longer than we wait for them, and may still happen afterwards.
+
+    Watches can be opened all the while; readyz says that there is nothing to hear on them.
+    """
     life = manager.life
     manager.trouble.begin(Delay(0.5), is_write, times=1)
     life.change(image="shop:2")
@@ -84,6 +87,7 @@ def test_etcd_is_paused(manager: Running, plane: ControlPlane) -> None:
     try:
         manager.trouble.wait_for_hits()
         pause(REQUEST_SECONDS + 2)
+        assert "heard nothing for" in wait_not_ready(manager)
     finally:
         plane.resume_etcd()
     wait_until(lambda: life.client.status("/readyz") == 200, "server ready", SECONDS_MAX)
