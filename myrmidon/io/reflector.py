@@ -125,6 +125,7 @@ class Reflector:
                     now = clock.monotonic()
                     self._take(line, now)
                     if watching.action is not action:
+                        _log.info("a watch is over: %s", watching.fault, extra=self._words())
                         return
                     if now - armed_at > 1.0:  # a timer per line would cost more than the line
                         idle.reschedule(loop.time() + watching.idle_at - now)
