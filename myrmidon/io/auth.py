@@ -16,6 +16,11 @@ from myrmidon.errors import UnreachableError
 class Credentials(Protocol):
     """A source of Authorization headers.  Client certificates need none: TLS presents them."""
 
+    @property
+    def certificate(self) -> tuple[str, str] | None:
+        """The files of a certificate and its key, None where they come from the endpoint."""
+        ...
+
     async def authorization(self, now: float) -> str:
         """The header to send at this (monotonic) time, ``""`` for none."""
         ...
@@ -27,6 +32,8 @@ class Credentials(Protocol):
 
 class Fixed:
     """A header that never changes: a token, a user and password, or nothing at all."""
+
+    certificate = None
 
     def __init__(self, header: str = "") -> None:
         self._header = header
@@ -47,6 +54,8 @@ class Fixed:
 
 class TokenFile:
     """A token that somebody else replaces in a file, as the kubelet does within the hour."""
+
+    certificate = None
 
     def __init__(self, path: str | Path, *, reread_seconds: float = 60.0) -> None:
         self._path = Path(path)
@@ -91,6 +100,7 @@ class Plugin:
     """
 
     def __init__(self, loader: Any, header: str, *, check_seconds: float = 60.0) -> None:
+        self.certificate: tuple[str, str] | None = None
         self._loader = loader
         self._check_seconds = check_seconds
         self._header = header
@@ -128,6 +138,9 @@ class Plugin:
         except Exception as error:  # the loader lets through whatever a plugin does
             raise UnreachableError(f"no credentials could be obtained: {error}") from error
         self._header = str(target.api_key.get("BearerToken") or "").strip()
+        found = vars(target)
+        if found.get("cert_file") and found.get("key_file"):
+            self.certificate = found["cert_file"], found["key_file"]
 
     def __repr__(self) -> str:
         return "Plugin()"

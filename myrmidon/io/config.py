@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import yaml
@@ -46,7 +46,7 @@ class Endpoint:
     tls: Tls = field(default_factory=Tls)
     namespace: str = "default"  # where the context, or the pod, lives
     proxy: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)  # impersonation
+    headers: tuple[tuple[str, str], ...] = ()  # impersonation; a group each
     context: str = ""
 
     @property
@@ -175,14 +175,18 @@ def _credentials(
     return Fixed(header)
 
 
-def _impersonation(user: Mapping[str, Any]) -> dict[str, str]:
-    """``kubectl --as`` in the file: one user; groups beyond the first are not supported."""
-    headers = {}
+def _impersonation(user: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """``kubectl --as`` in the file."""
+    headers = []
     if user.get("as"):
-        headers["impersonate-user"] = str(user["as"])
-    if user.get("as-groups"):
-        headers["impersonate-group"] = str(user["as-groups"][0])
-    return headers
+        headers.append(("impersonate-user", str(user["as"])))
+    if user.get("as-uid"):
+        headers.append(("impersonate-uid", str(user["as-uid"])))
+    headers += [("impersonate-group", str(group)) for group in user.get("as-groups") or ()]
+    for key, values in (user.get("as-user-extra") or {}).items():
+        name = f"impersonate-extra-{quote(str(key).lower(), safe='')}"
+        headers += [(name, str(value)) for value in values]
+    return tuple(headers)
 
 
 def _proxy(server: str, environ: Mapping[str, str]) -> str | None:

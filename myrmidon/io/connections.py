@@ -12,7 +12,7 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple, Self, cast
 from urllib.parse import urlsplit
@@ -61,10 +61,10 @@ class Pool:
         self._idle: list[tuple[float, Connection]] = []  # the one that was used last comes last
 
     async def send(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes
+        self, method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes
     ) -> HttpResponse:
         """Send a request and wait for its whole answer."""
-        message = _message(method, target, {"host": str(self.address), **headers}, body)
+        message = _message(method, target, (("host", str(self.address)), *headers), body)
         async with self._slots:
             idle = self._take()
             if idle is None or method != "GET":
@@ -78,7 +78,7 @@ class Pool:
         """Close what is idle; what is in use closes when its answer is there."""
         self._keepalive_seconds = -1.0
         for _, connection in self._idle:
-            connection.close()
+            connection.abort()
         self._idle = []
 
     async def _exchange(self, connection: "Connection", message: bytes) -> HttpResponse:
@@ -96,17 +96,17 @@ class Pool:
             since, connection = self._idle.pop()
             if connection.is_reusable and since >= oldest:
                 return connection
-            connection.close()
+            connection.abort()
         return None
 
     def _put_back(self, connection: "Connection") -> None:
         now = asyncio.get_running_loop().time()
         if not connection.is_reusable or self._keepalive_seconds < 0:
-            connection.close()
+            connection.abort()
             return
         self._idle.append((now, connection))
         if self._idle[0][0] < now - self._keepalive_seconds:
-            self._idle.pop(0)[1].close()
+            self._idle.pop(0)[1].abort()
 
     async def _connect(self) -> "Connection":
         host, port, tls, server_name = self.address
@@ -149,14 +149,11 @@ class Connection(asyncio.Protocol):
         finally:
             self._answer = None
 
-    def close(self) -> None:
-        """Say goodbye."""
-        self.is_reusable = False
-        if self._transport is not None:
-            self._transport.close()
-
     def abort(self) -> None:
-        """Drop the connection, without a goodbye that would wait for the server."""
+        """Drop the connection, without a TLS goodbye: it would wait up to 30 s for the server's.
+
+        Nothing is lost by it: what was asked for is answered, or nobody wants the answer.
+        """
         self.is_reusable = False
         if self._transport is not None:
             self._transport.abort()
@@ -223,10 +220,10 @@ def _header_name(name: bytes) -> str:
     return name.decode("latin-1").lower()
 
 
-def _message(method: str, target: str, headers: Mapping[str, str], body: bytes) -> bytes:
+def _message(method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
     """A request as bytes.  What would make two requests of one is refused."""
     lines = [f"{method} {target} HTTP/1.1"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
+    lines += [f"{name}: {value}" for name, value in headers]
     if body or method != "GET":
         lines.append(f"content-length: {len(body)}")
     head = "\r\n".join((*lines, "", ""))

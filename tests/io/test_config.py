@@ -143,9 +143,17 @@ def test_an_exec_plugin_that_is_missing_is_named(tmp_path: Path) -> None:
 
 def test_impersonation_and_proxies_of_the_file_are_kept(tmp_path: Path) -> None:
     """What kubectl would send, we send."""
-    user = {"token": "t", "as": "dev", "as-groups": ["devs"]}
+    user: dict[str, Any] = {"token": "t", "as": "dev", "as-uid": "7", "as-groups": ["devs", "ops"]}
+    user["as-user-extra"] = {"Example.org/Scopes": ["view", "edit"]}
     endpoint = load(kubeconfig(tmp_path / "k", user, **{"proxy-url": "http://proxy:3128"}))
-    assert endpoint.headers == {"impersonate-user": "dev", "impersonate-group": "devs"}
+    assert endpoint.headers == (
+        ("impersonate-user", "dev"),
+        ("impersonate-uid", "7"),
+        ("impersonate-group", "devs"),
+        ("impersonate-group", "ops"),
+        ("impersonate-extra-example.org%2Fscopes", "view"),
+        ("impersonate-extra-example.org%2Fscopes", "edit"),
+    )
     assert endpoint.proxy == "http://proxy:3128"
 
 
