@@ -93,14 +93,15 @@ class TokenFile:
 
 
 class Plugin:
-    """Whatever kubernetes-asyncio's loader can do: exec plugins, OIDC, Google.
+    """The auth providers of kubernetes-asyncio's loader: OIDC, Google.
 
-    The loader knows when a token expires and when to run a plugin again; it is asked each
-    ``check_seconds``, and forced once when the server refuses what it gave.
+    The loader knows when a token expires; it is asked each ``check_seconds``, and once more when
+    the server refuses what it gave.
     """
 
+    certificate = None
+
     def __init__(self, loader: Any, header: str, *, check_seconds: float = 60.0) -> None:
-        self.certificate: tuple[str, str] | None = None
         self._loader = loader
         self._check_seconds = check_seconds
         self._header = header
@@ -111,7 +112,7 @@ class Plugin:
         """The token of the plugin, renewed shortly before it expires."""
         if self._checked_at is None:
             self._checked_at = now
-        if now - self._checked_at >= self._check_seconds and self._expires:
+        if now - self._checked_at >= self._check_seconds:
             async with self._lock:
                 if now - self._checked_at >= self._check_seconds:
                     await self._load()
@@ -122,14 +123,8 @@ class Plugin:
         """Run the plugin again, unless somebody has done so since."""
         async with self._lock:
             if self._header == refused:
-                vars(self._loader).pop("exec_plugin_expiry", None)
                 await self._load()
         return self._header != refused
-
-    @property
-    def _expires(self) -> bool:
-        """A plugin that names no time is run again when its token is refused, as in kubectl."""
-        return bool(self._loader.provider) or hasattr(self._loader, "exec_plugin_expiry")
 
     async def _load(self) -> None:
         target = SimpleNamespace(api_key={})
@@ -138,9 +133,6 @@ class Plugin:
         except Exception as error:  # the loader lets through whatever a plugin does
             raise UnreachableError(f"no credentials could be obtained: {error}") from error
         self._header = str(target.api_key.get("BearerToken") or "").strip()
-        found = vars(target)
-        if found.get("cert_file") and found.get("key_file"):
-            self.certificate = found["cert_file"], found["key_file"]
 
     def __repr__(self) -> str:
         return "Plugin()"

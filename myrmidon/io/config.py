@@ -1,7 +1,6 @@
 """Where the API server is and how to get in: kubeconfig files and in-cluster files to an Endpoint.
 
-Reading kubeconfig files, running exec plugins and refreshing OIDC tokens is kubernetes-asyncio's
-work.  It is imported when an endpoint is loaded and not before: with it come the models of every
+Reading and merging kubeconfig files and refreshing OIDC tokens is kubernetes-asyncio's work.  It is imported when an endpoint is loaded and not before: with it come the models of every
 built-in kind, which cost a third of a second and 40 MB that tests, `plan` and the embedded server can
 do without.
 
@@ -22,6 +21,7 @@ import yaml
 
 from myrmidon.errors import UsageError
 from myrmidon.io.auth import Credentials, Fixed, Plugin, TokenFile
+from myrmidon.io.exec_plugin import ExecPlugin
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -118,8 +118,11 @@ async def _from_kubeconfig(paths: str, context: str | None, environ: Mapping[str
             config_base_path=None,  # relative paths are relative to the file that names them
             config_persister=lambda _: files.save_changes(),
         )
+        plugin = _take_plugin(files, loader.current_context["context"])
         await loader.load_and_set(target)
-        return _endpoint(files, loader, target, context, environ)
+        if plugin is not None:
+            await plugin.load()
+        return _endpoint(files, loader, target, context, environ=environ, plugin=plugin)
     except UsageError:
         raise
     except Exception as error:  # the loader raises whatever a wrong file leads it to
@@ -134,7 +137,9 @@ def _endpoint(
     loader: Any,
     target: SimpleNamespace,
     context: str,
+    *,
     environ: Mapping[str, str],
+    plugin: ExecPlugin | None,
 ) -> Endpoint:
     """What the loader found, in our words."""
     found = vars(target)
@@ -145,11 +150,10 @@ def _endpoint(
             "  fix: set clusters[].cluster.server in the kubeconfig"
         )
     chosen = loader.current_context["context"]
-    node = files.config["users"].get_with_name(chosen.get("user"), safe=True)
-    user: dict[str, Any] = (node.value.get("user") or {}) if node is not None else {}
+    user, path = _entry(files, "user", chosen)
     return Endpoint(
         server,
-        _credentials(loader, user, node.path if node is not None else "", target.api_key),
+        plugin or _credentials(loader, user, path, target.api_key),
         Tls(
             ca_file=found.get("ssl_ca_cert") or "",
             cert_file=found.get("cert_file") or "",
@@ -164,11 +168,30 @@ def _endpoint(
     )
 
 
+def _entry(files: Any, what: str, context: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The ``user`` or the ``cluster`` of a context, and the file that it is from."""
+    node = files.config[f"{what}s"].get_with_name(context.get(what), safe=True)
+    return (node.value.get(what) or {}, node.path) if node is not None else ({}, "")
+
+
+def _take_plugin(files: Any, context: Mapping[str, Any]) -> ExecPlugin | None:
+    """The exec plugin of the user, if there is one.  The loader must not see it.
+
+    It would run it without a limit of time, go on as nobody where it gives nothing, and keep a
+    certificate from it for ever.
+    """
+    user, path = _entry(files, "user", context)
+    if "exec" not in user:
+        return None
+    cluster, _ = _entry(files, "cluster", context)
+    return ExecPlugin(user.pop("exec"), folder=Path(path).parent, cluster=cluster)
+
+
 def _credentials(
     loader: Any, user: Mapping[str, Any], path: str, api_key: Mapping[str, str]
 ) -> Credentials:
     header = str(api_key.get("BearerToken") or "").strip()
-    if "exec" in user or "auth-provider" in user:
+    if "auth-provider" in user:
         return Plugin(loader, header)
     if user.get("tokenFile"):
         return TokenFile(Path(path).parent / str(user["tokenFile"]))
