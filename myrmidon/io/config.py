@@ -162,7 +162,7 @@ def _endpoint(
             server_name=found.get("tls_server_name") or "",
         ),
         namespace=chosen.get("namespace") or "default",
-        proxy=found.get("proxy") or _proxy(server, environ),
+        proxy=_checked_proxy(found.get("proxy") or _proxy(server, environ)),
         headers=_impersonation(user),
         context=context,
     )
@@ -220,6 +220,17 @@ def _proxy(server: str, environ: Mapping[str, str]) -> str | None:
     if proxy_bypass(parts.netloc):
         return None
     return getproxies().get(parts.scheme)
+
+
+def _checked_proxy(proxy: str | None) -> str | None:
+    if proxy is None or urlsplit(proxy).scheme in {"http", "https"}:
+        return proxy
+    place = urlsplit(proxy)
+    shown = f"{place.scheme}://{place.netloc.rpartition('@')[2]}"  # without a password
+    raise UsageError(
+        f"the proxy {shown} cannot be used: only proxies of http are spoken to.\n"
+        "  fix: set proxy-url in the kubeconfig, or $HTTPS_PROXY, to http://host:port"
+    )
 
 
 def _current_context(files: Any) -> str:

@@ -120,10 +120,10 @@ class Pool:
                     server_hostname=(server_name or host) if tls else None,
                 )
         except TimeoutError as error:
-            why = f"{self.address}: no connection in {self._connect_seconds:g} s"
-            raise UnreachableError(why) from error
+            said = f"{self.address}: no connection in {self._connect_seconds:g} s"
+            raise UnreachableError(said) from error
         except OSError as error:
-            raise UnreachableError(f"{self.address}: {_why(error)}") from error
+            raise UnreachableError(f"{self.address}: {why(error)}") from error
         return connection
 
 
@@ -176,7 +176,7 @@ class Connection(asyncio.Protocol):
         if error is None and self._has_begun and self._ends_with_connection():
             self.on_message_complete()
         else:
-            self._fail(_why(error) if error else "the server closed the connection")
+            self._fail(why(error) if error else "the server closed the connection")
 
     # --------------------------------------------------------------- called by the parser
 
@@ -208,10 +208,10 @@ class Connection(asyncio.Protocol):
     def _ends_with_connection(self) -> bool:
         return not any(name in _ENDED_BY for name, _ in self._headers)
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, reason: str) -> None:
         self.is_reusable = False
         if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(AmbiguousError(why))
+            self._answer.set_exception(AmbiguousError(reason))
 
 
 @lru_cache(maxsize=256)
@@ -235,7 +235,8 @@ def _message(method: str, target: str, headers: Iterable[tuple[str, str]], body:
     return head.encode() + body
 
 
-def _why(error: Exception) -> str:
+def why(error: Exception) -> str:
+    """The reason of a failure, without the address; TLS has no use for numbers of errors."""
     if isinstance(error, ssl.SSLError | socket.gaierror) or not isinstance(error, OSError):
         return str(error) or type(error).__name__
     return os.strerror(error.errno).lower() if error.errno else str(error) or type(error).__name__

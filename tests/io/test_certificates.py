@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from myrmidon.api.wire import HttpRequest
-from myrmidon.errors import TransportError
-from myrmidon.io.config import Endpoint
+from myrmidon.errors import TransportError, UnreachableError
+from myrmidon.io.config import Endpoint, Tls
 from myrmidon.io.http import HttpTransport
 from tests.cluster.controlplane.pki import Authority
 from tests.io.fakes import FakeClock
@@ -180,6 +180,26 @@ def test_a_new_authority_of_the_server(tmp_path: Path) -> None:
             await transport.close()
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("name", ["", "example.org"])
+def test_a_server_that_is_somebody_else_is_told_of(tmp_path: Path, name: str) -> None:
+    """Another CA, another name: the words of TLS, and nothing was sent."""
+    server = Guarded(tmp_path)
+    if not name:
+        Authority().write(tmp_path / "other.crt")
+    tls = Tls(ca_file=str(tmp_path / ("ca.crt" if name else "other.crt")), server_name=name)
+
+    async def main() -> None:
+        async with server.serving():
+            transport = HttpTransport(Endpoint(server.url, tls=tls))
+            for ask in (user_of, watcher_of):
+                with pytest.raises(UnreachableError, match="certificate verify failed"):
+                    await ask(transport)
+            await transport.close()
+
+    asyncio.run(main())
+    assert server.headers == []
 
 
 def test_many_who_are_refused_at_once_renew_once(tmp_path: Path) -> None:
