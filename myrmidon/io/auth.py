@@ -6,11 +6,17 @@ the request was not sent, which is what ``UnreachableError`` says; it is tried a
 """
 
 import asyncio
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+from myrmidon.api.clock import Clock
 from myrmidon.errors import UnreachableError
+from myrmidon.io.clock import LoopClock
+
+_EARLY = timedelta(seconds=30)  # renewed so long before its end
+_PAUSE_SECONDS = 10.0  # between two renewals, where what is given is about to end
 
 
 class Credentials(Protocol):
@@ -92,8 +98,62 @@ class TokenFile:
         return f"TokenFile({str(self._path)!r})"
 
 
+class Renewable:
+    """Credentials that end: renewed shortly before, and when they are refused, once for everybody."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock: Clock = clock or LoopClock()
+        self._loaded_at = float("-inf")
+        self._lock = asyncio.Lock()
+
+    @property
+    def header(self) -> str:
+        """The header as it is."""
+        raise NotImplementedError
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When it ends, if that is known."""
+        raise NotImplementedError
+
+    async def load(self) -> None:
+        """Get another; UnreachableError where that fails."""
+        raise NotImplementedError
+
+    async def authorization(self, now: float) -> str:
+        """The header, renewed shortly before its end."""
+        if self._is_ending(now):
+            async with self._lock:
+                if self._is_ending(now):
+                    self._loaded_at = now
+                    await self._load_in_time()
+        return self.header
+
+    async def renew(self, refused: str) -> bool:
+        """Get another, unless somebody has done so since."""
+        async with self._lock:
+            if self.header == refused:
+                await self.load()
+        return self.header != refused
+
+    def is_over(self, early: timedelta = timedelta()) -> bool:
+        """Whether the end has come."""
+        return self.expires_at is not None and self._clock.now() >= self.expires_at - early
+
+    def _is_ending(self, now: float) -> bool:
+        return now - self._loaded_at >= _PAUSE_SECONDS and self.is_over(_EARLY)
+
+    async def _load_in_time(self) -> None:
+        """Until the end, a failure does not matter."""
+        try:
+            await self.load()
+        except UnreachableError:
+            if self.is_over():
+                raise
+
+
 class Plugin:
-    """The auth providers of kubernetes-asyncio's loader: OIDC, Google.
+    """The auth providers of kubernetes-asyncio's loader that are not spoken to here: Google's.
 
     The loader knows when a token expires; it is asked each ``check_seconds``, and once more when
     the server refuses what it gave.

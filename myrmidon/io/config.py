@@ -1,6 +1,6 @@
 """Where the API server is and how to get in: kubeconfig files and in-cluster files to an Endpoint.
 
-Reading and merging kubeconfig files and refreshing OIDC tokens is kubernetes-asyncio's work.  It is imported when an endpoint is loaded and not before: with it come the models of every
+Reading and merging kubeconfig files is kubernetes-asyncio's work.  It is imported when an endpoint is loaded and not before: with it come the models of every
 built-in kind, which cost a third of a second and 40 MB that tests, `plan` and the embedded server can
 do without.
 
@@ -10,6 +10,7 @@ files of a pod, ``~/.kube/config``.
 
 import os
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +23,7 @@ import yaml
 from myrmidon.errors import UsageError
 from myrmidon.io.auth import Credentials, Fixed, Plugin, TokenFile
 from myrmidon.io.exec_plugin import ExecPlugin
+from myrmidon.io.oidc import Oidc
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -112,17 +114,14 @@ async def _from_kubeconfig(paths: str, context: str | None, environ: Mapping[str
         files = KubeConfigMerger(paths)
         context = context or _current_context(files)
         _check_context(files.config, context, paths)
-        loader = KubeConfigLoader(
-            files.config,
-            active_context=context,
-            config_base_path=None,  # relative paths are relative to the file that names them
-            config_persister=lambda _: files.save_changes(),
-        )
-        plugin = _take_plugin(files, loader.current_context["context"])
+        config = deepcopy(files.config)  # what we do ourselves is left out of it
+        credentials = _own_credentials(files, config, context)
+        # None: relative paths are relative to the file that names them.
+        loader = KubeConfigLoader(config, active_context=context, config_base_path=None)
         await loader.load_and_set(target)
-        if plugin is not None:
-            await plugin.load()
-        return _endpoint(files, loader, target, context, environ=environ, plugin=plugin)
+        if credentials is not None and (not credentials.header or credentials.is_over()):
+            await credentials.load()
+        return _endpoint(files, loader, target, context, environ=environ, credentials=credentials)
     except UsageError:
         raise
     except Exception as error:  # the loader raises whatever a wrong file leads it to
@@ -139,7 +138,7 @@ def _endpoint(
     context: str,
     *,
     environ: Mapping[str, str],
-    plugin: ExecPlugin | None,
+    credentials: Credentials | None,
 ) -> Endpoint:
     """What the loader found, in our words."""
     found = vars(target)
@@ -150,10 +149,10 @@ def _endpoint(
             "  fix: set clusters[].cluster.server in the kubeconfig"
         )
     chosen = loader.current_context["context"]
-    user, path = _entry(files, "user", chosen)
+    user, path = _entry(files.config, "user", chosen)
     return Endpoint(
         server,
-        plugin or _credentials(loader, user, path, target.api_key),
+        credentials or _credentials(loader, user, path, target.api_key),
         Tls(
             ca_file=found.get("ssl_ca_cert") or "",
             cert_file=found.get("cert_file") or "",
@@ -168,23 +167,32 @@ def _endpoint(
     )
 
 
-def _entry(files: Any, what: str, context: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+def _entry(config: Any, what: str, context: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """The ``user`` or the ``cluster`` of a context, and the file that it is from."""
-    node = files.config[f"{what}s"].get_with_name(context.get(what), safe=True)
+    node = config[f"{what}s"].get_with_name(context.get(what), safe=True)
     return (node.value.get(what) or {}, node.path) if node is not None else ({}, "")
 
 
-def _take_plugin(files: Any, context: Mapping[str, Any]) -> ExecPlugin | None:
-    """The exec plugin of the user, if there is one.  The loader must not see it.
+def _own_credentials(files: Any, config: Any, context: str) -> ExecPlugin | Oidc | None:
+    """Exec plugins and OIDC, if the user has one of them.  The loader must not see it.
 
-    It would run it without a limit of time, go on as nobody where it gives nothing, and keep a
-    certificate from it for ever.
+    It would run a plugin without a limit of time, go on as nobody where it gives nothing, and keep
+    a certificate from it for ever; and it asks an OIDC provider without verifying who that is.
     """
-    user, path = _entry(files, "user", context)
-    if "exec" not in user:
-        return None
-    cluster, _ = _entry(files, "cluster", context)
-    return ExecPlugin(user.pop("exec"), folder=Path(path).parent, cluster=cluster)
+    chosen = files.config["contexts"].get_with_name(context).value.get("context") or {}
+    user, path = _entry(files.config, "user", chosen)
+    hidden, _ = _entry(config, "user", chosen)
+    folder = Path(path).parent
+    if "exec" in user:
+        del hidden["exec"]
+        cluster, _ = _entry(files.config, "cluster", chosen)
+        return ExecPlugin(user["exec"], folder=folder, cluster=cluster)
+    provider = user.get("auth-provider") or {}
+    if provider.get("name") == "oidc":
+        del hidden["auth-provider"]
+        settings = provider.setdefault("config", {})
+        return Oidc(settings, folder=folder, save=files.save_changes)
+    return None
 
 
 def _credentials(

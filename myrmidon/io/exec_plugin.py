@@ -15,7 +15,7 @@ import tempfile
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,9 @@ import orjson
 
 from myrmidon.api.clock import Clock
 from myrmidon.errors import UnreachableError
-from myrmidon.io.clock import LoopClock
+from myrmidon.io.auth import Renewable
 
 _RUN_SECONDS_MAX = 60.0  # without a person who may have to type something
-_EARLY = timedelta(seconds=30)  # renewed so long before its end
-_PAUSE_SECONDS = 10.0  # between two runs, for a program that gives what is about to end
 _SAID_MAX = 500
 _CLUSTER_KEYS = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url")
 _CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
@@ -43,7 +41,7 @@ class Given:
     expires_at: datetime | None = None
 
 
-class ExecPlugin:
+class ExecPlugin(Renewable):
     """Credentials from a program.  ``folder`` is that of the kubeconfig, ``cluster`` its cluster."""
 
     def __init__(
@@ -54,33 +52,15 @@ class ExecPlugin:
         cluster: Mapping[str, Any] | None = None,
         clock: Clock | None = None,
     ) -> None:
+        super().__init__(clock)
         self.certificate: tuple[str, str] | None = None
         self._settings = settings
-        self._clock: Clock = clock or LoopClock()
         command = str(settings.get("command") or "")
         self._command = str(folder / command) if os.sep in command else command
         self._version = str(settings.get("apiVersion") or "")
         self._cluster = _cluster_info(cluster or {}, folder)
         self._given = Given()
-        self._ran_at = float("-inf")
-        self._lock = asyncio.Lock()  # a hundred requests at once must run one program
         self._files: Path | None = None
-
-    async def authorization(self, now: float) -> str:
-        """The token, renewed shortly before its end."""
-        if self._is_ending(now):
-            async with self._lock:
-                if self._is_ending(now):
-                    self._ran_at = now
-                    await self._renew_in_time()
-        return self._header
-
-    async def renew(self, refused: str) -> bool:
-        """Run the program again, unless somebody has done so since."""
-        async with self._lock:
-            if self._header == refused:
-                await self.load()
-        return self._header != refused
 
     async def load(self) -> None:
         """Run the program and take what it gives."""
@@ -89,22 +69,14 @@ class ExecPlugin:
             self.certificate = self._written(given)
 
     @property
-    def _header(self) -> str:
+    def header(self) -> str:
+        """The token, if there is one."""
         return f"Bearer {self._given.token}" if self._given.token else ""
 
-    def _is_ending(self, now: float) -> bool:
-        ends = self._given.expires_at
-        if ends is None or now - self._ran_at < _PAUSE_SECONDS:
-            return False
-        return self._clock.now() >= ends - _EARLY
-
-    async def _renew_in_time(self) -> None:
-        try:
-            await self.load()
-        except UnreachableError:
-            assert self._given.expires_at is not None
-            if self._clock.now() >= self._given.expires_at:
-                raise
+    @property
+    def expires_at(self) -> datetime | None:
+        """What the program said about its end."""
+        return self._given.expires_at
 
     async def _run(self) -> Given:
         is_shared = self._shares_terminal()
