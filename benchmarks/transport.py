@@ -76,7 +76,7 @@ async def measure(endpoint: Endpoint) -> dict[str, float]:
 
     async def by_pool(name: str) -> None:
         headers = {**HEADERS, **authorization}
-        answer = await pool.send("POST", PATH, headers, orjson.dumps(manifest(name)))
+        answer = await pool.send("POST", PATH, headers.items(), orjson.dumps(manifest(name)))
         orjson.loads(answer.body)
 
     async def by_client(name: str) -> None:

@@ -6,15 +6,26 @@ the request was not sent, which is what ``UnreachableError`` says; it is tried a
 """
 
 import asyncio
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+from myrmidon.api.clock import Clock
 from myrmidon.errors import UnreachableError
+from myrmidon.io.clock import LoopClock
+
+_EARLY = timedelta(seconds=30)  # renewed so long before its end
+_PAUSE_SECONDS = 10.0  # between two renewals, where what is given is about to end
 
 
 class Credentials(Protocol):
     """A source of Authorization headers.  Client certificates need none: TLS presents them."""
+
+    @property
+    def certificate(self) -> tuple[str, str] | None:
+        """The files of a certificate and its key, None where they come from the endpoint."""
+        ...
 
     async def authorization(self, now: float) -> str:
         """The header to send at this (monotonic) time, ``""`` for none."""
@@ -27,6 +38,8 @@ class Credentials(Protocol):
 
 class Fixed:
     """A header that never changes: a token, a user and password, or nothing at all."""
+
+    certificate = None
 
     def __init__(self, header: str = "") -> None:
         self._header = header
@@ -47,6 +60,8 @@ class Fixed:
 
 class TokenFile:
     """A token that somebody else replaces in a file, as the kubelet does within the hour."""
+
+    certificate = None
 
     def __init__(self, path: str | Path, *, reread_seconds: float = 60.0) -> None:
         self._path = Path(path)
@@ -83,12 +98,68 @@ class TokenFile:
         return f"TokenFile({str(self._path)!r})"
 
 
-class Plugin:
-    """Whatever kubernetes-asyncio's loader can do: exec plugins, OIDC, Google.
+class Renewable:
+    """Credentials that end: renewed shortly before, and when they are refused, once for everybody."""
 
-    The loader knows when a token expires and when to run a plugin again; it is asked each
-    ``check_seconds``, and forced once when the server refuses what it gave.
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock: Clock = clock or LoopClock()
+        self._loaded_at = float("-inf")
+        self._lock = asyncio.Lock()
+
+    @property
+    def header(self) -> str:
+        """The header as it is."""
+        raise NotImplementedError
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When it ends, if that is known."""
+        raise NotImplementedError
+
+    async def load(self) -> None:
+        """Get another; UnreachableError where that fails."""
+        raise NotImplementedError
+
+    async def authorization(self, now: float) -> str:
+        """The header, renewed shortly before its end."""
+        if self._is_ending(now):
+            async with self._lock:
+                if self._is_ending(now):
+                    self._loaded_at = now
+                    await self._load_in_time()
+        return self.header
+
+    async def renew(self, refused: str) -> bool:
+        """Get another, unless somebody has done so since."""
+        async with self._lock:
+            if self.header == refused:
+                await self.load()
+        return self.header != refused
+
+    def is_over(self, early: timedelta = timedelta()) -> bool:
+        """Whether the end has come."""
+        return self.expires_at is not None and self._clock.now() >= self.expires_at - early
+
+    def _is_ending(self, now: float) -> bool:
+        return now - self._loaded_at >= _PAUSE_SECONDS and self.is_over(_EARLY)
+
+    async def _load_in_time(self) -> None:
+        """Until the end, a failure does not matter."""
+        try:
+            await self.load()
+        except UnreachableError:
+            if self.is_over():
+                raise
+
+
+class Plugin:
+    """The auth providers of kubernetes-asyncio's loader that are not spoken to here: Google's.
+
+    The loader knows when a token expires; it is asked each ``check_seconds``, and once more when
+    the server refuses what it gave.
     """
+
+    certificate = None
 
     def __init__(self, loader: Any, header: str, *, check_seconds: float = 60.0) -> None:
         self._loader = loader
@@ -101,7 +172,7 @@ class Plugin:
         """The token of the plugin, renewed shortly before it expires."""
         if self._checked_at is None:
             self._checked_at = now
-        if now - self._checked_at >= self._check_seconds and self._expires:
+        if now - self._checked_at >= self._check_seconds:
             async with self._lock:
                 if now - self._checked_at >= self._check_seconds:
                     await self._load()
@@ -112,14 +183,8 @@ class Plugin:
         """Run the plugin again, unless somebody has done so since."""
         async with self._lock:
             if self._header == refused:
-                vars(self._loader).pop("exec_plugin_expiry", None)
                 await self._load()
         return self._header != refused
-
-    @property
-    def _expires(self) -> bool:
-        """A plugin that names no time is run again when its token is refused, as in kubectl."""
-        return bool(self._loader.provider) or hasattr(self._loader, "exec_plugin_expiry")
 
     async def _load(self) -> None:
         target = SimpleNamespace(api_key={})

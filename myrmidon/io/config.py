@@ -1,9 +1,8 @@
 """Where the API server is and how to get in: kubeconfig files and in-cluster files to an Endpoint.
 
-Reading kubeconfig files, running exec plugins and refreshing OIDC tokens is kubernetes-asyncio's
-work.  It is imported when an endpoint is loaded and not before: with it come the models of every
-built-in kind, which cost a third of a second and 40 MB that tests, `plan` and the embedded server can
-do without.
+Reading and merging kubeconfig files is kubernetes-asyncio's work.  It is imported when an endpoint is
+loaded and not before: with it come the models of every built-in kind, which cost a third of a second
+and 40 MB that tests, `plan` and the embedded server can do without.
 
 The order of places is that of controller-runtime: the file that was named, ``$KUBECONFIG``, the
 files of a pod, ``~/.kube/config``.
@@ -11,17 +10,20 @@ files of a pod, ``~/.kube/config``.
 
 import os
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import yaml
 
 from myrmidon.errors import UsageError
 from myrmidon.io.auth import Credentials, Fixed, Plugin, TokenFile
+from myrmidon.io.exec_plugin import ExecPlugin
+from myrmidon.io.oidc import Oidc
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -46,7 +48,7 @@ class Endpoint:
     tls: Tls = field(default_factory=Tls)
     namespace: str = "default"  # where the context, or the pod, lives
     proxy: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)  # impersonation
+    headers: tuple[tuple[str, str], ...] = ()  # impersonation; a group each
     context: str = ""
 
     @property
@@ -112,14 +114,14 @@ async def _from_kubeconfig(paths: str, context: str | None, environ: Mapping[str
         files = KubeConfigMerger(paths)
         context = context or _current_context(files)
         _check_context(files.config, context, paths)
-        loader = KubeConfigLoader(
-            files.config,
-            active_context=context,
-            config_base_path=None,  # relative paths are relative to the file that names them
-            config_persister=lambda _: files.save_changes(),
-        )
+        config = deepcopy(files.config)  # what we do ourselves is left out of it
+        credentials = _own_credentials(files, config, context)
+        # None: relative paths are relative to the file that names them.
+        loader = KubeConfigLoader(config, active_context=context, config_base_path=None)
         await loader.load_and_set(target)
-        return _endpoint(files, loader, target, context, environ)
+        if credentials is not None and (not credentials.header or credentials.is_over()):
+            await credentials.load()
+        return _endpoint(files, loader, target, context, environ=environ, credentials=credentials)
     except UsageError:
         raise
     except Exception as error:  # the loader raises whatever a wrong file leads it to
@@ -134,7 +136,9 @@ def _endpoint(
     loader: Any,
     target: SimpleNamespace,
     context: str,
+    *,
     environ: Mapping[str, str],
+    credentials: Credentials | None,
 ) -> Endpoint:
     """What the loader found, in our words."""
     found = vars(target)
@@ -145,11 +149,10 @@ def _endpoint(
             "  fix: set clusters[].cluster.server in the kubeconfig"
         )
     chosen = loader.current_context["context"]
-    node = files.config["users"].get_with_name(chosen.get("user"), safe=True)
-    user: dict[str, Any] = (node.value.get("user") or {}) if node is not None else {}
+    user, path = _entry(files.config, "user", chosen)
     return Endpoint(
         server,
-        _credentials(loader, user, node.path if node is not None else "", target.api_key),
+        credentials or _credentials(loader, user, path, target.api_key),
         Tls(
             ca_file=found.get("ssl_ca_cert") or "",
             cert_file=found.get("cert_file") or "",
@@ -158,31 +161,63 @@ def _endpoint(
             server_name=found.get("tls_server_name") or "",
         ),
         namespace=chosen.get("namespace") or "default",
-        proxy=found.get("proxy") or _proxy(server, environ),
+        proxy=_checked_proxy(found.get("proxy") or _proxy(server, environ)),
         headers=_impersonation(user),
         context=context,
     )
+
+
+def _entry(config: Any, what: str, context: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The ``user`` or the ``cluster`` of a context, and the file that it is from."""
+    node = config[f"{what}s"].get_with_name(context.get(what), safe=True)
+    return (node.value.get(what) or {}, node.path) if node is not None else ({}, "")
+
+
+def _own_credentials(files: Any, config: Any, context: str) -> ExecPlugin | Oidc | None:
+    """Exec plugins and OIDC, if the user has one of them.  The loader must not see it.
+
+    It would run a plugin without a limit of time, go on as nobody where it gives nothing, and keep
+    a certificate from it for ever; and it asks an OIDC provider without verifying who that is.
+    """
+    chosen = files.config["contexts"].get_with_name(context).value.get("context") or {}
+    user, path = _entry(files.config, "user", chosen)
+    hidden, _ = _entry(config, "user", chosen)
+    folder = Path(path).parent
+    if "exec" in user:
+        del hidden["exec"]
+        cluster, _ = _entry(files.config, "cluster", chosen)
+        return ExecPlugin(user["exec"], folder=folder, cluster=cluster)
+    provider = user.get("auth-provider") or {}
+    if provider.get("name") == "oidc":
+        del hidden["auth-provider"]
+        settings = provider.setdefault("config", {})
+        return Oidc(settings, folder=folder, save=files.save_changes)
+    return None
 
 
 def _credentials(
     loader: Any, user: Mapping[str, Any], path: str, api_key: Mapping[str, str]
 ) -> Credentials:
     header = str(api_key.get("BearerToken") or "").strip()
-    if "exec" in user or "auth-provider" in user:
+    if "auth-provider" in user:
         return Plugin(loader, header)
     if user.get("tokenFile"):
         return TokenFile(Path(path).parent / str(user["tokenFile"]))
     return Fixed(header)
 
 
-def _impersonation(user: Mapping[str, Any]) -> dict[str, str]:
-    """``kubectl --as`` in the file: one user; groups beyond the first are not supported."""
-    headers = {}
+def _impersonation(user: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """``kubectl --as`` in the file."""
+    headers = []
     if user.get("as"):
-        headers["impersonate-user"] = str(user["as"])
-    if user.get("as-groups"):
-        headers["impersonate-group"] = str(user["as-groups"][0])
-    return headers
+        headers.append(("impersonate-user", str(user["as"])))
+    if user.get("as-uid"):
+        headers.append(("impersonate-uid", str(user["as-uid"])))
+    headers += [("impersonate-group", str(group)) for group in user.get("as-groups") or ()]
+    for key, values in (user.get("as-user-extra") or {}).items():
+        name = f"impersonate-extra-{quote(str(key).lower(), safe='')}"
+        headers += [(name, str(value)) for value in values]
+    return tuple(headers)
 
 
 def _proxy(server: str, environ: Mapping[str, str]) -> str | None:
@@ -193,6 +228,17 @@ def _proxy(server: str, environ: Mapping[str, str]) -> str | None:
     if proxy_bypass(parts.netloc):
         return None
     return getproxies().get(parts.scheme)
+
+
+def _checked_proxy(proxy: str | None) -> str | None:
+    if proxy is None or urlsplit(proxy).scheme in {"http", "https"}:
+        return proxy
+    place = urlsplit(proxy)
+    shown = f"{place.scheme}://{place.netloc.rpartition('@')[2]}"  # without a password
+    raise UsageError(
+        f"the proxy {shown} cannot be used: only proxies of http are spoken to.\n"
+        "  fix: set proxy-url in the kubeconfig, or $HTTPS_PROXY, to http://host:port"
+    )
 
 
 def _current_context(files: Any) -> str:

@@ -12,7 +12,7 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple, Self, cast
 from urllib.parse import urlsplit
@@ -62,10 +62,10 @@ class Pool:
         self._closed = False
 
     async def send(
-        self, method: str, target: str, headers: Mapping[str, str], body: bytes
+        self, method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes
     ) -> HttpResponse:
         """Send a request and wait for its whole answer."""
-        message = _message(method, target, {"host": str(self.address), **headers}, body)
+        message = _message(method, target, (("host", str(self.address)), *headers), body)
         async with self._slots:
             idle = self._take()
             if idle is None or method != "GET":
@@ -79,7 +79,7 @@ class Pool:
         """Close what is idle; what is in use closes when its answer is there."""
         self._closed = True
         for _, connection in self._idle:
-            connection.close()
+            connection.abort()
         self._idle = []
 
     async def _exchange(self, connection: "Connection", message: bytes) -> HttpResponse:
@@ -97,17 +97,17 @@ class Pool:
             since, connection = self._idle.pop()
             if connection.is_reusable and since >= oldest:
                 return connection
-            connection.close()
+            connection.abort()
         return None
 
     def _put_back(self, connection: "Connection") -> None:
         now = asyncio.get_running_loop().time()
         if self._closed or not connection.is_reusable:
-            connection.close()
+            connection.abort()
             return
         self._idle.append((now, connection))
         if self._idle[0][0] < now - self._keepalive_seconds:
-            self._idle.pop(0)[1].close()
+            self._idle.pop(0)[1].abort()
 
     async def _connect(self) -> "Connection":
         host, port, tls, server_name = self.address
@@ -121,10 +121,10 @@ class Pool:
                     server_hostname=(server_name or host) if tls else None,
                 )
         except TimeoutError as error:
-            why = f"{self.address}: no connection in {self._connect_seconds:g} s"
-            raise UnreachableError(why) from error
+            said = f"{self.address}: no connection in {self._connect_seconds:g} s"
+            raise UnreachableError(said) from error
         except OSError as error:
-            raise UnreachableError(f"{self.address}: {_why(error)}") from error
+            raise UnreachableError(f"{self.address}: {why(error)}") from error
         return connection
 
 
@@ -150,14 +150,11 @@ class Connection(asyncio.Protocol):
         finally:
             self._answer = None
 
-    def close(self) -> None:
-        """Say goodbye."""
-        self.is_reusable = False
-        if self._transport is not None:
-            self._transport.close()
-
     def abort(self) -> None:
-        """Drop the connection, without a goodbye that would wait for the server."""
+        """Drop the connection, without a TLS goodbye: it would wait up to 30 s for the server's.
+
+        Nothing is lost by it: what was asked for is answered, or nobody wants the answer.
+        """
         self.is_reusable = False
         if self._transport is not None:
             self._transport.abort()
@@ -180,7 +177,7 @@ class Connection(asyncio.Protocol):
         if error is None and self._has_begun and self._ends_with_connection():
             self.on_message_complete()
         else:
-            self._fail(_why(error) if error else "the server closed the connection")
+            self._fail(why(error) if error else "the server closed the connection")
 
     # --------------------------------------------------------------- called by the parser
 
@@ -212,9 +209,9 @@ class Connection(asyncio.Protocol):
     def _ends_with_connection(self) -> bool:
         return not any(name in _ENDED_BY for name, _ in self._headers)
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, reason: str) -> None:
         if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(AmbiguousError(why))
+            self._answer.set_exception(AmbiguousError(reason))
 
 
 @lru_cache(maxsize=256)
@@ -223,10 +220,10 @@ def _header_name(name: bytes) -> str:
     return name.decode("latin-1").lower()
 
 
-def _message(method: str, target: str, headers: Mapping[str, str], body: bytes) -> bytes:
+def _message(method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
     """A request as bytes.  What would make two requests of one is refused."""
     lines = [f"{method} {target} HTTP/1.1"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
+    lines += [f"{name}: {value}" for name, value in headers]
     if body or method != "GET":
         lines.append(f"content-length: {len(body)}")
     head = "\r\n".join((*lines, "", ""))
@@ -238,7 +235,8 @@ def _message(method: str, target: str, headers: Mapping[str, str], body: bytes) 
     return head.encode() + body
 
 
-def _why(error: Exception) -> str:
+def why(error: Exception) -> str:
+    """The reason of a failure, without the address; TLS has no use for numbers of errors."""
     if isinstance(error, ssl.SSLError | socket.gaierror) or not isinstance(error, OSError):
         return str(error) or type(error).__name__
     return os.strerror(error.errno).lower() if error.errno else str(error) or type(error).__name__

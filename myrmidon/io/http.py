@@ -8,10 +8,10 @@ Every failure says whether the request was sent (``AmbiguousError``) or not (``U
 """
 
 import asyncio
-import os
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from io import BytesIO
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -20,14 +20,16 @@ from yarl import URL
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.wire import HttpRequest, HttpResponse
-from myrmidon.errors import AmbiguousError, TransportError, UnreachableError, UsageError
+from myrmidon.errors import AmbiguousError, TransportError, UnreachableError
 from myrmidon.io.auth import Credentials
+from myrmidon.io.certificates import Certificates
 from myrmidon.io.clock import LoopClock
 from myrmidon.io.config import Endpoint, Tls
-from myrmidon.io.connections import Address, Pool
+from myrmidon.io.connections import Address, Pool, why
 
 _PIECES_BYTES_MIN = 1 << 20
 _TURNS_TO_CLOSE = 3  # of the event loop, until a TLS connection that was cut off is really closed
+_LOOK_SECONDS = 60.0  # how often the files of certificates are looked at while all is well
 _AUTO_HEADERS = ("accept", "accept-encoding", "content-type", "user-agent")
 _NOT_SENT = (
     aiohttp.ClientConnectorError,  # refused, no route, name unknown, handshake failed
@@ -65,8 +67,10 @@ class HttpTransport:
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_seconds)
         self._deadline_seconds = deadline_seconds
         self._keepalive_seconds = keepalive_seconds
-        self._headers = {"user-agent": user_agent, **endpoint.headers}
-        self._ssl: ssl.SSLContext | None = None
+        self._headers = {"user-agent": user_agent}
+        self._certificates: Certificates | None = None
+        self._looked_at = float("-inf")
+        self._renewing, self._renewals, self._renewed = asyncio.Lock(), 0, False
         self._pool: Pool | None = None
         self._sessions: dict[int, aiohttp.ClientSession] = {}
         self._retired: list[aiohttp.ClientSession] = []
@@ -76,17 +80,19 @@ class HttpTransport:
         seconds = self._deadline_seconds if deadline is None else deadline
         try:
             async with asyncio.timeout(seconds):
-                authorization = await self._credentials.authorization(self._clock.monotonic())
+                authorization = await self._authorization()
                 response = await self._send(request, authorization)
                 if response.status == 401 and await self._renew(authorization):
-                    authorization = await self._credentials.authorization(self._clock.monotonic())
+                    authorization = await self._authorization()
                     response = await self._send(request, authorization)
                 return response
         except TimeoutError as error:
             raise AmbiguousError(f"no answer in {seconds} s: {_named(request)}") from error
         except (UnreachableError, AmbiguousError) as error:
+            self._looked_at = float("-inf")
             raise type(error)(f"{_named(request)}: {error}") from error
         except (aiohttp.ClientError, OSError) as error:
+            self._looked_at = float("-inf")
             raise _failure(error, request) from error
 
     async def _send(self, request: HttpRequest, authorization: str) -> HttpResponse:
@@ -105,12 +111,12 @@ class HttpTransport:
 
     @asynccontextmanager
     async def _stream(self, request: HttpRequest) -> AsyncIterator["HttpStream"]:
-        authorization = await self._credentials.authorization(self._clock.monotonic())
+        authorization = await self._authorization()
         answer = await self._begin(request, authorization)
         try:
             if answer.status == 401 and await self._renew(authorization):
                 _hang_up(answer)
-                authorization = await self._credentials.authorization(self._clock.monotonic())
+                authorization = await self._authorization()
                 answer = await self._begin(request, authorization)
             yield HttpStream(answer, request)
         finally:
@@ -124,6 +130,7 @@ class HttpTransport:
         except TimeoutError as error:
             raise AmbiguousError(f"no answer in {seconds} s: {_named(request)}") from error
         except (aiohttp.ClientError, OSError) as error:
+            self._looked_at = float("-inf")
             raise _failure(error, request) from error
 
     def _open(
@@ -139,21 +146,40 @@ class HttpTransport:
             server_hostname=self._endpoint.tls.server_name or None,
         )
 
-    def _all_headers(self, request: HttpRequest, authorization: str) -> dict[str, str]:
+    def _all_headers(self, request: HttpRequest, authorization: str) -> list[tuple[str, str]]:
         headers = {**self._headers, **request.headers}
         if authorization:
             headers["authorization"] = authorization
-        return headers
+        return [*headers.items(), *self._endpoint.headers]
 
     def _target(self, request: HttpRequest) -> str:
         if not request.query:
             return self._prefix + request.path
         return f"{self._prefix}{request.path}?{urlencode(request.query, quote_via=quote)}"
 
+    async def _authorization(self) -> str:
+        """The header of now; and from time to time a look at the certificates."""
+        now = self._clock.monotonic()
+        header = await self._credentials.authorization(now)
+        if now - self._looked_at >= _LOOK_SECONDS:
+            self._looked_at = now
+            self._renew_certificates()
+        return header
+
+    def _tls_files(self) -> Tls:
+        cert, key = self._credentials.certificate or ("", "")
+        return (
+            replace(self._endpoint.tls, cert_file=cert, key_file=key)
+            if cert
+            else self._endpoint.tls
+        )
+
     def _tls(self) -> ssl.SSLContext | None:
-        if self._ssl is None and self._origin.startswith("https:"):
-            self._ssl = ssl_context(self._endpoint.tls)
-        return self._ssl
+        if not self._origin.startswith("https:"):
+            return None
+        if self._certificates is None:
+            self._certificates = Certificates(self._tls_files())
+        return self._certificates.context
 
     def _connections(self) -> Pool:
         if self._pool is None:
@@ -181,14 +207,23 @@ class HttpTransport:
         return session
 
     async def _renew(self, refused: str) -> bool:
-        """Get new credentials; a client certificate is read again for new connections."""
-        if self._endpoint.tls.cert_file:
-            self._retired += self._sessions.values()
-            self._sessions, self._ssl = {}, None
-            self._drop_pool()
-            await self._credentials.renew(refused)
-            return True
-        return await self._credentials.renew(refused)
+        """Get new credentials, once for all who are refused at the same time."""
+        renewals = self._renewals
+        async with self._renewing:
+            if self._renewals == renewals:
+                has_header = await self._credentials.renew(refused)
+                self._renewed = self._renew_certificates() or has_header
+                self._renewals += 1
+            return self._renewed
+
+    def _renew_certificates(self) -> bool:
+        """Use other files from now on, for new connections; streams that are open go on."""
+        if self._certificates is None or not self._certificates.renew(self._tls_files()):
+            return False
+        self._retired += self._sessions.values()
+        self._sessions = {}
+        self._drop_pool()
+        return True
 
     async def close(self) -> None:
         """Close every connection."""
@@ -237,24 +272,6 @@ class HttpStream:
             raise _failure(error, self._request) from error
 
 
-def ssl_context(tls: Tls) -> ssl.SSLContext:
-    """The TLS material of an endpoint as Python wants it."""
-    try:
-        context = ssl.create_default_context(cafile=tls.ca_file or None)
-        if not tls.verify:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if tls.cert_file:
-            context.load_cert_chain(tls.cert_file, tls.key_file or None)
-    except OSError as error:  # ssl.SSLError is one
-        named = tls.cert_file or tls.ca_file
-        raise UsageError(
-            f"the certificates of the cluster cannot be read ({named}): {error}.\n"
-            "  fix: check certificate-authority, client-certificate and client-key in the kubeconfig"
-        ) from error
-    return context
-
-
 def _hang_up(answer: aiohttp.ClientResponse) -> None:
     """Drop the connection: nobody knows where in a stream it stands.
 
@@ -272,10 +289,11 @@ def _headers(answer: aiohttp.ClientResponse) -> tuple[tuple[str, str], ...]:
 
 def _failure(error: Exception, request: HttpRequest) -> TransportError:
     said = str(error) or type(error).__name__
-    if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.errno:
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        said = f"{error.host}:{error.port}: {why(error.certificate_error)}"
+    elif isinstance(error, aiohttp.ClientConnectorError):
         # aiohttp says the address twice, and `ssl:default` where there is no TLS.
-        reason = os.strerror(error.os_error.errno).lower()
-        said = f"{error.host}:{error.port}: {reason}"
+        said = f"{error.host}:{error.port}: {why(error.os_error)}"
     text = f"{_named(request)}: {said}"
     if isinstance(error, _NOT_SENT):
         return UnreachableError(text)

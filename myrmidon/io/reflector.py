@@ -11,8 +11,8 @@ from myrmidon.api.clock import Clock
 from myrmidon.errors import AmbiguousError, ApiError, TransportError
 from myrmidon.io.cache import Cache
 from myrmidon.io.changes import Change, Listing, WatchEvent
-from myrmidon.io.client import Client, page_of
-from myrmidon.io.watching import List, Timing, Wait, Watch, Watching
+from myrmidon.io.client import Client, Page, page_of
+from myrmidon.io.watching import Ask, List, Timing, Wait, Watch, Watching
 
 Sink: TypeAlias = Callable[[Sequence[Change]], None]
 
@@ -48,6 +48,8 @@ class Reflector:
                     await self._list(action)
                 case Watch() as action:
                     await self._watch(action)
+                case Ask():
+                    await self._ask()
                 case Wait(seconds):
                     _log.debug("waiting", extra=self._words(seconds=seconds))
                     await self._clock.sleep(seconds)
@@ -74,18 +76,33 @@ class Reflector:
 
     async def _list(self, action: List) -> None:
         limit = 0 if action.whole else self._page_size
-        request = self._cache.scope.list_request(limit=limit, continue_token=action.continue_token)
         try:
-            response = await self._client.fetch(request)
-            page = page_of(orjson.loads(response.body))
+            page = await self._page(limit, action.continue_token)
         except (ApiError, TransportError) as error:
             self._failed(error)
             return
-        except orjson.JSONDecodeError as error:
-            self._failed(AmbiguousError(f"a list cannot be read: {error}"))
-            return
         now = self._clock.monotonic()
         self._store(self._watching.on_page(page.items, page.version, page.continue_token, now))
+
+    async def _ask(self) -> None:
+        seconds = self._timing.ask_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                page = await self._page(limit=1)
+        except TimeoutError:
+            self._failed(AmbiguousError(f"no answer in {seconds:g} s to a read"))
+        except (ApiError, TransportError) as error:
+            self._failed(error)
+        else:
+            self._watching.on_answer(page.version, self._clock.monotonic())
+
+    async def _page(self, limit: int, continue_token: str = "") -> Page:
+        request = self._cache.scope.list_request(limit=limit, continue_token=continue_token)
+        response = await self._client.fetch(request)
+        try:
+            return page_of(orjson.loads(response.body))
+        except orjson.JSONDecodeError as error:
+            raise AmbiguousError(f"a list cannot be read: {error}") from error
 
     async def _watch(self, action: Watch) -> None:
         request = self._cache.scope.watch_request(
@@ -100,20 +117,19 @@ class Reflector:
 
     async def _follow(self, action: Watch, lines: AsyncIterator[bytes]) -> None:
         """Take lines until the stream ends, falls silent or is of no more use."""
-        watching, clock = self._watching, self._clock
+        watching, clock, loop = self._watching, self._clock, asyncio.get_running_loop()
+        armed_at = clock.monotonic()
         try:
-            async with asyncio.timeout(self._timing.idle_seconds) as idle:
-                armed_at = clock.monotonic()
+            async with asyncio.timeout(watching.idle_at - armed_at) as idle:
                 async for line in lines:
                     now = clock.monotonic()
-                    if now - armed_at > 1.0:  # a timer per line would cost more than the line
-                        idle.reschedule(
-                            asyncio.get_running_loop().time() + self._timing.idle_seconds
-                        )
-                        armed_at = now
                     self._take(line, now)
                     if watching.action is not action:
+                        _log.info("a watch is over: %s", watching.fault, extra=self._words())
                         return
+                    if now - armed_at > 1.0:  # a timer per line would cost more than the line
+                        idle.reschedule(loop.time() + watching.idle_at - now)
+                        armed_at = now
         except TimeoutError:
             watching.on_idle(clock.monotonic())
             return

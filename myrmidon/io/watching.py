@@ -10,8 +10,12 @@ Rules
  4  A watch that ends is opened again from R: no list, no wait, no change for anybody to see.
  5  410 (as an answer or as an event) means that R is compacted away: list again.  The cache
     compares that list with what it holds and makes up the deletions that we slept through.
- 6  A watch that is silent for longer than bookmarks take is opened again from R: the connection
-    may be dead without anybody having said so.
+ 6  A watch that is silent for longer than bookmarks take proves nothing: the connection may be
+    dead without anybody having said so, the server cut off from its storage, or nothing happened;
+    no bookmark comes where nothing moved.  So we ask for one object, as a consistent read, and
+    then open the watch again from R, whatever the answer.  Fresh is what a line, a page or such an
+    answer was heard of; that a watch can be opened is no news, for a server without its storage
+    opens watches, too.
  7  A watch that ends at once with nothing said, cannot be read, or calls R too new, is suspect;
     three of these in a row and we list (kubernetes/kubernetes#137089: 200 and closed, for ever).
  8  Any other refusal (401, 403, 404, 429, 5xx) or broken connection means waiting, longer each
@@ -53,6 +57,7 @@ class Timing:
     retry_after_seconds_max: float = 60.0
     watch_seconds: float = 300.0  # the server ends a watch after once to twice this
     idle_seconds: float = 90.0  # bookmarks come each minute, if anything moved
+    ask_seconds: float = 10.0  # for the answer when nothing came
     short_seconds: float = 1.0  # a watch that ended sooner, and silent, is suspect
     initial_seconds_max: float = 120.0  # for the whole of a streaming list
 
@@ -75,6 +80,11 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask for one object, whichever, and cache nothing: it matters that the server can answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """Do nothing for a while, then go on with ``then``."""
 
@@ -82,7 +92,7 @@ class Wait:
     then: List | Watch
 
 
-Action: TypeAlias = List | Watch | Wait
+Action: TypeAlias = List | Watch | Ask | Wait
 
 
 class Watching:
@@ -109,7 +119,9 @@ class Watching:
         self._opened_at = 0.0
         self._heard = False
         self._initial = False  # the stream is still a list
+        self._patience = 0.0  # until the next question, after one without an answer
         self.synced = False
+        self.idle_at = 0.0  # silence until then is no reason to doubt an open watch
         self.fresh_at: float | None = None
         self.fault: ApiError | TransportError | None = None
         self.action: Action
@@ -139,7 +151,9 @@ class Watching:
         """The server has begun to answer a watch."""
         self._opened_at = now
         self._heard = False
-        self._fresh(now)
+        # A list is answered afresh; a watch that goes on inherits the silence of the one before.
+        heard_at = now if self._initial or self.fresh_at is None else self.fresh_at
+        self.idle_at = max(heard_at + self._timing.idle_seconds, now + self._patience)
 
     def on_event(self, event: WatchEvent, now: float) -> WatchEvent | Listing | None:
         """A line of a watch came."""
@@ -149,7 +163,7 @@ class Watching:
             return None
         if event.type not in _TYPES:
             return None
-        self.fresh_at = now
+        self._fresh(now)
         if self._initial:
             return self._on_initial(event, now)
         if not self._move(version_of(event.object)):
@@ -170,12 +184,24 @@ class Watching:
             self._suspect(AmbiguousError("a watch ended at once, with nothing said"))
 
     def on_idle(self, now: float) -> None:
-        """Nothing came for ``idle_seconds``."""
+        """Nothing came until ``idle_at``."""
         assert isinstance(self.action, Watch), f"a watch was idle during {self.action}"
         if self._initial:
             self._list_in_pages()
-        else:
-            self.on_end(now)
+            return
+        if now - self._opened_at >= self._timing.short_seconds:
+            self._suspicions = 0
+        self._go(Ask())
+
+    def on_answer(self, version: str, now: float) -> None:
+        """The question was answered, at this version."""
+        assert isinstance(self.action, Ask), f"an answer came to {self.action}"
+        if _is_behind(version, self._position):
+            self.on_error(AmbiguousError("an answer is older than what was seen before"))
+            return
+        self._fresh(now)
+        self._failures = 0
+        self._go(self._watch())
 
     def on_garbage(self) -> None:
         """A line came that cannot be read."""
@@ -189,6 +215,10 @@ class Watching:
                 self._go(List(whole=True))
             else:
                 self._again(self.action, error)
+        elif isinstance(self.action, Ask) and not isinstance(error, NotFoundError):
+            self.fault = error
+            self._patience = self._delay(error)
+            self._go(self._watch())
         elif self._initial:
             if isinstance(error, ApiError) and error.status in _STREAMING_REFUSED:
                 self._list_in_pages()
@@ -249,6 +279,10 @@ class Watching:
         if at_once:
             self._go(then)
             return
+        self._go(Wait(self._delay(error), then))
+
+    def _delay(self, error: ApiError | TransportError) -> float:
+        """How long to leave the server alone; longer each time.  Rule 8."""
         timing = self._timing
         self._failures += 1
         tries = min(self._failures + self._suspicions, 16)
@@ -257,7 +291,7 @@ class Watching:
         asked = error.retry_after if isinstance(error, ApiError) else None
         if asked is not None:
             seconds = max(seconds, min(asked, timing.retry_after_seconds_max))
-        self._go(Wait(seconds, then))
+        return seconds
 
     def _list_in_pages(self) -> None:
         self._streaming = False
@@ -291,6 +325,8 @@ class Watching:
 
     def _fresh(self, now: float) -> None:
         self.fresh_at = now
+        self.idle_at = now + self._timing.idle_seconds
+        self._patience = 0.0
         self.fault = None
 
     def _go(self, action: Action) -> None:

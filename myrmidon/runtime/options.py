@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from myrmidon.errors import UsageError
 from myrmidon.io.watching import Timing
 from myrmidon.runtime.election import Terms
 
@@ -38,7 +39,8 @@ class ManagerOptions:
     watching: Timing = field(default_factory=Timing)
     """The times of every watch."""
     stale_after: timedelta = timedelta(seconds=120)
-    """Two bookmarks late: a cache that heard nothing for so long may be wrong; readyz says so."""
+    """A cache that heard nothing for so long, not even an answer when it asked, may be wrong; readyz
+    says so.  Longer than ``watching.idle_seconds``, after which it asks."""
 
     shutdown_timeout: timedelta = timedelta(seconds=15)
     """How long passes under way may finish when the process stops."""
@@ -46,3 +48,12 @@ class ManagerOptions:
     """Makes jitter repeatable."""
     trace: bool = False
     """Remember the last pass of every object, for ``Manager.snapshot``."""
+
+    def __post_init__(self) -> None:
+        stale, idle = self.stale_after.total_seconds(), self.watching.idle_seconds
+        if stale <= idle:
+            raise UsageError(
+                f"stale_after is {stale:g} s, but a cache of a quiet kind hears nothing for "
+                f"{idle:g} s (watching.idle_seconds): readyz would fail without a reason.\n"
+                "  fix: make stale_after longer, or idle_seconds shorter"
+            )

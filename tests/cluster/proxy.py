@@ -84,6 +84,11 @@ class Proxy:
         for link in list(self._links):
             link.bytes_left = old
 
+    def shut(self) -> None:
+        """Reset every connection, and new ones before a word is said."""
+        self.limit(old=0, new=0)
+        self.cut()
+
     def heal(self) -> None:
         """Break nothing any more."""
         self._limit = None

@@ -24,7 +24,8 @@ SHORT = Timing(
     backoff_seconds_min=0.1,
     backoff_seconds_max=2.0,
     watch_seconds=2.0,
-    idle_seconds=10.0,
+    idle_seconds=2.0,
+    ask_seconds=2.0,
     short_seconds=0.5,
 )
 QUIET_SECONDS = 2.5

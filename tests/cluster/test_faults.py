@@ -82,17 +82,14 @@ def test_a_watch_refused_with_410(manager: Running) -> None:
     check_rest(manager)
 
 
-def test_a_watch_that_stalls(life: Life, kubeconfig: Path) -> None:
-    """Connected and silent: readyz says so, and the watch is opened again."""
-    timing = Timing(backoff_seconds_min=0.1, watch_seconds=2.0, idle_seconds=7.0)
-    with running(life, kubeconfig, timing) as manager:
-        manager.trouble.begin(Stall(), is_watch)
-        manager.trouble.wait_for_hits(6)
-        life.change(image="shop:2")
-        wait_until(lambda: not manager.is_ready(), "not ready", SECONDS_MAX)
-        assert "heard nothing for" in manager.readyz()[1]
-        manager.trouble.end()
-        check_rest(manager)
+def test_a_watch_that_stalls(manager: Running) -> None:
+    """Connected and silent: the watch is opened again, and what it has swallowed comes then."""
+    manager.trouble.begin(Stall(), is_watch)
+    manager.trouble.wait_for_hits(6)
+    manager.life.change(image="shop:2")
+    manager.trouble.wait_for_hits(12)
+    manager.trouble.end()
+    check_rest(manager)
 
 
 # --------------------------------------------------------------------------------- requests
@@ -152,7 +149,7 @@ def proxied(life: Life, plane: ControlPlane, tmp_path: Path) -> Iterator[tuple[R
     """A manager that reaches the server through a proxy."""
     with Proxy(plane.port) as proxy:
         kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", plane, port=proxy.port)
-        timing = Timing(backoff_seconds_min=0.1, backoff_seconds_max=2.0, idle_seconds=4.0)
+        timing = Timing(backoff_seconds_min=0.1, backoff_seconds_max=2.0, idle_seconds=3.0)
         with running(life, kubeconfig, timing) as manager:
             yield manager, proxy
             proxy.cut()  # who hangs up on a dead connection waits for its goodbye

@@ -15,11 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from myrmidon.runtime.election import Terms
 from tests.cluster.contender import LEASE, TERMS
 from tests.cluster.controlplane.controlplane import ControlPlane
 from tests.cluster.controlplane.processes import wait_until
 from tests.cluster.lives import (
     SECONDS_MAX,
+    Json,
     Life,
     Request,
     definition,
@@ -61,7 +63,8 @@ class Match:
         """Start a manager as a user of its own; by default with short terms."""
         login = {"as": user, "as-groups": ["system:masters"]}
         kubeconfig = write_kubeconfig(self._folder / user, self._plane, login)
-        words = command or ("tests.cluster.contender", str(kubeconfig), self.life.namespace, user)
+        short = ("tests.cluster.contender", str(kubeconfig), self.life.namespace, user)
+        words = (*command, f"--kubeconfig={kubeconfig}") if command else short
         log = self._folder / f"{user}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -143,18 +146,18 @@ def match(plane: ControlPlane, tmp_path: Path) -> Iterator[Match]:
         found.close()
 
 
-def contest(match: Match) -> tuple[Contender, Contender]:
+def contest(match: Match, command: tuple[str, ...] = ()) -> tuple[Contender, Contender]:
     """One who leads and works, one who stands by."""
     match.start()
-    first = match.enter("first")
+    first = match.enter("first", *command)
     match.wait_for_writes(first)
-    second = match.enter("second")
+    second = match.enter("second", *command)
     match.wait_standby(second)
     assert not match.writes_of("second"), "a standby wrote"
     return first, second
 
 
-def check_succession(match: Match) -> None:
+def check_succession(match: Match, terms: Terms = TERMS) -> None:
     """No write of the first one after the second one's first; the second one was quick."""
     theirs = match.writes_of("second")
     late = [one for one in match.writes_of("first") if one.answered_at >= theirs[0].received_at]
@@ -162,7 +165,7 @@ def check_succession(match: Match) -> None:
     left, taken = match.renewals_of("first")[-1], match.renewals_of("second")[0]
     assert left.answered_at < taken.received_at
     gap = (taken.received_at - left.answered_at).total_seconds()
-    assert gap <= TERMS.lease_seconds + 2, f"nobody led for {gap} s"
+    assert gap <= terms.lease_seconds + 2, f"nobody led for {gap} s"
 
 
 def settle(match: Match) -> None:
@@ -200,7 +203,32 @@ def test_a_leader_that_slept_past_its_lease_writes_no_more(match: Match, round_n
 
 def test_who_is_asked_to_go_gives_the_lease_back(match: Match) -> None:
     """SIGTERM to `myrmidon run`: status 0, and the other one need not wait for 15 seconds."""
-    command = (
+    first, second = contest(match, command_of(match))
+    first.signal(signal.SIGTERM)
+    assert first.ended() == 0, first.log.read_text()[-2000:]
+    match.wait_for_writes(second)
+    check_succession(match)
+    settle(match)
+    second.signal(signal.SIGTERM)
+    assert second.ended() == 0
+    assert not lease(match.life).get("holderIdentity")
+
+
+def test_another_takes_over_within_the_default_terms(match: Match) -> None:
+    """`myrmidon run` as it comes, killed: 15 seconds of lease and 2 to notice, no more."""
+    first, second = contest(match, command_of(match))
+    assert lease(match.life)["leaseDurationSeconds"] == Terms().lease_seconds == 15
+    first.signal(signal.SIGKILL)
+    match.wait_for_writes(second)
+    check_succession(match, Terms())
+    settle(match)
+    found = lease(match.life)
+    assert found["leaseTransitions"] == 1
+
+
+def command_of(match: Match) -> tuple[str, ...]:
+    """`myrmidon run` with the terms that it has by itself."""
+    return (
         "myrmidon",
         "run",
         "tests.cluster.web_apps:WebApps",
@@ -212,26 +240,9 @@ def test_who_is_asked_to_go_gives_the_lease_back(match: Match) -> None:
         "--health-addr=",
     )
 
-    def run(user: str) -> Contender:
-        path = match._folder / user
-        return match.enter(user, *command, f"--kubeconfig={path}")
 
-    match.start()
-    first = run("first")
-    match.wait_for_writes(first)
-    second = run("second")
-    match.wait_standby(second)
-    first.signal(signal.SIGTERM)
-    assert first.ended() == 0, first.log.read_text()[-2000:]
-    match.wait_for_writes(second)
-    check_succession(match)
-    settle(match)
-    second.signal(signal.SIGTERM)
-    assert second.ended() == 0
-    assert holder(match.life) == ""
-
-
-def holder(life: Life) -> str:
-    """Who holds the lease."""
+def lease(life: Life) -> Json:
+    """The spec of the lease."""
     path = f"/apis/coordination.k8s.io/v1/namespaces/{life.namespace}/leases/{LEASE}"
-    return str(life.client.get(path).body["spec"].get("holderIdentity") or "")
+    spec: Json = life.client.get(path).body["spec"]
+    return spec

@@ -3,7 +3,9 @@
 As in ``test_faults``: something is broken, something else is asked for meanwhile, it heals.
 """
 
+import logging
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from tests.cluster.lives import (
     new_namespace,
     write_kubeconfig,
 )
+from tests.cluster.proxy import Proxy
 from tests.cluster.running import REQUEST_SECONDS, Running, check_rest, running
 
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
@@ -75,8 +78,55 @@ def test_the_server_is_killed_and_comes_back(manager: Running, plane: ControlPla
     check_rest(manager)
 
 
+def test_the_past_is_compacted_away(
+    life: Life, plane: ControlPlane, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The versions of all watches are too old: all is listed again, and a deletion is found out."""
+    caplog.set_level(logging.INFO, "myrmidon.io.reflector")
+    with Proxy(plane.port) as proxy:
+        kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", plane, port=proxy.port)
+        with running(life, kubeconfig) as manager:
+            proxy.shut()
+            plane.pause_manager()
+            try:
+                change_much(life)
+                plane.kill_apiserver()  # its watch caches remember longer than etcd
+                compacted = plane.compact_etcd()
+            finally:
+                plane.start_apiserver()
+                plane.resume_manager()
+            before = len(life.own_writes())
+            proxy.heal()
+            check_rest(manager, **{"services shop": 2})
+            later = Counter((one.verb, one.resource) for one in life.own_writes()[before:])
+    said = [record.getMessage() for record in caplog.records]
+    assert any("too old resource version" in line for line in said), said
+    assert compacted > 0
+    assert later.pop(("patch", "webapps/status")) <= MOVES_MAX
+    assert later == {
+        ("create", "services"): 1,
+        ("patch", "configmaps"): 1,
+        ("patch", "deployments"): 1,
+    }
+
+
+MOVES_MAX = 4  # of the application through its states
+
+
+def change_much(life: Life) -> None:
+    """Let a user be busy, and somebody meddle."""
+    for number in range(2, 40):
+        life.change(image=f"shop:{number}", replicas=number % 3)
+    life.delete_child("services")
+    service = f"/api/v1/namespaces/{life.namespace}/services/shop"
+    wait_until(lambda: life.client.status(service) == 404, "deleted", SECONDS_MAX)
+
+
 def test_etcd_is_paused(manager: Running, plane: ControlPlane) -> None:
-    """Writes hang for longer than we wait for them, and may still happen afterwards."""
+    """Writes hang for longer than we wait for them, and may still happen afterwards.
+
+    Watches can be opened all the while; readyz says that there is nothing to hear on them.
+    """
     life = manager.life
     manager.trouble.begin(Delay(0.5), is_write, times=1)
     life.change(image="shop:2")
@@ -84,6 +134,7 @@ def test_etcd_is_paused(manager: Running, plane: ControlPlane) -> None:
     try:
         manager.trouble.wait_for_hits()
         pause(REQUEST_SECONDS + 2)
+        assert "heard nothing for" in wait_not_ready(manager)
     finally:
         plane.resume_etcd()
     wait_until(lambda: life.client.status("/readyz") == 200, "server ready", SECONDS_MAX)

@@ -2,7 +2,6 @@
 
 import asyncio
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -60,8 +59,6 @@ def test_what_never_changes_cannot_be_renewed() -> None:
 class Loader:
     """As much of kubernetes-asyncio's loader as is used."""
 
-    provider = None
-
     def __init__(self) -> None:
         self.runs = 0
         self.fails = False
@@ -71,7 +68,6 @@ class Loader:
         if self.fails:
             raise OSError("no such program")
         self.runs += 1
-        self.exec_plugin_expiry = "soon"
         await asyncio.sleep(0)  # noqa: TID251  gives way, as a program would
         target.api_key["BearerToken"] = f"Bearer {self.runs}"
 
@@ -92,18 +88,6 @@ def test_a_plugin_is_run_once_for_many_requests() -> None:
                 group.create_task(plugin.authorization(100.0))
         assert await plugin.authorization(101.0) == "Bearer 2"
         assert loader.runs == 2
-
-    asyncio.run(main())
-
-
-def test_a_plugin_without_expiry_is_run_when_it_is_refused() -> None:
-    """As in kubectl; some plugins ask a person."""
-    loader = SimpleNamespace(provider=None)
-    plugin = Plugin(loader, "Bearer 0")
-
-    async def main() -> None:
-        await plugin.authorization(0.0)
-        assert await plugin.authorization(1000.0) == "Bearer 0"
 
     asyncio.run(main())
 

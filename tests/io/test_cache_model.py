@@ -13,7 +13,7 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import AmbiguousError, ExpiredError
 from myrmidon.io.cache import Cache
 from myrmidon.io.changes import Change, Entry, Listing, WatchEvent, uid_in, version_in
-from myrmidon.io.watching import List, Wait, Watch, Watching
+from myrmidon.io.watching import Ask, List, Wait, Watch, Watching
 from tests.io.model_server import ModelServer, refusal
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
@@ -111,6 +111,9 @@ class CacheModel(RuleBasedStateMachine):
                 self.do_list(token, 0 if whole else 2)
             case Watch() as action:
                 self.do_watch(action)
+            case Ask():
+                _, version, _ = self.server.page("", 1)
+                self.watching.on_answer(version, self.now)
 
     @rule(fault=FAULTS)
     def request_fails(self, fault: Any) -> None:

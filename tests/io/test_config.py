@@ -109,43 +109,19 @@ def test_a_token_file_is_relative_to_its_kubeconfig(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_an_exec_plugin_is_run(tmp_path: Path) -> None:
-    """And run again when its token is refused."""
-    count = tmp_path / "count"
-    script = (
-        "import json, pathlib; p = pathlib.Path('" + str(count) + "'); "
-        "n = int(p.read_text()) + 1 if p.exists() else 1; p.write_text(str(n)); "
-        "print(json.dumps({'apiVersion': 'client.authentication.k8s.io/v1', "
-        "'kind': 'ExecCredential', 'status': {'token': f't{n}'}}))"
-    )
-    plugin = {
-        "apiVersion": "client.authentication.k8s.io/v1",
-        "command": sys.executable,
-        "args": ["-c", script],
-    }
-    path = kubeconfig(tmp_path / "k", {"exec": plugin})
-
-    async def main() -> None:
-        endpoint = await load_endpoint(path, environ={})
-        assert await endpoint.credentials.authorization(0.0) == "Bearer t1"
-        assert await endpoint.credentials.renew("Bearer t1")
-        assert await endpoint.credentials.authorization(1.0) == "Bearer t2"
-
-    asyncio.run(main())
-
-
-def test_an_exec_plugin_that_is_missing_is_named(tmp_path: Path) -> None:
-    """One sentence, no traceback of somebody else's program."""
-    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "/no/such/program"}
-    with pytest.raises(UsageError, match="/no/such/program"):
-        load(kubeconfig(tmp_path / "k", {"exec": plugin}))
-
-
 def test_impersonation_and_proxies_of_the_file_are_kept(tmp_path: Path) -> None:
     """What kubectl would send, we send."""
-    user = {"token": "t", "as": "dev", "as-groups": ["devs"]}
+    user: dict[str, Any] = {"token": "t", "as": "dev", "as-uid": "7", "as-groups": ["devs", "ops"]}
+    user["as-user-extra"] = {"Example.org/Scopes": ["view", "edit"]}
     endpoint = load(kubeconfig(tmp_path / "k", user, **{"proxy-url": "http://proxy:3128"}))
-    assert endpoint.headers == {"impersonate-user": "dev", "impersonate-group": "devs"}
+    assert endpoint.headers == (
+        ("impersonate-user", "dev"),
+        ("impersonate-uid", "7"),
+        ("impersonate-group", "devs"),
+        ("impersonate-group", "ops"),
+        ("impersonate-extra-example.org%2Fscopes", "view"),
+        ("impersonate-extra-example.org%2Fscopes", "edit"),
+    )
     assert endpoint.proxy == "http://proxy:3128"
 
 

@@ -57,7 +57,7 @@ async def request(reader: asyncio.StreamReader) -> bytes:
 
 async def send(pool: Pool, method: str = "GET", target: str = "/") -> HttpResponse:
     """Send a request without a body."""
-    return await pool.send(method, target, {}, b"")
+    return await pool.send(method, target, (), b"")
 
 
 def saying(*answers: bytes) -> Speaking:
@@ -440,7 +440,7 @@ def test_what_would_be_two_requests_is_refused(target: str) -> None:
         with pytest.raises(UsageError, match="cannot be sent"):
             await send(pool, "GET", target)
         with pytest.raises(UsageError, match="cannot be sent"):
-            await pool.send("GET", "/", {"x": "a\r\nhost: b"}, b"")
+            await pool.send("GET", "/", [("x", "a\r\nhost: b")], b"")
 
     play(saying(), check)
 

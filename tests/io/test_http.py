@@ -11,8 +11,9 @@ from aiohttp import web
 from myrmidon.api.wire import HttpRequest
 from myrmidon.errors import AmbiguousError, UnreachableError, UsageError
 from myrmidon.io.auth import Fixed
+from myrmidon.io.certificates import ssl_context
 from myrmidon.io.config import Endpoint, Tls
-from myrmidon.io.http import HttpTransport, ssl_context
+from myrmidon.io.http import HttpTransport
 
 GET = HttpRequest("GET", "/api", headers={"accept": "application/json"})
 POST = HttpRequest("POST", "/api", body=b"{}", headers={"content-type": "application/json"})
@@ -69,7 +70,7 @@ def test_what_is_sent_is_what_was_asked_for() -> None:
         assert response.status == 201
         assert response.header("warning") == '299 - "x"'
 
-    play(answering, check, credentials=Fixed("Bearer t"), headers={"impersonate-user": "dev"})
+    play(answering, check, credentials=Fixed("Bearer t"), headers=(("impersonate-user", "dev"),))
     method, path, body, headers = seen[0]
     assert (method, body) == ("POST", b'{"a":1}')
     assert path == "/api/a%2Fb?labelSelector=a%20in%20%28b%2Cc%29&continue=x%2B%2F%3D"
@@ -226,6 +227,8 @@ def test_lines_come_whole_however_they_are_cut() -> None:
 
 class Rotating:
     """Credentials whose first token is refused."""
+
+    certificate = None
 
     def __init__(self, *tokens: str) -> None:
         self.tokens = list(tokens)

@@ -2,14 +2,17 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
 
 from myrmidon.api.kinds import CONFIG_MAP
+from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
 from myrmidon.io.cache import Cache
 from myrmidon.io.changes import Change, uid_in, version_in
 from myrmidon.io.client import Client
+from myrmidon.io.clock import LoopClock
 from myrmidon.io.reflector import Reflector
 from myrmidon.io.watching import Timing
 from myrmidon.testing.clock import run
@@ -185,6 +188,73 @@ def test_silent_watch_is_opened_again() -> None:
         await beside(world.reflector.run(), check(world))
 
     run(main())
+
+
+class Storage:
+    """A server whose storage can hang: watches can be opened, reads have no end."""
+
+    def __init__(self, server: ModelTransport) -> None:
+        self._server = server
+        self.works = asyncio.Event()
+        self.works.set()
+
+    async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
+        """Answer when the storage does."""
+        await self.works.wait()
+        return await self._server.send(request, deadline=deadline)
+
+    def stream(self, request: HttpRequest) -> AbstractAsyncContextManager[ResponseStream]:
+        """Open a watch."""
+        return self._server.stream(request)
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+def test_a_quiet_kind_is_fresh_and_one_whose_storage_hangs_is_not() -> None:
+    """K4: that a watch can be opened says nothing; that a read is answered does."""
+    server = ModelServer()
+    transport = ModelTransport(server)
+    clock = LoopClock()
+    limit = Timing().idle_seconds + Timing().ask_seconds
+
+    async def worst(reflector: Reflector, seconds: int) -> float:
+        staleness = 0.0
+        for _ in range(seconds):
+            await clock.sleep(1)
+            staleness = max(staleness, reflector.staleness())
+        return staleness
+
+    async def main() -> None:
+        storage, changes = Storage(transport), list[Change]()
+        reflector = Reflector(
+            Client(storage, clock=clock),
+            Cache(CONFIG_MAP),
+            clock=clock,
+            jitter=lambda: 0.5,
+            sink=changes.extend,
+            streaming=False,
+        )
+
+        async def check() -> None:
+            assert await worst(reflector, 3600) <= limit
+            assert reflector.fault is None
+            storage.works.clear()
+            assert await worst(reflector, 600) >= 600
+            assert "no answer in 10 s" in str(reflector.fault)
+            storage.works.set()
+            await clock.sleep(Timing().backoff_seconds_max + Timing().ask_seconds)
+            assert await worst(reflector, 3600) <= limit
+            assert changes == []
+            server.write("a")
+            transport.deliver()
+            await clock.sleep(1)
+            assert len(changes) == 1
+
+        await beside(reflector.run(), check())
+
+    run(main())
+    assert len([one for one in transport.requests if ("limit", "500") in one.query]) == 1
 
 
 def test_watches_that_end_at_once_lead_to_a_list() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from myrmidon.errors import AmbiguousError, ApiError, api_error
 from myrmidon.io.changes import WatchEvent
-from myrmidon.io.watching import List, Timing, Wait, Watch, Watching
+from myrmidon.io.watching import Ask, List, Timing, Wait, Watch, Watching
 from tests.io.model_server import config_map, expired, refusal
 
 
@@ -226,6 +226,90 @@ def test_a_server_without_streaming_lists_is_asked_in_pages() -> None:
         breaking.on_error(AmbiguousError("reset"))
         actions.append(waited(breaking))
     assert [type(action) for action in actions] == [Watch, Watch, List]
+
+
+def test_a_silent_watch_asks_and_goes_on_from_where_it_was() -> None:
+    """Rule 6: silence may mean that nothing happens, so the server is asked before we worry."""
+    watching = started("10")
+    assert watching.idle_at == Timing().idle_seconds
+    watching.on_idle(90.0)
+    assert watching.action == Ask()
+    watching.on_answer("12", 91.0)
+    assert isinstance(watching.action, Watch)
+    assert watching.action.resource_version == "10"  # whatever came until 12 is still to be told
+    assert watching.fresh_at == 91.0
+
+
+def test_opening_a_watch_proves_nothing() -> None:
+    """A server without its storage opens watches, and will be silent on them for ever."""
+    watching = started("10")
+    for now in (60.0, 120.0, 180.0):
+        watching.on_end(now)
+        watching.on_open(now)
+        assert watching.fresh_at == 0.0
+        assert watching.idle_at == max(90.0, now)  # silence is counted over all of them
+
+
+@given(lines=st.lists(st.tuples(st.sampled_from(["ADDED", "BOOKMARK"]), st.integers(1, 50))))
+def test_every_line_is_fresh(lines: list[tuple[str, int]]) -> None:
+    """Also one that we know already; an error is none."""
+    watching = started("10")
+    for now, (type_, version) in enumerate(lines, 1):
+        watching.on_event(event(version, type_), float(now))
+        assert (watching.fresh_at, watching.idle_at) == (now, now + 90.0)
+    before = watching.fresh_at
+    watching.on_event(WatchEvent("ERROR", {"code": 500}), 1000.0)
+    assert watching.fresh_at == before
+
+
+def test_without_an_answer_the_watch_is_opened_and_asked_about_again() -> None:
+    """Whoever cannot read may still be told; the next question comes sooner, but not at once."""
+    watching = started("10")
+    now, patience = 90.0, []
+    for _ in range(9):
+        watching.on_idle(now)
+        watching.on_error(AmbiguousError("no answer in 10 s"))
+        assert isinstance(watching.action, Watch)
+        assert watching.action.resource_version == "10"
+        watching.on_open(now)
+        patience.append(watching.idle_at - now)
+        now = watching.idle_at
+    assert patience == sorted(patience)
+    assert 0.2 < patience[0] < 1.0
+    assert 10.0 < patience[-1] <= Timing().backoff_seconds_max
+    assert watching.fresh_at == 0.0
+    assert str(watching.fault) == "no answer in 10 s"
+    watching.on_event(event(11), now)
+    assert (watching.fresh_at, watching.fault, watching.idle_at) == (now, None, now + 90.0)
+
+
+def test_an_answer_from_the_past_is_no_answer() -> None:
+    """A replica that is behind cannot know what we have missed."""
+    watching = started("10")
+    watching.on_idle(90.0)
+    watching.on_answer("9", 91.0)
+    assert watching.fresh_at == 0.0
+    assert "older" in str(watching.fault)
+    assert isinstance(watching.action, Watch)
+
+
+def test_after_a_question_that_is_answered_with_404_we_list() -> None:
+    """Rule 8, as for a watch."""
+    watching = started()
+    watching.on_idle(90.0)
+    watching.on_error(refusal(404))
+    assert waited(watching) == List()
+
+
+def test_a_streaming_list_is_given_its_time() -> None:
+    """However long nothing was heard before it: a list that is slow to begin is no old silence."""
+    watching = Watching(jitter=lambda: 0.5)
+    watching.on_open(0.0)
+    mark = {"resourceVersion": "9", "annotations": {"k8s.io/initial-events-end": "true"}}
+    watching.on_event(WatchEvent("BOOKMARK", {"metadata": mark}), 0.0)
+    watching.on_error(expired())
+    watching.on_open(500.0)
+    assert watching.idle_at == 590.0
 
 
 def test_unknown_events_are_skipped() -> None:

@@ -142,6 +142,12 @@ def test_stale_cache_is_not_ready() -> None:
         assert set(cluster.manager.checks().values()) == {None}
 
 
+def test_a_limit_that_would_call_a_quiet_kind_stale() -> None:
+    """Said when the options are made, not by a probe in the night."""
+    with pytest.raises(UsageError, match=r"stale_after is 60 s.*\n  fix: make stale_after longer"):
+        ManagerOptions(stale_after=timedelta(minutes=1))
+
+
 @pytest.mark.parametrize("address", ["8080", "host:", ":eighty", ":70000"])
 def test_wrong_address(address: str) -> None:
     """One sentence with a fix."""

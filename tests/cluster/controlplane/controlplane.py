@@ -15,6 +15,7 @@ import json
 import shutil
 import signal
 import tempfile
+from http.client import HTTPConnection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -170,6 +171,24 @@ class ControlPlane:
         """Let etcd go on."""
         self._etcd.signal(signal.SIGCONT)
 
+    def compact_etcd(self) -> int:
+        """Let etcd forget all that is past; returns the revision that is its oldest now."""
+        found = self._ask_etcd("range", {"key": "AA==", "count_only": True})
+        revision = int(found["header"]["revision"])
+        self._ask_etcd("compaction", {"revision": revision, "physical": True})
+        return revision
+
+    def _ask_etcd(self, what: str, body: dict[str, Any]) -> Any:
+        connection = HTTPConnection("127.0.0.1", self._etcd_ports[0], timeout=30)
+        try:
+            connection.request("POST", f"/v3/kv/{what}", json.dumps(body))
+            answer = connection.getresponse()
+            content = answer.read()
+        finally:
+            connection.close()
+        assert answer.status == 200, content
+        return json.loads(content)
+
     def pause_manager(self) -> None:
         """Stop the controllers in their tracks: nothing is collected, no namespace is emptied."""
         self._manager.signal(signal.SIGSTOP)
@@ -198,7 +217,7 @@ class ControlPlane:
 
     def _write_files(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_pki(self.folder / "pki")
+        self.authority = write_pki(self.folder / "pki")
         (self.folder / "tokens.csv").write_text(TOKENS)
         (self.folder / "audit-policy.yaml").write_text(yaml.safe_dump(AUDIT_POLICY))
         self._write_kubeconfig(self.kubeconfig, ADMIN_TOKEN)
@@ -246,6 +265,7 @@ class ControlPlane:
             tls_cert_file=pki / "server.crt",
             tls_private_key_file=pki / "server.key",
             token_auth_file=self.folder / "tokens.csv",
+            client_ca_file=self.ca,
             authorization_mode="RBAC",
             service_account_issuer="https://kubernetes.default.svc",
             service_account_key_file=pki / "sa.pub",

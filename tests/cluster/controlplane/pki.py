@@ -1,4 +1,4 @@
-"""Certificates and keys of a control plane that lives for minutes."""
+"""Certificates and keys of servers and users that live for minutes."""
 
 import ipaddress
 from datetime import UTC, datetime, timedelta
@@ -22,51 +22,85 @@ NAMES: list[x509.GeneralName] = [
 ]
 
 
-def write_pki(folder: Path) -> None:
-    """Write ca.crt, server.crt, server.key, and the pair sa.key and sa.pub for service accounts.
+class Authority:
+    """Signs certificates for as long as it is kept; its key is written nowhere."""
 
-    The key of the CA is dropped: nobody needs to sign anything later.
-    """
+    def __init__(self, common: str = "myrmidon-test-ca") -> None:
+        self._name, self._key = name(common), ec.generate_private_key(ec.SECP256R1())
+        self._certificate = (
+            certificate(self._name, self._name, self._key.public_key())
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(key_usage(sign_certificates=True), critical=True)
+            .add_extension(identifier(self._key), critical=False)
+            .sign(self._key, SHA256())
+        )
+
+    def write(self, path: Path) -> None:
+        """Write the certificate that vouches for all that are issued."""
+        path.write_bytes(self._certificate.public_bytes(Encoding.PEM))
+
+    def issue_server(self, stem: Path, common: str) -> None:
+        """Write ``stem.crt`` and ``stem.key`` of a server on this machine."""
+        self._issue(stem, name(common), ExtendedKeyUsageOID.SERVER_AUTH, NAMES)
+
+    def issue_client(
+        self, stem: Path, user: str, *groups: str, expires: timedelta = timedelta(days=30)
+    ) -> None:
+        """Write ``stem.crt`` and ``stem.key`` of a user; a time that is below zero has passed."""
+        usage = ExtendedKeyUsageOID.CLIENT_AUTH
+        self._issue(stem, name(user, *groups), usage, [x509.DNSName("client")], expires)
+
+    def _issue(
+        self,
+        stem: Path,
+        subject: x509.Name,
+        usage: x509.ObjectIdentifier,
+        names: list[x509.GeneralName],
+        expires: timedelta = timedelta(days=30),
+    ) -> None:
+        key = ec.generate_private_key(ec.SECP256R1())
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        signed = (
+            certificate(subject, self._name, key.public_key(), expires)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(key_usage(sign_certificates=False), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+            .add_extension(x509.SubjectAlternativeName(names), critical=False)
+            .add_extension(identifier(key), critical=False)
+            .add_extension(authority, critical=False)
+            .sign(self._key, SHA256())
+        )
+        stem.with_suffix(".crt").write_bytes(signed.public_bytes(Encoding.PEM))
+        write_key(stem.with_suffix(".key"), key)
+
+
+def write_pki(folder: Path) -> Authority:
+    """Write ca.crt, server.crt, server.key, and the pair sa.key and sa.pub for service accounts."""
     folder.mkdir(parents=True, exist_ok=True)
-    ca_key, server_key, account_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(3))
-    ca_name = name("myrmidon-test-ca")
-    ca = (
-        certificate(ca_name, ca_name, ca_key.public_key())
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(key_usage(sign_certificates=True), critical=True)
-        .add_extension(identifier(ca_key), critical=False)
-        .sign(ca_key, SHA256())
-    )
-    authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key())
-    server = (
-        certificate(name("kube-apiserver"), ca_name, server_key.public_key())
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(key_usage(sign_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName(NAMES), critical=False)
-        .add_extension(identifier(server_key), critical=False)
-        .add_extension(authority, critical=False)
-        .sign(ca_key, SHA256())
-    )
-    (folder / "ca.crt").write_bytes(ca.public_bytes(Encoding.PEM))
-    (folder / "server.crt").write_bytes(server.public_bytes(Encoding.PEM))
-    write_key(folder / "server.key", server_key)
+    authority, account_key = Authority(), ec.generate_private_key(ec.SECP256R1())
+    authority.write(folder / "ca.crt")
+    authority.issue_server(folder / "server", "kube-apiserver")
     write_key(folder / "sa.key", account_key)
     public = account_key.public_key()
     (folder / "sa.pub").write_bytes(
         public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     )
+    return authority
 
 
-def name(common: str) -> x509.Name:
-    """Make a name of one part."""
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
+def name(common: str, *groups: str) -> x509.Name:
+    """Make the name of a user; the API server takes organizations for groups."""
+    parts = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    return x509.Name([*parts, x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 
 def certificate(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePublicKey,
+    expires: timedelta = timedelta(days=30),
 ) -> x509.CertificateBuilder:
-    """Begin a certificate that is valid from yesterday, whatever the clocks say, for a month."""
+    """Begin a certificate that is valid from yesterday, whatever the clocks say."""
     now = datetime.now(UTC)  # noqa: TID251  # TLS compares with the real clock
     return (
         x509.CertificateBuilder()
@@ -75,7 +109,7 @@ def certificate(
         .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=30))
+        .not_valid_after(now + expires)
     )
 
 

@@ -1,0 +1,67 @@
+"""A proxy that knows CONNECT and nothing else: TLS goes through it untouched."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class ConnectProxy:
+    """Notes what it is asked for; may demand a password, or refuse."""
+
+    def __init__(self, *, refuses: str = "") -> None:
+        self.refuses = refuses  # the status line of its answer
+        self.asked: list[str] = []
+        self.logins: list[str] = []
+        self.url = ""
+        self._writers: list[asyncio.StreamWriter] = []
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator["ConnectProxy"]:
+        """Serve for a while."""
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        try:
+            yield self
+        finally:
+            server.close()
+            self.cut()
+            await server.wait_closed()
+
+    def cut(self) -> None:
+        """Drop everything that goes through."""
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.append(writer)
+        try:
+            first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
+            method, target, _ = first.split(" ")
+            self.asked.append(f"{method} {target}")
+            headers = dict(line.lower().split(": ", 1) for line in lines if line)
+            self.logins.append(headers.get("proxy-authorization", ""))
+            if self.refuses:
+                writer.write(f"HTTP/1.1 {self.refuses}\r\ncontent-length: 0\r\n\r\n".encode())
+                await writer.drain()
+                return
+            host, _, port = target.rpartition(":")
+            source, sink = await asyncio.open_connection(host, int(port))
+            self._writers.append(sink)
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_pump(reader, sink))
+                group.create_task(_pump(source, writer))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+
+async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    try:
+        while data := await source.read(1 << 16):
+            sink.write(data)
+            await sink.drain()
+    except ConnectionError:
+        pass
+    sink.close()

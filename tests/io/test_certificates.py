@@ -1,0 +1,289 @@
+"""Client certificates, and the files that are replaced while we run."""
+
+import asyncio
+import gc
+import json
+import socket
+import ssl
+import threading
+import warnings
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from myrmidon.api.wire import HttpRequest
+from myrmidon.errors import TransportError, UnreachableError
+from myrmidon.io.config import Endpoint, Tls
+from myrmidon.io.http import HttpTransport
+from tests.cluster.controlplane.pki import Authority
+from tests.io.fakes import FakeClock
+from tests.io.tls import Guarded
+
+GET = HttpRequest("GET", "/api")
+POST = HttpRequest("POST", "/api", body=b"{}")
+
+
+async def user_of(transport: HttpTransport, request: HttpRequest = POST) -> str:
+    """Who the server takes us for; the status where it refuses."""
+    answer = await transport.send(request)
+    return json.loads(answer.body)["user"] if answer.status == 200 else str(answer.status)
+
+
+async def watcher_of(transport: HttpTransport) -> str:
+    """Who the server takes us for on a stream."""
+    async with transport.stream(GET) as stream:
+        if stream.status != 200:
+            return str(stream.status)
+        (line,) = [line async for line in stream.lines()]
+        return str(json.loads(line)["user"])
+
+
+def play(
+    server: Guarded,
+    check: Callable[[HttpTransport], Awaitable[None]],
+    clock: FakeClock | None = None,
+) -> None:
+    """Run a check on a transport to a server with TLS."""
+
+    async def main() -> None:
+        async with server.serving():
+            transport = HttpTransport(Endpoint(server.url, tls=server.tls), clock=clock)
+            try:
+                await check(transport)
+            finally:
+                await transport.close()
+
+    asyncio.run(main())
+
+
+def test_a_certificate_says_who_we_are(tmp_path: Path) -> None:
+    """On requests and on streams, over connections that are used again."""
+    server = Guarded(tmp_path)
+    server.authority.issue_client(tmp_path / "me", "ann")
+
+    async def check(transport: HttpTransport) -> None:
+        assert [await user_of(transport) for _ in range(3)] == ["ann"] * 3
+        assert await watcher_of(transport) == "ann"
+        assert len(server.connections) == 2
+
+    play(server, check)
+
+
+def test_a_certificate_that_is_refused_is_read_again(tmp_path: Path) -> None:
+    """401, as an API server answers: the request succeeds with what is on disk by now."""
+    server = Guarded(tmp_path)
+    server.authority.issue_client(tmp_path / "me", "ann")
+
+    async def check(transport: HttpTransport) -> None:
+        assert await user_of(transport) == "ann"
+        server.refused.add("ann")
+        server.authority.issue_client(tmp_path / "me", "bea")
+        assert await user_of(transport) == "bea"
+        server.refused.add("bea")
+        server.authority.issue_client(tmp_path / "me", "cat")
+        assert await watcher_of(transport) == "cat"
+
+    play(server, check)
+
+
+def test_a_certificate_that_stays_refused_is_sent_once(tmp_path: Path) -> None:
+    """Nothing new on disk: no second try, and no new connections for it."""
+    server = Guarded(tmp_path)
+    server.authority.issue_client(tmp_path / "me", "ann")
+    server.refused.add("ann")
+
+    async def check(transport: HttpTransport) -> None:
+        for _ in range(3):
+            assert await user_of(transport) == "401"
+        assert len(server.headers) == 3
+        assert len(server.connections) == 1
+
+    play(server, check)
+
+
+def test_a_certificate_that_closes_the_connection_is_read_again(tmp_path: Path) -> None:
+    """A proxy with TLS of its own does not answer; the next try has what is on disk by then."""
+    server = Guarded(tmp_path, strict=True)
+    server.authority.issue_client(tmp_path / "me", "ann", expires=timedelta(hours=-1))
+
+    async def check(transport: HttpTransport) -> None:
+        for _ in range(2):
+            with pytest.raises(TransportError):
+                await user_of(transport)
+        with pytest.raises(TransportError):
+            await watcher_of(transport)
+        server.authority.issue_client(tmp_path / "me", "ann")
+        assert await user_of(transport) == "ann"
+        assert await watcher_of(transport) == "ann"
+
+    play(server, check)
+
+
+def test_half_a_rotation_is_waited_for(tmp_path: Path) -> None:
+    """A certificate whose key is not there yet: the old one may still do."""
+    server = Guarded(tmp_path)
+    server.authority.issue_client(tmp_path / "me", "ann")
+
+    async def check(transport: HttpTransport) -> None:
+        assert await user_of(transport) == "ann"
+        server.authority.issue_client(tmp_path / "next", "bea")
+        (tmp_path / "next.crt").rename(tmp_path / "me.crt")
+        clock.seconds += 61
+        assert await user_of(transport) == "ann"
+        (tmp_path / "next.key").rename(tmp_path / "me.key")
+        clock.seconds += 61
+        assert await user_of(transport) == "bea"
+
+    clock = FakeClock()
+    play(server, check, clock)
+
+
+def test_a_new_certificate_is_used_within_a_minute(tmp_path: Path) -> None:
+    """Also where the old one is still good: nobody should have to be refused first."""
+    server = Guarded(tmp_path)
+    server.authority.issue_client(tmp_path / "me", "ann")
+    clock = FakeClock()
+
+    async def check(transport: HttpTransport) -> None:
+        assert await user_of(transport) == "ann"
+        server.authority.issue_client(tmp_path / "me", "bea")
+        clock.seconds += 59
+        assert await user_of(transport) == "ann"
+        clock.seconds += 1
+        assert await user_of(transport) == "bea"
+
+    play(server, check, clock)
+
+
+def test_a_new_authority_of_the_server(tmp_path: Path) -> None:
+    """The CA is rotated: the handshake fails until its file is replaced, and not for ever."""
+    server = Guarded(tmp_path)
+    server.authority.issue_client(tmp_path / "me", "ann")
+
+    async def main() -> None:
+        async with server.serving():
+            transport = HttpTransport(Endpoint(server.url, tls=server.tls))
+            assert await user_of(transport) == "ann"
+        other = Authority()
+        other.issue_server(tmp_path / "server", "server")
+        async with server.serving(int(server.url.rpartition(":")[2])):
+            for request in (GET, POST):
+                with pytest.raises(TransportError):
+                    await user_of(transport, request)
+            with pytest.raises(TransportError):
+                await watcher_of(transport)
+            other.write(tmp_path / "ca.crt")
+            assert await user_of(transport) == "ann"
+            await transport.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("name", ["", "example.org"])
+def test_a_server_that_is_somebody_else_is_told_of(tmp_path: Path, name: str) -> None:
+    """Another CA, another name: the words of TLS, and nothing was sent."""
+    server = Guarded(tmp_path)
+    if not name:
+        Authority().write(tmp_path / "other.crt")
+    tls = Tls(ca_file=str(tmp_path / ("ca.crt" if name else "other.crt")), server_name=name)
+
+    async def main() -> None:
+        async with server.serving():
+            transport = HttpTransport(Endpoint(server.url, tls=tls))
+            for ask in (user_of, watcher_of):
+                with pytest.raises(UnreachableError, match="certificate verify failed"):
+                    await ask(transport)
+            await transport.close()
+
+    asyncio.run(main())
+    assert server.headers == []
+
+
+def test_many_who_are_refused_at_once_renew_once(tmp_path: Path) -> None:
+    """A plugin that hands out certificates is a program; one run is enough for all."""
+    server = Guarded(tmp_path)
+    server.authority.issue_client(tmp_path / "me", "ann")
+    server.authority.issue_client(tmp_path / "next", "bea")
+    server.refused.add("ann")
+
+    class Issuing:
+        """Credentials that are a certificate."""
+
+        certificate: tuple[str, str] | None = None
+        runs = 0
+
+        async def authorization(self, now: float) -> str:
+            """No header."""
+            del now
+            return ""
+
+        async def renew(self, refused: str) -> bool:
+            """Issue another certificate."""
+            del refused
+            self.runs += 1
+            await asyncio.sleep(0)  # noqa: TID251  gives way, as a program would
+            self.certificate = str(tmp_path / "next.crt"), str(tmp_path / "next.key")
+            return False
+
+    issuing = Issuing()
+
+    async def main() -> None:
+        async with server.serving():
+            transport = HttpTransport(Endpoint(server.url, tls=server.tls, credentials=issuing))
+            async with asyncio.TaskGroup() as group:
+                users = [group.create_task(user_of(transport)) for _ in range(20)]
+            assert {task.result() for task in users} == {"bea"}
+            await transport.close()
+
+    asyncio.run(main())
+    assert issuing.runs <= 2  # who was answered late may ask once more
+
+
+def test_a_goodbye_between_requests_is_noticed(tmp_path: Path) -> None:
+    """TLS says that it ends; a write must not be sent into it."""
+    server = Guarded(tmp_path)
+    server.authority.issue_client(tmp_path / "me", "ann")
+
+    async def check(transport: HttpTransport) -> None:
+        for number in range(1, 6):
+            assert await user_of(transport) == "ann"
+            assert len(server.connections) == number
+            server.connections[-1].close()
+            await server.connections[-1].wait_closed()
+            await asyncio.sleep(0)  # noqa: TID251  the loop has heard of it, we have not yet
+
+    play(server, check)
+
+
+def test_nothing_is_left_open(tmp_path: Path) -> None:
+    """Closing waits for no goodbye of the server; it may be gone."""
+    server = Guarded(tmp_path)
+    over = threading.Event()
+
+    def serve(listener: socket.socket) -> None:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
+        client, _ = listener.accept()
+        with context.wrap_socket(client, server_side=True) as link:
+            link.recv(1 << 16)
+            link.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+            over.wait()
+
+    async def main(url: str) -> None:
+        transport = HttpTransport(Endpoint(url, tls=replace(server.tls, cert_file="")))
+        await transport.send(GET)
+        await transport.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=(listener,))
+        thread.start()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            asyncio.run(main(f"https://127.0.0.1:{listener.getsockname()[1]}"))
+            gc.collect()
+        over.set()
+        thread.join()
+    assert [str(one.message) for one in said] == []
