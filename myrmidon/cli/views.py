@@ -88,7 +88,9 @@ class LineView:
     def _line(self, one: ObjectView) -> str:
         parts = [f"{_SIGNS[one.phase][0]} {name_of(one)}", path_of(one)]
         if one.waiting is not None:
-            parts.append(f"waits: {one.waiting.reason} ({one.waiting.message})")
+            does = "fails" if one.waiting.failed else "waits"
+            message = " ".join(one.waiting.message.split())  # the line stays one
+            parts.append(f"{does}: {one.waiting.reason}" + (f" ({message})" if message else ""))
         news = [each for each in one.writes if each.at > self._written.get(str(one.ref), _LONG_AGO)]
         if news:
             parts.append(f"wrote: {', '.join(written(each, one) for each in news)}")
@@ -223,7 +225,7 @@ def _keep_log_lines() -> deque[str]:
 
     class Keeper(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            kept.append(self.format(record))
+            kept.append(self.format(record).partition("\n")[0])  # no tracebacks in the table
 
     keeper = Keeper(logging.WARNING)
     keeper.setFormatter(TextFormatter())

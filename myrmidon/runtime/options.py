@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from myrmidon.errors import UsageError
 from myrmidon.io.watching import Timing
 from myrmidon.runtime.election import Terms
 
@@ -45,4 +46,13 @@ class ManagerOptions:
     seed: int | None = None
     """Makes jitter repeatable."""
     trace: bool = False
-    """Remember the last pass of every object, for ``Manager.snapshot``."""
+    """Remember the last pass of every object, for ``Manager.snapshot`` and for ``/passes`` on the
+    health address, which ``myrmidon explain --process`` reads."""
+
+    def __post_init__(self) -> None:
+        for name in ("client_qps", "client_burst"):
+            if getattr(self, name) < 0:
+                raise UsageError(
+                    f"ManagerOptions.{name} is {getattr(self, name)}.\n"
+                    "  fix: use a positive number, or 0 for no limit"
+                )

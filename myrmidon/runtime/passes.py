@@ -137,6 +137,7 @@ class Pass:
             namespace=self._ref.namespace,
             controller=self._controller.name,
             state=state.name,
+            class_name=type(self._controller).__name__,
         )
         method = getattr(self._controller, state.name)
         arguments = (self._typed, self._out, *((self._context(),) if state.takes_context else ()))
@@ -144,7 +145,6 @@ class Pass:
         try:
             result: Report = await method(*arguments) if state.is_async else method(*arguments)
         except Exception as error:  # noqa: BLE001 - whatever a state raises is that state's failure
-            self._log.debug("state raised", state=state.name, error=repr(error))
             return failure_of(error)
         finally:
             self._crew.observing.state_ran(state.name, self._crew.clock.monotonic() - started_at)
