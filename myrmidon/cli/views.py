@@ -6,7 +6,8 @@ for everything that changes.  Both say with words and signs what colour says onc
 
 import logging
 import sys
-from collections import deque
+from collections import OrderedDict
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Protocol, TextIO
 
@@ -219,18 +220,35 @@ def _writes(one: ObjectView, now: datetime) -> str:
     return "\n".join(f"{age(each.at, now):>3} {written(each, one)}" for each in last)
 
 
-def _keep_log_lines() -> deque[str]:
-    """Catch the lines that would tear the table, and keep the last few to show below it."""
-    kept: deque[str] = deque(maxlen=_LOG_LINES_MAX)
+class LogLines(logging.Handler):
+    """The last few lines that would tear the table, to be shown below it.
 
-    class Keeper(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            kept.append(self.format(record).partition("\n")[0])  # no tracebacks in the table
+    The same failure of the same object, again and again, is one line: that of the last time.
+    """
 
-    keeper = Keeper(logging.WARNING)
-    keeper.setFormatter(TextFormatter())
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.setFormatter(TextFormatter())
+        self._lines: OrderedDict[str, str] = OrderedDict()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the line, without its traceback."""
+        facts = getattr(record, "facts", None) or {}
+        same = {key: value for key, value in facts.items() if key != "reconcile_id"}
+        topic = f"{record.getMessage()} {same}"
+        self._lines.pop(topic, None)
+        self._lines[topic] = self.format(record).partition("\n")[0]
+        if len(self._lines) > _LOG_LINES_MAX:
+            self._lines.popitem(last=False)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._lines.values()))
+
+
+def _keep_log_lines() -> LogLines:
+    kept = LogLines()
     logger = logging.getLogger(ROOT)
-    logger.handlers[:] = [keeper]
+    logger.handlers[:] = [kept]
     logger.setLevel(logging.WARNING)
     logger.propagate = False
     return kept
