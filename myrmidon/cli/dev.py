@@ -145,13 +145,18 @@ def is_all_ready(snapshot: Snapshot) -> bool:
 def unready(snapshot: Snapshot, seconds: float) -> str:
     """Which objects are not Ready, and what each waits for."""
     lines = [f"not everything is Ready after {seconds:g} s:"]
-    lines += [f"  {name_of(one)}: {_why(one)}" for one in snapshot.objects if not one.is_ready]
-    lines.append("  fix: look at the state that it waits in, or give it more time with --timeout")
+    found = [one for one in snapshot.objects if not one.is_ready and one.phase != "gone"]
+    lines += [f"  {name_of(one)}: {_why(one)}" for one in found]
+    if not any("  fix: " in line for line in lines):
+        lines.append(
+            "  fix: look at the state that it waits in, or give it more time with --timeout"
+        )
     return "\n".join(lines)
 
 
 def _why(one: ObjectView) -> str:
     if one.waiting is None:
         return one.phase
-    state = f"{one.path[-1].state} waits for " if one.path else ""
+    does = "fails with" if one.waiting.failed else "waits for"
+    state = f"{one.path[-1].state} {does} " if one.path else ""
     return f"{state}{one.waiting.reason}: {one.waiting.message}"

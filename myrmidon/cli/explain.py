@@ -2,8 +2,10 @@
 
   myrmidon explain webapp shop -n default
 
-All of it is read from the cluster: conditions, references, owners of fields, events.  Which change
-woke the last pass is known to the process of the controller alone; its log says so at level debug.
+All of this is read from the cluster: conditions, references, owners of fields, events.  What woke the
+last pass is known to the process of the controller alone.  If that runs with --trace, it can be asked:
+
+  myrmidon explain webapp shop --process localhost:8081
 """
 
 import argparse
@@ -11,22 +13,26 @@ import asyncio
 from collections.abc import Iterator
 from datetime import datetime
 
+import orjson
+
 from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
 from myrmidon.api.conditions import READY, Condition
 from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting, metadata
 from myrmidon.api.refs import ObjectRef
+from myrmidon.api.wire import HttpRequest
 from myrmidon.cli.views import age
 from myrmidon.errors import ApiError, NotFoundError, TransportError, UsageError
 from myrmidon.fsm.readiness import is_ready
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.client import Client
 from myrmidon.io.clock import LoopClock
-from myrmidon.io.config import load_endpoint
+from myrmidon.io.config import Endpoint, load_endpoint
 from myrmidon.io.discovery import Discovery
 from myrmidon.io.http import HttpTransport
 
 _EVENTS_SHOWN = 5
+_WRITES_SHOWN = 3
 _SIGNS = {"True": "✓", "False": "…", "Unknown": "?"}
 
 
@@ -37,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--namespace", metavar="NS", help="by default that of the context")
     parser.add_argument("--kubeconfig", metavar="FILE")
     parser.add_argument("--context", metavar="NAME", help="of the kubeconfig")
+    parser.add_argument(
+        "--process", metavar="ADDR", help="health address of the controller, to ask why it last ran"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,10 +74,18 @@ async def _run(args: argparse.Namespace) -> list[str]:
 
 async def _explained(client: Client, args: argparse.Namespace, namespace: str) -> list[str]:
     discovery = Discovery(client)
-    kind = (await discovery.find(args.kind)).kind
+    try:
+        kind = (await discovery.find(args.kind)).kind
+    except NotFoundError:
+        raise UsageError(
+            f"the cluster has no kind called {args.kind!r}.\n"
+            "  fix: `kubectl api-resources` lists those it has; `myrmidon generate crd` makes yours"
+        ) from None
     ref = ObjectRef(kind, args.name, namespace if kind.namespaced else "")
     obj = await client.get(ref)
     lines = list(told(ref, obj, LoopClock()))
+    if args.process:
+        lines += await last_pass(args.process, ref, LoopClock())
     lines += await _children(client, discovery, obj)
     lines += await _events(client, obj, ref, LoopClock())
     return lines
@@ -111,6 +128,42 @@ def _writers(obj: Json, clock: Clock) -> Iterator[str]:
     for entry in sorted(entries, key=lambda each: str(each["time"]))[-2:]:
         part = entry.get("subresource") or "object"
         yield f"last write of {part}: {entry.get('manager')}, {_since(entry['time'], clock)} ago"
+
+
+async def last_pass(address: str, ref: ObjectRef, clock: Clock) -> list[str]:
+    """Why the last pass ran, and what it wrote, as the process of the controller remembers it."""
+    place = (
+        address if "://" in address else f"http://{'localhost' * address.startswith(':')}{address}"
+    )
+    transport = HttpTransport(Endpoint(server=place))
+    try:
+        answer = await transport.send(HttpRequest("GET", f"/passes/{ref.kind.kind}/{ref.key}"))
+    except TransportError as error:
+        raise UsageError(
+            f"the process at {address} does not answer: {error}\n"
+            "  fix: `kubectl port-forward` its health port, or leave --process out"
+        ) from None
+    finally:
+        await transport.close()
+    if answer.status != 200:
+        return [
+            f"the process at {address} remembers no pass over it:",
+            "  it was started without --trace, does not lead, or has not looked at it yet",
+        ]
+    return list(passed(orjson.loads(answer.body), clock))
+
+
+def passed(told: Json, clock: Clock) -> Iterator[str]:
+    """One pass in words."""
+    path = " → ".join(told["path"]) or "no state"
+    ago = _since(told["endedAt"], clock)
+    yield f"last pass: {ago} ago, number {told['passes']} of this process: {path}"
+    yield from (f"  because of {cause}" for cause in told["causes"])
+    if told["againAt"]:
+        wait = age(clock.now(), datetime.fromisoformat(told["againAt"]))
+        yield f"  the next one comes in {wait} at the latest"
+    if told["writes"]:
+        yield f"  last writes: {', '.join(told['writes'][-_WRITES_SHOWN:])}"
 
 
 async def _children(client: Client, discovery: Discovery, obj: Json) -> list[str]:

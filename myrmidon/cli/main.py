@@ -10,6 +10,8 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from myrmidon.errors import MyrmidonError, UsageError
 
@@ -59,7 +61,8 @@ def _run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="myrmidon", description="Kubernetes controllers declared as state machines"
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="command")
     wanted = next((each for each in arguments if not each.startswith("-")), None)
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
@@ -70,5 +73,20 @@ def _run(arguments: list[str]) -> int:
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     args = parser.parse_args(arguments)
+    if args.command is None:
+        parser.print_help()
+        return 0
     code: int = args.run(args)
     return code
+
+
+class _Version(argparse.Action):
+    """Look the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_given: Any) -> None:
+        try:
+            said = version("myrmidon")
+        except PackageNotFoundError:
+            said = "is not installed; it runs from its source"
+        print(f"myrmidon {said}")
+        parser.exit()

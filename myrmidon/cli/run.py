@@ -60,6 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--client-burst", type=int, default=0, metavar="B")
     parser.add_argument("--sync-period", type=duration, metavar="D", help="such as 10h or 30m")
     parser.add_argument("--workers", type=int, metavar="N", help="passes at a time, per controller")
+    parser.add_argument(
+        "--trace",
+        action="store_true",
+        help="remember why each object had its last pass, for explain",
+    )
     parser.add_argument("--log-format", choices=("text", "json"), default="text")
     parser.add_argument(
         "--log-level", choices=("debug", "info", "warning", "error"), default="info"
@@ -105,6 +110,7 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         namespaces=tuple(args.namespace),
         client_qps=args.client_qps,
         client_burst=args.client_burst,
+        trace=args.trace,
     )
 
 

@@ -6,7 +6,8 @@ for everything that changes.  Both say with words and signs what colour says onc
 
 import logging
 import sys
-from collections import deque
+from collections import OrderedDict
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Protocol, TextIO
 
@@ -88,7 +89,9 @@ class LineView:
     def _line(self, one: ObjectView) -> str:
         parts = [f"{_SIGNS[one.phase][0]} {name_of(one)}", path_of(one)]
         if one.waiting is not None:
-            parts.append(f"waits: {one.waiting.reason} ({one.waiting.message})")
+            does = "fails" if one.waiting.failed else "waits"
+            message = " ".join(one.waiting.message.split())  # the line stays one
+            parts.append(f"{does}: {one.waiting.reason}" + (f" ({message})" if message else ""))
         news = [each for each in one.writes if each.at > self._written.get(str(one.ref), _LONG_AGO)]
         if news:
             parts.append(f"wrote: {', '.join(written(each, one) for each in news)}")
@@ -217,18 +220,35 @@ def _writes(one: ObjectView, now: datetime) -> str:
     return "\n".join(f"{age(each.at, now):>3} {written(each, one)}" for each in last)
 
 
-def _keep_log_lines() -> deque[str]:
-    """Catch the lines that would tear the table, and keep the last few to show below it."""
-    kept: deque[str] = deque(maxlen=_LOG_LINES_MAX)
+class LogLines(logging.Handler):
+    """The last few lines that would tear the table, to be shown below it.
 
-    class Keeper(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            kept.append(self.format(record))
+    The same failure of the same object, again and again, is one line: that of the last time.
+    """
 
-    keeper = Keeper(logging.WARNING)
-    keeper.setFormatter(TextFormatter())
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.setFormatter(TextFormatter())
+        self._lines: OrderedDict[str, str] = OrderedDict()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the line, without its traceback."""
+        facts = getattr(record, "facts", None) or {}
+        same = {key: value for key, value in facts.items() if key != "reconcile_id"}
+        topic = f"{record.getMessage()} {same}"
+        self._lines.pop(topic, None)
+        self._lines[topic] = self.format(record).partition("\n")[0]
+        if len(self._lines) > _LOG_LINES_MAX:
+            self._lines.popitem(last=False)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._lines.values()))
+
+
+def _keep_log_lines() -> LogLines:
+    kept = LogLines()
     logger = logging.getLogger(ROOT)
-    logger.handlers[:] = [keeper]
+    logger.handlers[:] = [kept]
     logger.setLevel(logging.WARNING)
     logger.propagate = False
     return kept

@@ -6,10 +6,11 @@ Nothing has to run, and nothing here talks to a server.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from inspect import getattr_static
-from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args, get_origin
 
+from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
 from myrmidon.api.resource import Resource
 from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
@@ -20,6 +21,7 @@ from myrmidon.fsm.states import Declaration, State, declaration_of, signature_pr
 from myrmidon.fsm.watches import Watch
 
 R = TypeVar("R", bound=Resource[Any, Any])
+Index: TypeAlias = Callable[[Json], Iterable[str]]
 
 
 class Controller(Generic[R]):
@@ -35,6 +37,9 @@ class Controller(Generic[R]):
     """Kinds it only reads."""
     watches: ClassVar[tuple[Watch, ...]] = ()
     """Other objects that concern ours."""
+    indexes: ClassVar[Mapping[Any, Mapping[str, Index]]] = {}
+    """By kind and name, functions from an object to the words that ``ctx.list(index=...)`` finds it
+    under: ``{kinds.POD: {"node": lambda pod: [pod["spec"]["nodeName"]]}}``."""
     channels: ClassVar[tuple[Channel, ...]] = ()
     """Sources of events from outside of the cluster."""
     options: ClassVar[ControllerOptions] = ControllerOptions()
@@ -51,6 +56,9 @@ class Controller(Generic[R]):
     read_kinds: ClassVar[tuple[Kind, ...]]
     """``reads`` as kinds, with those of ``watches`` on the same cluster."""
 
+    index_functions: ClassVar[Mapping[Kind, Mapping[str, Index]]]
+    """``indexes`` by kinds."""
+
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         resource = _resource_of(cls)
@@ -60,13 +68,17 @@ class Controller(Generic[R]):
             return
         if not hasattr(cls, "resource"):
             raise DefinitionError(
-                f"{cls.__name__} does not say which resource it controls.\n"
+                f"{cls.__name__} does not say which resource it controls{_instead(cls)}.\n"
                 f"  fix: write `class {cls.__name__}(Controller[YourResource])`, "
                 "or pass abstract=True for a base class"
             )
+        cls.watches = _entries(cls, "watches", Watch, "Watch(kinds.CONFIG_MAP, to=...)")
+        cls.channels = _entries(cls, "channels", Channel, 'Channel("name")')
+        _check_options(cls)
         cls.graph = checked_graph(cls.__name__, _states_of(cls))
         cls.managed_kinds = _kinds(cls, "manages")
         cls.read_kinds = tuple(dict.fromkeys((*_kinds(cls, "reads"), *_watched(cls))))
+        cls.index_functions = _index_functions(cls)
         if not cls.name:
             cls.name = _kebab_case(cls.resource.KIND.kind)
 
@@ -107,7 +119,41 @@ def _resource_of(cls: type) -> type[Resource[Any, Any]] | None:
     return None
 
 
-def _states_of(cls: type) -> list[State]:
+def _instead(cls: type) -> str:
+    """What ``Controller[...]`` names that is no resource."""
+    named = [
+        argument.__name__
+        for base in getattr(cls, "__orig_bases__", ())
+        for argument in get_args(base)
+        if isinstance(argument, type)
+    ]
+    return f": {named[0]} is no Resource" if named else ""
+
+
+def _entries(cls: type, attribute: str, of: type, example: str) -> tuple[Any, ...]:
+    """What a class attribute lists; one thing without its comma is a list of one."""
+    found = getattr(cls, attribute)
+    entries = tuple(found) if isinstance(found, list | tuple | set | frozenset) else (found,)
+    if isinstance(found, Kind):
+        entries = (found,)  # a Kind is a tuple, too
+    for entry in entries:
+        if not isinstance(entry, of):
+            raise DefinitionError(
+                f"{cls.__name__}.{attribute} lists {entry!r}, which is no {of.__name__}.\n"
+                f"  fix: write {attribute} = ({example},)"
+            )
+    return entries
+
+
+def _check_options(cls: type[Controller[Any]]) -> None:
+    if not isinstance(cls.options, ControllerOptions):
+        raise DefinitionError(
+            f"{cls.__name__}.options is {cls.options!r}, which are no ControllerOptions.\n"
+            "  fix: write options = ControllerOptions(workers=4)"
+        )
+
+
+def _states_of(cls: type[Controller[Any]]) -> list[State]:
     """All states in the order of declaration, base classes first."""
     declared: dict[str, Declaration] = {}
     for base in reversed(cls.__mro__):
@@ -120,7 +166,7 @@ def _states_of(cls: type) -> list[State]:
         method = getattr_static(cls, name)
         if method is None:
             continue  # a subclass took the state out
-        problem = signature_problem(method)
+        problem = signature_problem(method, cls.resource)
         if problem is not None:
             raise StateSignatureError(cls.__name__, name, problem)
         states.append(state_of(name, method, declaration))
@@ -138,6 +184,22 @@ def _kinds(cls: type, attribute: str) -> tuple[Kind, ...]:
             raise ManagedKindError(cls.__name__, attribute, entry)
         found[kind] = None
     return tuple(found)
+
+
+def _index_functions(cls: type[Controller[Any]]) -> dict[Kind, Mapping[str, Index]]:
+    found: dict[Kind, Mapping[str, Index]] = {}
+    known = (cls.kind(), *cls.managed_kinds, *cls.read_kinds)
+    for entry, functions in cls.indexes.items():
+        kind = kind_of(entry)
+        if kind is None:
+            raise ManagedKindError(cls.__name__, "indexes", entry)
+        if kind not in known:
+            raise DefinitionError(
+                f"{cls.__name__}.indexes lists {kind}, which the controller does not read.\n"
+                f"  fix: add it to {cls.__name__}.reads"
+            )
+        found[kind] = functions
+    return found
 
 
 def _watched(cls: type[Controller[Any]]) -> tuple[Kind, ...]:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from myrmidon.api.conditions import ConditionValue
 from myrmidon.errors import ProgrammingError
+from myrmidon.fsm.raised import UnexpectedError
 
 _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 
@@ -30,6 +31,11 @@ class Wait:
 
     def __post_init__(self) -> None:
         check_reason("Wait", self.reason)
+        if self.after is not None and not isinstance(self.after, timedelta):
+            raise ProgrammingError(
+                f"Wait({self.reason!r}) has after={self.after!r}, which is no time span.\n"
+                f"  fix: write after=timedelta(seconds={self.after!r})"
+            )
         if self.after is not None and self.after < timedelta(0):
             raise ProgrammingError(
                 f"Wait({self.reason!r}) has a negative `after`: {self.after}.\n"
@@ -112,4 +118,4 @@ def failure_of(error: Exception) -> Failed:
     """
     if isinstance(error, ProgrammingError):
         return Failed(error.reason, error, retry=False)
-    return Failed("InternalError", error)
+    return Failed("InternalError", UnexpectedError(error))

@@ -3,7 +3,11 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Never, TypeVar
+
+from myrmidon.api.model import Model
+from myrmidon.api.resource import Resource
+from myrmidon.errors import DefinitionError
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -33,7 +37,7 @@ class State(NamedTuple):
 
 
 def state(
-    *,
+    *misused: Never,
     initial: bool = False,
     finalizer: bool = False,
     condition: str | None = None,
@@ -45,14 +49,35 @@ def state(
     chosen from by ``Done(goto=...)``, none is an end.  ``condition`` is the status condition that
     the state owns; by default the method's name in CamelCase.
     """
-    edges = (then,) if isinstance(then, str) else tuple(dict.fromkeys(then))
-    declaration = Declaration(initial, finalizer, condition, edges)
+    if misused:
+        raise DefinitionError(
+            f"@state was given {_called(misused[0])}, but it takes keywords only.\n"
+            '  fix: write `@state()`, or `@state(initial=True, condition="Deployed", then="exposed")`'
+        )
+    declaration = Declaration(initial, finalizer, condition, _edges(then))
 
     def declare(method: _Method) -> _Method:
         setattr(method, _MARK, declaration)
         return method
 
     return declare
+
+
+def _edges(then: str | Iterable[str]) -> tuple[str, ...]:
+    """The names of the next states, each once."""
+    entries: tuple[Any, ...] = (then,) if isinstance(then, str) or callable(then) else tuple(then)
+    for entry in entries:
+        if not isinstance(entry, str):
+            name = _called(entry)
+            raise DefinitionError(
+                f"`then` of a state lists {name}, which is no name of a state.\n"
+                f'  fix: write it as text: then="{name}"'
+            )
+    return tuple(dict.fromkeys(entries))
+
+
+def _called(thing: Any) -> str:
+    return str(getattr(thing, "__name__", repr(thing)))
 
 
 def declaration_of(method: Any) -> Declaration | None:
@@ -75,8 +100,8 @@ def state_of(name: str, method: Callable[..., Any], declaration: Declaration) ->
     )
 
 
-def signature_problem(method: Callable[..., Any]) -> str | None:
-    """Why the method cannot be called as a state; None when it can."""
+def signature_problem(method: Callable[..., Any], of: type | None = None) -> str | None:
+    """Why the method cannot be called as a state of objects of that class; None when it can."""
     if not inspect.isfunction(method):
         return "is no method"
     if inspect.isgeneratorfunction(method) or inspect.isasyncgenfunction(method):
@@ -91,7 +116,25 @@ def signature_problem(method: Callable[..., Any]) -> str | None:
     count = len(_positional(method)) - 1
     if count not in (2, 3):
         return f"takes {count} parameters after self"
+    return _annotation_problem(_positional(method), of)
+
+
+def _annotation_problem(parameters: list[inspect.Parameter], of: type | None) -> str | None:
+    """What the annotations say that cannot be; those that a machine cannot judge are not judged."""
+    _self, obj, out, *_ctx = parameters
+    if _word(out.annotation) == "Context":
+        return "takes the Context where the OutputSet comes"
+    if of is None or not isinstance(obj.annotation, type):
+        return None
+    if issubclass(obj.annotation, Resource | Model) and not issubclass(of, obj.annotation):
+        return f"takes a {obj.annotation.__name__}, but its objects are of the class {of.__name__}"
     return None
+
+
+def _word(annotation: Any) -> str:
+    """The last word of an annotation, which may be text."""
+    said = annotation if isinstance(annotation, str) else _called(annotation)
+    return said.rpartition(".")[2]
 
 
 def camel_case(name: str) -> str:

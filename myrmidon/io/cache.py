@@ -211,7 +211,9 @@ class Cache(Store):
         try:
             return self._transform(obj)
         except Exception:  # noqa: BLE001  user code; one object must not stop the others
-            _log.exception("transform failed, object kept as it is", extra={"kind": self.kind.kind})
+            _log.exception(
+                "transform failed, object kept as it is", extra={"facts": {"kind": self.kind.kind}}
+            )
             return obj
 
     def _key(self, meta: Mapping[str, Any]) -> Key:

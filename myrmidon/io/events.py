@@ -170,7 +170,9 @@ class EventRecorder:
                 await self._write(tally)
             except MyrmidonError as error:
                 self.dropped += 1
-                _log.debug("event not written: %s", error, extra={"reason": topic.reason})
+                _log.debug(
+                    "event not written: %s", error, extra={"facts": {"reason": topic.reason}}
+                )
 
     async def _write(self, tally: Tally) -> None:
         count = tally.count

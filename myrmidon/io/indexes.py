@@ -6,14 +6,14 @@ so nothing is kept per object.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from myrmidon.api.objects import Json, labels_of, owners_of
 from myrmidon.errors import UsageError
 
 Key: TypeAlias = tuple[str, str]  # namespace, name
-IndexFunction: TypeAlias = Callable[[Mapping[str, Any]], list[str]]
+IndexFunction: TypeAlias = Callable[[dict[str, Any]], Iterable[str]]
 
 _log = logging.getLogger(__name__)
 
@@ -91,5 +91,5 @@ def _words(name: str, function: IndexFunction, obj: Json | None) -> dict[str, No
     try:
         return dict.fromkeys(function(obj))
     except Exception:  # noqa: BLE001  user code; one object must not stop the others
-        _log.exception("index function failed", extra={"index": name})
+        _log.exception("index function failed", extra={"facts": {"index": name}})
         return {}

@@ -161,4 +161,4 @@ class Reflector:
         self._watching.on_error(error)
 
     def _words(self, **more: object) -> dict[str, object]:
-        return {"scope": str(self._cache.scope), **more}
+        return {"facts": {"scope": str(self._cache.scope), **more}}

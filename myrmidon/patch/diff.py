@@ -16,7 +16,9 @@ def difference(before: Json | None, after: Json | None) -> list[str]:
     """One line per change: ``+ spec.a: 1``, ``- spec.b: 2``, ``~ spec.c: 3 -> 4``."""
     from deepdiff import DeepDiff  # noqa: PLC0415 - 60 ms to import, and only people wait for it
 
-    found = DeepDiff(_as_json(before or {}), _as_json(after or {}), verbose_level=2)
+    found = DeepDiff(
+        _as_json(before or {}), _as_json(after or {}), verbose_level=2, threshold_to_diff_deeper=0
+    )
     lines: list[tuple[str, str]] = []
     for kind in ("dictionary_item_added", "iterable_item_added"):
         lines += [

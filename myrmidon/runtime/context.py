@@ -9,7 +9,7 @@ from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.resource import Resource
 from myrmidon.api.selectors import selector
-from myrmidon.errors import NotFoundError, UndeclaredReadError
+from myrmidon.errors import NotFoundError, ProgrammingError, UndeclaredReadError
 from myrmidon.fsm.context import Cause, Reader
 from myrmidon.fsm.controller import Controller, kind_of
 from myrmidon.fsm.readiness import is_ready
@@ -56,6 +56,17 @@ class Declared:
         self.read[kind] = None
         return kind
 
+    def check_index(self, kind: Kind, name: str) -> None:
+        """Raise unless the controller declares an index of that name for the kind."""
+        known = self._controller.index_functions.get(kind, {})
+        if name not in known:
+            of = f"{self._controller.__name__}.indexes"
+            raise ProgrammingError(
+                f"{self._controller.__name__}.{self.state} asked for the index {name!r} of {kind}; "
+                f"{of} declares {', '.join(known) or 'none'}.\n"
+                f"  fix: add {name!r} to {of}, a function from an object to the words it is found under"
+            )
+
     def ref(self, wanted: Any, name: str, namespace: str | None) -> ObjectRef:
         """The reference of an object, in the parent's namespace unless another is named."""
         kind = self.kind(wanted)
@@ -86,7 +97,7 @@ class LiveReader:
     ) -> list[Any]:
         """All objects that match; the server has no indexes."""
         if index is not None:
-            raise ValueError("ctx.live.list has no indexes; use ctx.list, or labels")
+            raise ProgrammingError("ctx.live.list has no indexes.\n  fix: use ctx.list, or labels")
         where = self._declared.namespace if namespace is None else namespace
         found = await self._client.list(
             self._declared.kind(kind), where, labels=str(selector(labels))
@@ -133,6 +144,8 @@ class PassContext:
         """All objects of the cache that match."""
         where = self._declared.namespace if namespace is None else namespace
         declared = self._declared.kind(kind)
+        if index is not None:
+            self._declared.check_index(declared, index[0])
         found = self._objects.list(
             declared, where if declared.namespaced else "", labels=labels, index=index
         )

@@ -29,6 +29,11 @@ class Echoes:
         if len(self._written) > _AUTHORS_MAX:
             self._written.popitem(last=False)
 
+    @property
+    def expected(self) -> int:
+        """How many passes have written what is still remembered."""
+        return len(self._written)
+
     def is_echo(self, trigger: Trigger, version: str) -> bool:
         """Whether an event is the watch's word for what the key's own pass has written."""
         written = self._written.get(author(self._controller, trigger.key))

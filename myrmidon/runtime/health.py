@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from myrmidon.errors import UsageError
+from myrmidon.runtime.snapshot import ObjectView, Wrote
 
 Check = Callable[[], str | None]
 """None when all is well, else what is wrong."""
@@ -38,6 +39,33 @@ def health_routes(ready: Callable[[], Mapping[str, str | None]]) -> web.RouteTab
         return web.Response(text="\n".join(lines) + "\n", status=503 if failed else 200)
 
     return routes
+
+
+def trace_routes(view: Callable[[str, str], ObjectView | None]) -> web.RouteTableDef:
+    """Why and how the last pass over an object ran: ``/passes/WebApp/default/shop``."""
+    routes = web.RouteTableDef()
+
+    @routes.get("/passes/{kind}/{key:.+}")
+    async def last_pass(request: web.Request) -> web.Response:
+        one = view(request.match_info["kind"], request.match_info["key"])
+        if one is None:
+            return web.json_response({"message": "no pass is remembered"}, status=404)
+        return web.json_response(
+            {
+                "passes": one.passes,
+                "endedAt": one.ended_at.isoformat() if one.ended_at else None,
+                "againAt": one.again_at.isoformat() if one.again_at else None,
+                "causes": list(one.causes),
+                "path": [step.state for step in one.path],
+                "writes": [_told(wrote) for wrote in one.writes],
+            }
+        )
+
+    return routes
+
+
+def _told(wrote: Wrote) -> str:
+    return f"{wrote}, refused: {wrote.error}" if wrote.error else str(wrote)
 
 
 def metrics_routes(registry: CollectorRegistry, refresh: Callable[[], None]) -> web.RouteTableDef:

@@ -43,6 +43,10 @@ class Logger:
         """For what needs a person."""
         self._write(logging.ERROR, message, facts)
 
+    def failed(self, message: str, cause: BaseException | None, **facts: Any) -> None:
+        """For what should not happen and is retried, with the traceback of its cause, if any."""
+        self._write(logging.WARNING, message, facts, cause)
+
     def crash(self, message: str, error: BaseException, **facts: Any) -> None:
         """For what nobody expected, with its traceback."""
         self._write(logging.ERROR, message, facts, error)

@@ -27,14 +27,14 @@ from myrmidon.io.throttle import ThrottledTransport, TokenBucket
 from myrmidon.runtime.counting import RequestCounter
 from myrmidon.runtime.election import Election
 from myrmidon.runtime.elector import Elector
-from myrmidon.runtime.health import health_routes, metrics_routes, serving
+from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import preflight
 from myrmidon.runtime.remotes import check_remotes, watch_remote
-from myrmidon.runtime.snapshot import Snapshot
+from myrmidon.runtime.snapshot import ObjectView, Snapshot
 
 _CANCEL_SECONDS_MAX = 2.0  # for what a state does when it is cancelled
 
@@ -112,6 +112,13 @@ class Manager:
         """A frozen picture of every object; needs ``ManagerOptions.trace``."""
         views = (loop.tracer.views(loop) for loop in self.loops if loop.tracer is not None)
         return Snapshot(self._clock.now(), self._working.is_set(), tuple(chain(*views)))
+
+    def view(self, kind: str, key: str) -> ObjectView | None:
+        """One object in that picture: ``view("WebApp", "default/shop")``."""
+        for loop in self.loops:
+            if loop.tracer is not None and loop.controller.kind().kind == kind:
+                return loop.tracer.view(loop, key)
+        return None
 
     # ------------------------------------------------------------------------- life cycle
 
@@ -260,6 +267,8 @@ class Manager:
         tables: dict[str, list[web.RouteTableDef]] = {}
         if probes:
             tables.setdefault(probes, []).append(health_routes(self.checks))
+        if probes and self.options.trace:
+            tables[probes].append(trace_routes(self.view))
         if metrics:
             routes = metrics_routes(self.metrics.registry, self._refresh)
             tables.setdefault(metrics, []).append(routes)

@@ -47,9 +47,16 @@ class ManagerOptions:
     seed: int | None = None
     """Makes jitter repeatable."""
     trace: bool = False
-    """Remember the last pass of every object, for ``Manager.snapshot``."""
+    """Remember the last pass of every object, for ``Manager.snapshot`` and for ``/passes`` on the
+    health address, which ``myrmidon explain --process`` reads."""
 
     def __post_init__(self) -> None:
+        for name in ("client_qps", "client_burst"):
+            if getattr(self, name) < 0:
+                raise UsageError(
+                    f"ManagerOptions.{name} is {getattr(self, name)}.\n"
+                    "  fix: use a positive number, or 0 for no limit"
+                )
         stale, idle = self.stale_after.total_seconds(), self.watching.idle_seconds
         if stale <= idle:
             raise UsageError(

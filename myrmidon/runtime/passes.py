@@ -5,6 +5,7 @@ them is clever.  A pass that is interrupted anywhere is repeated from the start.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from myrmidon.api.objects import Json, finalizers_of, is_deleting, uid_of, version_of
@@ -31,7 +32,7 @@ from myrmidon.fsm.engine import (
     Write,
 )
 from myrmidon.fsm.finalizers import add_finalizer, remove_finalizer
-from myrmidon.fsm.results import Failed, Wait, failure_of
+from myrmidon.fsm.results import Failed, Wait
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import managed_after, reference, status_after, status_request
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
@@ -41,6 +42,7 @@ from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.managing import is_child, is_tracked_child, recorded
 from myrmidon.runtime.refusals import CONFLICT, refusal
+from myrmidon.runtime.running import run_state
 from myrmidon.runtime.triggers import author
 from myrmidon.sets.fingerprints import fingerprint
 from myrmidon.sets.output_set import Apply, Delete, OutputSet
@@ -137,18 +139,17 @@ class Pass:
             namespace=self._ref.namespace,
             controller=self._controller.name,
             state=state.name,
+            class_name=type(self._controller).__name__,
         )
         method = getattr(self._controller, state.name)
         arguments = (self._typed, self._out, *((self._context(),) if state.takes_context else ()))
-        started_at = self._crew.clock.monotonic()
-        try:
-            result: Report = await method(*arguments) if state.is_async else method(*arguments)
-        except Exception as error:  # noqa: BLE001 - whatever a state raises is that state's failure
-            self._log.debug("state raised", state=state.name, error=repr(error))
-            return failure_of(error)
-        finally:
-            self._crew.observing.state_ran(state.name, self._crew.clock.monotonic() - started_at)
-        return result
+        return await run_state(
+            state,
+            partial(method, *arguments),
+            self._crew.clock,
+            self._log,
+            partial(self._crew.observing.state_ran, state.name),
+        )
 
     async def _write(self, state: State) -> Report:
         if not len(self._out):

@@ -15,6 +15,7 @@ from myrmidon.errors import (
     UnfitObjectError,
 )
 from myrmidon.fsm.engine import Outcome
+from myrmidon.fsm.raised import UnexpectedError
 from myrmidon.fsm.results import Failed, Wait
 from myrmidon.fsm.status import status_after, status_request
 from myrmidon.fsm.suspension import is_suspended
@@ -151,10 +152,16 @@ class Reconciler:
                 turn.key, generation, turn.added_at, now, success=not failed
             )
         if outcome.failure is not None:
-            log.warning(
+            log.failed(
                 "pass failed",
+                _raised(outcome.failure),
                 state=outcome.visits[-1].state.name if outcome.visits else "",
                 reason=outcome.failure.reason,
                 error=outcome.failure.message,
                 retry=outcome.failure.retry,
             )
+
+
+def _raised(failure: Failed) -> BaseException | None:
+    """The exception that nobody expected; what the framework says itself needs no traceback."""
+    return failure.error.__cause__ if isinstance(failure.error, UnexpectedError) else None

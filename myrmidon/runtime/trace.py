@@ -75,6 +75,15 @@ class Tracer:
                 memory = self._remember(key, None)
             memory.writes.append(wrote)
 
+    def view(self, loop: "ControllerLoop", key: str) -> ObjectView | None:
+        """One object of the controller, by ``namespace/name``; None where there is none."""
+        memory = self._memories.get(key)
+        ref = memory.ref if memory is not None else _NOBODY
+        if memory is None or ref is None:
+            return None  # no pass over it has ended yet
+        turn = next((turn for turn in loop.shift.queue.owed() if turn.key == ref), None)
+        return _view(loop, ref, memory, loop.world.get(ref), self._again_at(turn))
+
     def views(self, loop: "ControllerLoop") -> Iterator[ObjectView]:
         """Every object of the controller, those that went a moment ago included."""
         kind, now = loop.controller.kind(), self._clock.now()

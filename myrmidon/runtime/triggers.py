@@ -90,7 +90,8 @@ class Triggers:
         return list(found)
 
     def _keys(self, keys: Iterable[Key], source: Json) -> Iterator[ObjectRef]:
-        for key in keys:
+        # One key instead of a list of keys is meant as one, not letter by letter.
+        for key in (keys,) if isinstance(keys, str | ObjectRef) else keys:
             yield key_of(self._kind, key, namespace_of(source))
 
 

@@ -7,6 +7,7 @@ from myrmidon.api.objects import Json, ref_of, version_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.caches import Caches
+from myrmidon.io.indexes import IndexFunction
 from myrmidon.io.shared import Subscription
 from myrmidon.io.views import View
 from myrmidon.runtime.echoes import Echoes
@@ -26,18 +27,23 @@ class World:
         echoes: Echoes,
         namespaces: Iterable[str] = (),
     ) -> None:
-        self._caches, self._echoes = caches, echoes
+        self._caches, self._echoes, self._controller = caches, echoes, controller
         options = controller.options
         spaces = options.namespaces or tuple(namespaces)
         self._namespaces = frozenset(spaces if controller.kind().namespaced else ())
         self._views: dict[Kind, View] = {
             controller.kind(): caches.view(
-                controller.kind(), namespaces=spaces, labels=options.selector
+                controller.kind(),
+                namespaces=spaces,
+                labels=options.selector,
+                indexes=_indexes(controller, controller.kind()),
             )
         }
         for kind in (*controller.managed_kinds, *controller.read_kinds):
             if kind not in self._views:
-                self._views[kind] = caches.view(kind, namespaces=spaces)
+                self._views[kind] = caches.view(
+                    kind, namespaces=spaces, indexes=_indexes(controller, kind)
+                )
 
     def subscribe(self, subscription: Subscription) -> None:
         """Hear of every change of every declared kind."""
@@ -85,7 +91,8 @@ class World:
         index: tuple[str, str] | None = None,
     ) -> list[Json]:
         """All objects that match."""
-        return self._views[kind].list(namespace, labels=labels, index=index)
+        named = (_named(self._controller, index[0]), index[1]) if index else None
+        return self._views[kind].list(namespace, labels=labels, index=named)
 
     # ----------------------------------------------------------------------- own writes
 
@@ -109,3 +116,13 @@ class World:
     def record_delete(self, ref: ObjectRef, *, uid: str, by: str) -> None:
         """Show that an object is gone at once."""
         self._caches.record_delete(ref, uid=uid, by=by)
+
+
+def _indexes(controller: type[Controller[Any]], kind: Kind) -> dict[str, IndexFunction]:
+    """What the controller declares for a kind, under names that no other controller uses."""
+    functions = controller.index_functions.get(kind, {})
+    return {_named(controller, name): function for name, function in functions.items()}
+
+
+def _named(controller: type[Controller[Any]], index: str) -> str:
+    return f"{controller.name}/{index}"

@@ -1,6 +1,7 @@
 """How one output is written, as a value."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from typing import Any
 
 from myrmidon.errors import OutputError
@@ -63,3 +64,16 @@ class ApplyOptions:
 
 
 DEFAULT = ApplyOptions()
+_NAMES = tuple(field.name for field in fields(ApplyOptions))
+
+
+def chosen(options: dict[str, Any]) -> ApplyOptions:
+    """The options as a value; raises for a name that is none of them."""
+    if not options:
+        return DEFAULT
+    for name in options:
+        if name not in _NAMES:
+            close = get_close_matches(name, _NAMES, n=1)
+            fix = f"did you mean {close[0]}?" if close else f"use one of {', '.join(_NAMES)}"
+            raise OutputError(f"there is no option {name!r} for an output.\n  fix: {fix}")
+    return ApplyOptions(**options)

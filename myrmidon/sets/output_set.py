@@ -8,7 +8,7 @@ from myrmidon.api.objects import Json, describe, metadata
 from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.errors import GeneratedNameError, UndeclaredOutputError, UnidentifiedObjectError
 from myrmidon.sets.manifests import manifest_of
-from myrmidon.sets.options import DEFAULT, ApplyOptions
+from myrmidon.sets.options import DEFAULT, ApplyOptions, chosen
 
 
 class Apply(NamedTuple):
@@ -37,7 +37,7 @@ class OutputSet:
     Namespaced objects without a namespace go to the one of the parent.
     """
 
-    __slots__ = ("_controller", "_intentions", "_kinds", "_namespace", "_state")
+    __slots__ = ("_class_name", "_controller", "_intentions", "_kinds", "_namespace", "_state")
 
     def __init__(
         self,
@@ -46,20 +46,22 @@ class OutputSet:
         namespace: str = "",
         controller: str = "",
         state: str = "",
+        class_name: str = "",
     ) -> None:
         self._kinds = _WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
         self._namespace, self._controller, self._state = namespace, controller, state
+        self._class_name = class_name or controller or "the controller"
         self._intentions: dict[ObjectRef, Output] = {}
 
     def apply(self, obj: Any, **options: Any) -> None:
         """Say that the object should exist with these fields; see ``ApplyOptions`` for the options."""
-        self._put(obj, ApplyOptions(**options) if options else DEFAULT)
+        self._put(obj, chosen(options))
 
     def apply_all(self, objs: Iterable[Any], **options: Any) -> None:
         """Apply several objects with the same options."""
-        chosen = ApplyOptions(**options) if options else DEFAULT
+        same = chosen(options)
         for obj in objs:
-            self._put(obj, chosen)
+            self._put(obj, same)
 
     def delete(
         self,
@@ -140,7 +142,7 @@ class OutputSet:
 
     def _undeclared(self, kind: str, api_version: str) -> UndeclaredOutputError:
         return UndeclaredOutputError(
-            self._controller or "the controller",
+            self._class_name,
             self._state or "state",
             f"{kind} ({api_version})",
         )

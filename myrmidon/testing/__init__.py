@@ -5,6 +5,7 @@ from myrmidon.testing.cluster import Cluster
 from myrmidon.testing.failures import NotAtRestError, NotSettledError
 from myrmidon.testing.faults import (
     Break,
+    Crash,
     Cut,
     Delay,
     Expire,
@@ -28,6 +29,7 @@ from myrmidon.testing.recording import Exchange, RecordingTransport
 __all__ = [
     "Break",
     "Cluster",
+    "Crash",
     "Cut",
     "DeadlockError",
     "Delay",

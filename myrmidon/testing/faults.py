@@ -9,6 +9,7 @@ request pass.  ``Lose`` is the one that finds bugs: the server has acted, and we
     before the server    Refuse, Status, Delay, Hang
     after the server     Lose, Truncate
     in a watch           Cut, Break, Stall, Expire        each after some lines
+    of ourselves         Crash                            before or after the server acts
 """
 
 import asyncio
@@ -64,6 +65,16 @@ class Hang:
 
 
 @dataclass(frozen=True, slots=True)
+class Crash:
+    """The process of the controllers is killed: before the server acts, or with ``acted`` just after.
+
+    What it sends from then on reaches nobody, until ``Harness.restart``.
+    """
+
+    acted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """A watch ends in good order after some lines."""
 
@@ -91,7 +102,7 @@ class Expire:
     lines: int = 0
 
 
-SendFault: TypeAlias = Refuse | Lose | Truncate | Status | Delay | Hang
+SendFault: TypeAlias = Refuse | Lose | Truncate | Status | Delay | Hang | Crash
 WatchFault: TypeAlias = Cut | Break | Stall | Expire
 Fault: TypeAlias = SendFault | WatchFault
 Faults: TypeAlias = Callable[[HttpRequest], Fault | None]
@@ -151,6 +162,9 @@ class FaultyTransport:
         if self.is_dead:
             await _never()
         fault = self._faults(request)
+        if isinstance(fault, Crash):
+            self.die()
+            fault = Lose() if fault.acted else None
         if self.is_dead and not isinstance(fault, Lose):
             await _never()
         await self._before(request, fault, deadline)

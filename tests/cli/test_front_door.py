@@ -223,3 +223,26 @@ def test_once_ends_when_everything_is_ready(capsys: pytest.CaptureFixture[str]) 
     assert "✓ ConfigCopy settings  copied  wrote: " in lines[0]
     assert "create ConfigMap team-a/settings" in lines[0]
     assert lines[-1] == "1 of 1 Ready"
+
+
+def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever types the bare name wants to know what can be typed."""
+    assert main([]) == 0
+    assert "run controllers without a cluster, live" in capsys.readouterr().out
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """For a report of a problem."""
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+
+    assert caught.value.code is None or caught.value.code == 0
+    assert capsys.readouterr().out.startswith("myrmidon ")
+
+
+def test_a_wrong_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    """No traceback for a number that cannot be."""
+    assert said(capsys, "run", "examples/web_app", "--client-qps=-1") == (
+        "error: ManagerOptions.client_qps is -1.0.\n"
+        "  fix: use a positive number, or 0 for no limit\n"
+    )

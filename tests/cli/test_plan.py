@@ -40,6 +40,15 @@ def test_a_new_object(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith(STORY)
 
 
+def test_a_status_is_told_field_by_field(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also the first one, whose every field is new."""
+    main(["plan", "--offline", "examples/web_app", "examples/web_app/sample.yaml"])
+    told = capsys.readouterr().out
+
+    assert "patch WebApp default/shop status\n  + status.Configured: 'True (Done)'\n" in told
+    assert max(map(len, told.splitlines())) <= 80
+
+
 def test_a_file_without_the_right_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It says which kind it looked for."""
     path = tmp_path / "other.yaml"

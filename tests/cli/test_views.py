@@ -1,6 +1,7 @@
 """The live view: what it says in 80 columns and in 140, with colour and without."""
 
 import io
+import logging
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from myrmidon import ObjectRef, kinds
-from myrmidon.cli.views import LineView, age, table
+from myrmidon.cli.views import LineView, LogLines, age, table
 from myrmidon.runtime.snapshot import ObjectView, Snapshot, Step, Waiting, Wrote
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -95,3 +96,20 @@ def test_lines_are_printed_once() -> None:
 def test_ages_are_short(seconds: int, said: str) -> None:
     """As kubectl writes them."""
     assert age(NOW, NOW + timedelta(seconds=seconds)) == said
+
+
+def test_a_failure_that_is_repeated_is_one_log_line() -> None:
+    """The last one, without its traceback; others keep their place, up to a few."""
+    lines, said = LogLines(), logging.getLogger("tests.views")
+    said.addHandler(lines)
+    for number, error in enumerate(["a", "b", "a"]):
+        facts = {"object": "default/it", "error": error, "reconcile_id": number}
+        said.warning("pass failed", extra={"facts": facts}, exc_info=KeyError(error))
+
+    assert [line.partition("  ")[2] for line in lines] == [
+        "object=default/it error=b reconcile_id=1",
+        "object=default/it error=a reconcile_id=2",
+    ]
+    for number in range(10):
+        said.warning("line %d", number)
+    assert len(list(lines)) == 5

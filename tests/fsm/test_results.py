@@ -1,5 +1,6 @@
 """Results: what cannot be meant cannot be written."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from myrmidon.api.conditions import ConditionValue
 from myrmidon.errors import ProgrammingError, UndeclaredReadError
 from myrmidon.fsm import Done, Failed, Wait
+from myrmidon.fsm.raised import UnexpectedError
 from myrmidon.fsm.results import failure_of
 
 WAIT = Wait("Waiting")
@@ -37,6 +39,13 @@ BOTH = "Done(...) cannot have both {} and {}: each says what the condition is.\n
                 "  fix: pass a positive timedelta, or None for a growing delay"
             ),
         ),
+        (
+            lambda: Wait("Waiting", after=5),  # type: ignore[arg-type]
+            (
+                "Wait('Waiting') has after=5, which is no time span.\n"
+                "  fix: write after=timedelta(seconds=5)"
+            ),
+        ),
         (lambda: Done(condition=VALUE, recheck=WAIT), BOTH.format("condition", "recheck")),
         (lambda: Done(condition=VALUE, pause=WAIT), BOTH.format("condition", "pause")),
         (lambda: Done(recheck=WAIT, pause=WAIT), BOTH.format("recheck", "pause")),
@@ -48,7 +57,7 @@ BOTH = "Done(...) cannot have both {} and {}: each says what the condition is.\n
             ),
         ),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_senseless_results_are_refused(make: Any, text: str) -> None:
     """Where they are built, with the fix."""
@@ -67,3 +76,25 @@ def test_an_exception_is_a_failure() -> None:
     assert (raised.reason, raised.message, raised.retry) == ("InternalError", "KeyError", True)
     assert Failed("Broken", "in words").message == "in words"
     assert failure_of(ProgrammingError("x")).reason == "ProgrammingError"
+
+
+def _broken(found: dict[str, str]) -> str:
+    return found["data"]
+
+
+def test_an_exception_says_what_it_is_and_where() -> None:
+    """The last line of the state's own file: what a library raised is told by who called it."""
+    failures = []
+    for broken in (lambda: _broken({}), lambda: json.loads("{")):
+        try:
+            broken()
+        except Exception as error:  # noqa: BLE001
+            failures.append(failure_of(error))
+    own, library = (failure.message for failure in failures)
+    here = _broken.__code__.co_firstlineno
+
+    assert own == f"KeyError: 'data' (test_results.py:{here + 1})"
+    assert library.startswith("JSONDecodeError: Expecting property name")
+    assert library.endswith(f"(test_results.py:{here + 7})")
+    assert isinstance(failures[0].error, UnexpectedError)
+    assert isinstance(failures[0].error.__cause__, KeyError)

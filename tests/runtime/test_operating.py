@@ -78,6 +78,33 @@ def test_lines_of_a_pass_carry_its_facts(caplog: pytest.LogCaptureFixture) -> No
     assert "self create of Thing" in str([str(one) for one in facts["pass begins"]["cause"]])
 
 
+def test_what_a_state_raised_is_logged_with_its_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A failure that the state reports itself needs none."""
+    for act in (lambda *_: dict[str, str]()["data"], lambda *_: Failed("Bad", KeyError("data"))):
+        with Harness(Things(act)) as cluster:
+            cluster.apply(thing())
+            cluster.step()
+    raised, reported = (one for one in caplog.records if one.getMessage() == "pass failed")
+
+    assert raised.exc_info is not None
+    assert isinstance(raised.exc_info[1], KeyError)
+    assert getattr(raised, "facts", {})["error"].startswith("KeyError: 'data' (test_operating.py:")
+    assert reported.exc_info is None
+
+
+def test_every_line_says_what_it_is_about(caplog: pytest.LogCaptureFixture) -> None:
+    """Those of the caches, too: which of them is in sync."""
+    caplog.set_level(logging.INFO, "myrmidon")
+    with Harness(Things()) as cluster:
+        cluster.settle()
+    lines = [TextFormatter().format(one) for one in caplog.records if one.msg == "synced"]
+
+    assert len(lines) == len(Things.managed_kinds) + 1
+    assert any("synced  scope=ConfigMap objects=0" in line for line in lines)
+
+
 # ----------------------------------------------------------------------------- probes
 
 

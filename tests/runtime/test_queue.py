@@ -1,5 +1,6 @@
 """WorkQueue against a model too simple to be wrong; fairness; causes."""
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -163,3 +164,19 @@ def test_overtaken_alarm_is_no_beginning() -> None:
     assert turn is not None
     assert (turn.added_at, turn.due_at) == (500.0, 500.0)
     assert turn.causes == [Cause("self", "update")]
+
+
+@pytest.mark.parametrize(
+    ("first", "since"),
+    [(Cause("timer"), 7.0), (Cause("resync"), 7.0), (Cause("self", "update"), 0.0)],
+    ids=["timer", "resync", "event"],
+)
+def test_a_key_waits_since_its_first_cause_that_is_no_alarm(first: Cause, since: float) -> None:
+    """An alarm that was overtaken has not rung; an event that was put off has happened."""
+    queue = WorkQueue[str]()
+    queue.add("a", now=0.0, due_at=10.0, cause=first)
+    queue.add("a", now=7.0, cause=Cause("child", "update"))
+    turn = queue.take(7.0)
+
+    assert turn is not None
+    assert turn.added_at == since

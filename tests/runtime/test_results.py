@@ -32,7 +32,7 @@ class Counting:
 
 def broken() -> Result:
     """Raise what nobody expects."""
-    raise RuntimeError("the disk is full")
+    raise RuntimeError("the disk is full")  # line 35
 
 
 class Row:
@@ -133,7 +133,7 @@ def test_wait_that_keeps_its_outputs() -> None:
     [
         (lambda: Wait("Asked"), ("False", "Asked", "")),
         (lambda: Failed("NoDisk", "it is full"), ("False", "NoDisk", "it is full")),
-        (broken, ("False", "InternalError", "the disk is full")),
+        (broken, ("False", "InternalError", "RuntimeError: the disk is full (test_results.py:35)")),
     ],
     ids=["wait", "failed", "raised"],
 )

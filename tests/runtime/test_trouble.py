@@ -163,7 +163,7 @@ def _generated_name(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
     [
         (_nonsense, "NoResult", "Things.first returned 'done', which is no result."),
         (_stray, "UndeclaredEdge", "Things.first went to 'third', which is not declared"),
-        (_undeclared_output, "UndeclaredOutput", "thing.first put a Pod (v1) into its outputs"),
+        (_undeclared_output, "UndeclaredOutput", "Things.first put a Pod (v1) into its outputs"),
         (_undeclared_read, "UndeclaredRead", "Things.first read a Pod (v1), which Things lists"),
         (_undeclared_live_read, "UndeclaredRead", "Things.first read a Pod (v1), which Things"),
         (_generated_name, "InvalidOutput", "ConfigMap p-* uses metadata.generateName"),

@@ -6,6 +6,7 @@ import pytest
 
 from myrmidon.errors import OutputError
 from myrmidon.sets import ApplyOptions
+from myrmidon.sets.options import DEFAULT, chosen
 
 
 @pytest.mark.parametrize(
@@ -63,3 +64,23 @@ def test_the_defaults_ask_for_nothing() -> None:
     assert ApplyOptions().owner_refs
     assert ApplyOptions(server_side=True, force=True, field_manager="me").force
     assert ApplyOptions(as_update=True, optimistic_lock=True).as_update
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [
+        ("owner_ref", "did you mean owner_refs?"),
+        (
+            "x",
+            "use one of optimistic_lock, as_update, server_side, field_manager, force, owner_refs",
+        ),
+    ],
+)
+def test_an_option_that_is_none_is_refused(name: str, fix: str) -> None:
+    """As a mistake of the controller, which no retry mends."""
+    with pytest.raises(OutputError) as caught:
+        chosen({name: True})
+
+    assert str(caught.value).startswith(f"there is no option {name!r} for an output.\n  fix: {fix}")
+    assert chosen({}) is DEFAULT
+    assert chosen({"force": True, "server_side": True}).force

@@ -1,0 +1,83 @@
+"""`myrmidon explain --process`: why the last pass ran, as its own process remembers it."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from myrmidon import Manager, ManagerOptions
+from myrmidon.api.refs import ObjectRef
+from myrmidon.apiserver.local import LocalTransport
+from myrmidon.apiserver.server import ApiServer
+from myrmidon.cli.explain import last_pass
+from myrmidon.cli.main import main
+from myrmidon.generate import crd
+from myrmidon.io.clock import LoopClock
+from tests.cli.test_front_door import cluster
+from tests.runtime.things import Thing, Things
+
+
+def asked(name: str, *, trace: bool = True) -> list[str]:
+    """What a process with one object tells about an object of that name."""
+
+    async def ask() -> list[str]:
+        server = ApiServer()
+        assert not server.create(crd(Thing))
+        assert not server.create(Thing(name="it", namespace="default").to_json())
+        options = ManagerOptions(health_addr="127.0.0.1:0", trace=trace)
+        manager = Manager(options, transport=LocalTransport(server))
+        manager.add(Things())
+        async with asyncio.TaskGroup() as group:
+            group.create_task(manager.run())
+            await manager.wait_working()
+            while not manager.is_idle:  # noqa: ASYNC110 - nobody else says so
+                await asyncio.sleep(0)  # noqa: TID251 - gives way, waits for nothing
+            address = manager.addresses[options.health_addr]
+            told = await last_pass(address, ObjectRef(Thing.KIND, name, "default"), LoopClock())
+            manager.stop()
+        return told
+
+    return asyncio.run(ask())
+
+
+def test_why_the_last_pass_ran() -> None:
+    """Its path, its causes, and what it wrote."""
+    first, *others = asked("it")
+
+    assert re.fullmatch(r"last pass: \d+s ago, number 1 of this process: first → second", first)
+    assert others == [
+        "  because of self create of Thing.test.myrmidon.dev default/it",
+        "  last writes: patch Thing it status",
+    ]
+
+
+@pytest.mark.parametrize(("name", "trace"), [("other", True), ("it", False)])
+def test_a_pass_that_is_not_remembered(name: str, *, trace: bool) -> None:
+    """It says what that can mean."""
+    told = asked(name, trace=trace)
+
+    assert told[0].endswith("remembers no pass over it:")
+    assert "without --trace" in told[1]
+
+
+def test_a_process_that_does_not_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says how to reach it."""
+    with cluster(tmp_path, "admin") as kubeconfig:
+        arguments = ["namespace", "default", "--kubeconfig", str(kubeconfig), "--process", ":1"]
+        assert main(["explain", *arguments]) == 2
+        told = capsys.readouterr().err
+
+    assert told.startswith("error: the process at :1 does not answer: ")
+    assert told.endswith("  fix: `kubectl port-forward` its health port, or leave --process out\n")
+
+
+def test_a_kind_that_nobody_knows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is told from an object that is not there."""
+    with cluster(tmp_path, "admin") as kubeconfig:
+        assert main(["explain", "gadget", "a", "--kubeconfig", str(kubeconfig)]) == 2
+
+    assert capsys.readouterr().err == (
+        "error: the cluster has no kind called 'gadget'.\n"
+        "  fix: `kubectl api-resources` lists those it has; `myrmidon generate crd` makes yours\n"
+    )

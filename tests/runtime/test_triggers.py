@@ -1,0 +1,233 @@
+"""Triggers: which of our objects a change concerns, and why."""
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from myrmidon import Context, Controller, Done, OutputSet, Result, Watch, changed, kinds, state
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.fsm.context import Cause
+from myrmidon.io.changes import Change, Source, encode
+from myrmidon.runtime.triggers import Trigger, Triggers, author, key_of, parent_of
+from myrmidon.testing import Harness
+from tests.runtime.things import Thing, Things, thing
+
+THING = Thing.KIND
+MAP = ObjectRef(kinds.CONFIG_MAP, "child", "default")
+
+
+def ours(name: str, namespace: str = "default") -> ObjectRef:
+    """A Thing."""
+    return ObjectRef(THING, name, namespace)
+
+
+def child(owner: str | None, *, kind: str = "Thing", group: str = THING.group, **more: Any) -> Json:
+    """A ConfigMap that names its controller, or none."""
+    owners = [
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": kind,
+            "name": owner,
+            "uid": f"uid of {owner}",
+            "controller": True,
+        }
+    ]
+    named = {} if owner is None else {"ownerReferences": owners}
+    metadata = {"name": MAP.name, "namespace": MAP.namespace, **named}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **more}
+
+
+def change(ref: ObjectRef, old: Json | None, new: Json | None, by: str = "") -> Change:
+    """A change of an object, as a cache tells it."""
+
+    def entry(obj: Json | None, version: int) -> bytes | None:
+        return None if obj is None else encode(obj, "uid", version)
+
+    return Change(ref, entry(old, 1), entry(new, 2), Source.WATCH, by)
+
+
+def concerned(changed_: Change, controller: type[Controller[Any]] = Things) -> list[str]:
+    """The names of our objects that a change concerns, with how."""
+    return [f"{one.cause.relation} {one.key.name}" for one in Triggers(controller).of(changed_)]
+
+
+parents = st.none() | st.sampled_from(["a", "b", "c"])
+
+
+@given(before=parents, after=parents)
+def test_a_child_concerns_its_old_and_its_new_parent(before: str | None, after: str | None) -> None:
+    """Each once, and nobody else."""
+    found = concerned(change(MAP, child(before), child(after)))
+
+    assert sorted(found) == sorted({f"child {one}" for one in (before, after) if one is not None})
+
+
+@given(
+    parent=st.sampled_from(["a", "b"]), writer=st.sampled_from(["", "a", "b"]), gone=st.booleans()
+)
+def test_what_a_pass_did_itself_does_not_wake_it(parent: str, writer: str, *, gone: bool) -> None:
+    """Another one's write does; no version tells the echo of a delete, only the signature does."""
+    by = author(Things.name, ours(writer)) if writer else ""
+    found = concerned(change(MAP, child(parent), None if gone else child(parent), by))
+
+    assert found == ([] if writer == parent else [f"child {parent}"])
+
+
+def test_a_delete_of_a_pass_is_no_cause_of_another() -> None:
+    """The same as a story: a child goes, and the pass that deleted it is the last."""
+    passes: list[tuple[Cause, ...]] = []
+
+    def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
+        passes.append(ctx.cause)
+        manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": it.name}}
+        (out.apply if it.spec.size else out.delete)(manifest)
+        return Done()
+
+    with Harness(Things(act)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(Thing, "it", {"spec": {"size": 0}})
+        cluster.settle()
+
+    assert [[cause.relation for cause in causes] for causes in passes] == [["self"], ["self"]]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "event"),
+    [(None, {}, "create"), ({}, {}, "update"), ({}, None, "delete")],
+    ids=["create", "update", "delete"],
+)
+def test_a_change_of_the_object_itself(old: Json | None, new: Json | None, event: Any) -> None:
+    """Is its own cause, with what happened to it."""
+    assert Triggers(Things).of(change(ours("a"), old, new)) == [
+        Trigger(ours("a"), Cause("self", event, ours("a")))
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [child("a", kind="Other"), child("a", group="other.example"), child(None)],
+    ids=["kind", "group", "nobody"],
+)
+def test_somebody_elses_child_is_no_concern_of_ours(other: Json) -> None:
+    """The owner must be of our kind and group; its version may be an older one."""
+    assert concerned(change(MAP, other, other)) == []
+    assert parent_of(child("a"), Kind(THING.group, "v2", "Thing", "things")) is not None
+
+
+def test_a_kind_that_is_not_managed_has_no_parents_here() -> None:
+    """A Pod may name one of ours: nobody said that it is written by this controller."""
+    pod = ObjectRef(kinds.POD, "child", "default")
+    assert concerned(change(pod, None, child("a"))) == []
+
+
+def test_the_parent_of_a_cluster_scoped_kind_has_no_namespace() -> None:
+    """Whatever namespace its child is in."""
+    wide = Kind(THING.group, "v1", "Thing", "things", namespaced=False)
+    assert parent_of(child("a"), wide) == ObjectRef(wide, "a")
+
+
+# ---------------------------------------------------------------------------- relatives
+
+
+def watching(
+    to: Callable[[Json], Iterable[Any]] = lambda obj: [obj["data"]["of"]], **options: Any
+) -> type[Controller[Any]]:
+    """A controller with one watch of Secrets."""
+
+    class Watchers(Controller[Thing]):
+        watches = (Watch(kinds.SECRET, to=to, **options),)
+
+        @state(initial=True)
+        def made(self, it: Thing, out: OutputSet) -> Result:
+            """It is made."""
+            return Done()
+
+    return Watchers
+
+
+SECRET = ObjectRef(kinds.SECRET, "s", "default")
+
+
+def secret(of: str, namespace: str = "default", **labels: str) -> Json:
+    """A Secret that says whom it concerns."""
+    metadata = {"name": "s", "namespace": namespace, "labels": labels}
+    return {"metadata": metadata, "data": {"of": of}}
+
+
+@given(before=st.sampled_from("abc"), after=st.sampled_from("abc"))
+def test_a_relative_concerns_what_it_named_and_what_it_names(before: str, after: str) -> None:
+    """So that the one that it left can do without it."""
+    found = concerned(change(SECRET, secret(before), secret(after)), watching())
+
+    assert sorted(found) == sorted({f"relative {one}" for one in (before, after)})
+
+
+def test_a_filter_sees_both_sides() -> None:
+    """A change that is none to the watch concerns nobody."""
+    controller = watching(when=changed("data.of"))
+
+    assert concerned(change(SECRET, secret("a"), secret("a", x="y")), controller) == []
+    assert concerned(change(SECRET, None, secret("a")), controller) == ["relative a"]
+
+
+def test_a_watch_looks_where_it_was_told_to() -> None:
+    """Only at the side of a change that is in its namespaces and has its labels."""
+    near = watching(namespaces=("default",))
+    labelled = watching(selector="tier=web")
+
+    assert concerned(change(SECRET, secret("a", "far"), secret("b")), near) == ["relative b"]
+    left = change(SECRET, secret("a", tier="web"), secret("b", tier="db"))
+    assert concerned(left, labelled) == ["relative a"]
+
+
+def test_a_watch_of_another_cluster_hears_of_that_one_only() -> None:
+    """And nothing of it is our own child."""
+    here, there = watching(), watching(remote="east")
+    told = change(SECRET, None, secret("a"))
+
+    assert [one.key.name for one in Triggers(there).of(told, "east")] == ["a"]
+    assert Triggers(there).of(told) == []
+    assert Triggers(there).of(told, "west") == []
+    assert Triggers(here).of(told, "east") == []
+    assert Triggers(Things).of(change(MAP, None, child("a")), "east") == []
+
+
+def test_a_watch_function_that_fails_harms_nobody_else(caplog: pytest.LogCaptureFixture) -> None:
+    """It is logged, with what it could not read."""
+    caplog.set_level(logging.ERROR)
+    controller = watching(to=lambda obj: [obj["nothing"]])
+
+    assert concerned(change(SECRET, None, secret("a")), controller) == []
+    (line,) = caplog.records
+    assert getattr(line, "facts", {}) == {"of": SECRET, "controller": "thing"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "refs"),
+    [
+        (["a"], [ours("a", "far")]),
+        (["near/a", ("near", "a")], [ours("a", "near")]),
+        ([ours("a"), "a"], [ours("a"), ours("a", "far")]),
+        ("shop", [ours("shop", "far")]),
+        (ours("shop"), [ours("shop")]),
+        ([], []),
+    ],
+    ids=["name", "key", "reference", "one name", "one reference", "none"],
+)
+def test_what_a_watch_function_may_return(keys: Any, refs: list[ObjectRef]) -> None:
+    """Each key once; one name alone is one key, not one per letter."""
+    found = Triggers(watching(to=lambda _: keys)).of(change(SECRET, None, secret("a", "far")))
+
+    assert [one.key for one in found] == refs
+
+
+def test_a_key_of_a_cluster_scoped_kind_has_no_namespace() -> None:
+    """Whatever the function says."""
+    wide = Kind(THING.group, "v1", "Thing", "things", namespaced=False)
+    assert key_of(wide, "near/a") == key_of(wide, "a", "far") == ObjectRef(wide, "a")
