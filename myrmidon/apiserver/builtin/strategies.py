@@ -7,7 +7,7 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.builtin import conversion, preparing, selecting, validation
 from myrmidon.apiserver.builtin.cluster import Cluster
-from myrmidon.apiserver.builtin.decoding import decode, empty
+from myrmidon.apiserver.builtin.decoding import decode, empty, forget_empty
 from myrmidon.apiserver.builtin.kinds import BuiltinResource
 from myrmidon.apiserver.builtin.leaves import DecodingError
 from myrmidon.apiserver.builtin.types import GoType, schema_of
@@ -75,7 +75,6 @@ _STATUS_WITHOUT_METADATA = frozenset({
     (_FLOW, "FlowSchema"), (_FLOW, "PriorityLevelConfiguration"),
     ("networking.k8s.io", "ServiceCIDR"), ("resource.k8s.io", "ResourceClaim"),
     ("storage.k8s.io", "VolumeAttachment"), (_ADMISSION, "ValidatingAdmissionPolicy"),
-    ("apiextensions.k8s.io", "CustomResourceDefinition"),
 })  # fmt: skip
 
 _STATUS_KEPT_ON_CREATE = frozenset({("", "Node")})
@@ -128,6 +127,7 @@ class BuiltinStrategy(Strategy):
 
     def prepare_create(self, obj: Json) -> None:
         """Reset the status, begin to count, and do what is particular about the kind."""
+        forget_empty(obj, self.schema)
         if self._has_status and self._key not in _STATUS_KEPT_ON_CREATE:
             self._reset_status(obj)
         if self._key in _COUNTED:
@@ -138,6 +138,7 @@ class BuiltinStrategy(Strategy):
 
     def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
         """Restore what the request may not change, and count."""
+        forget_empty(obj, self.schema)
         if subresource == "status":
             self._prepare_status(obj, old)
             return
