@@ -10,6 +10,7 @@ from myrmidon.apiserver.builtin.cluster import Cluster
 from myrmidon.apiserver.builtin.decoding import decode, empty, forget_empty
 from myrmidon.apiserver.builtin.kinds import BuiltinResource
 from myrmidon.apiserver.builtin.leaves import DecodingError
+from myrmidon.apiserver.builtin.preparing.pods import update_ephemeral
 from myrmidon.apiserver.builtin.types import GoType, schema_of
 from myrmidon.apiserver.builtin.validation import CreateRule
 from myrmidon.apiserver.failures import Cause
@@ -146,6 +147,8 @@ class BuiltinStrategy(Strategy):
             obj["status"] = old["status"]
         if subresource == "finalize":
             return
+        if subresource == "ephemeralcontainers":
+            update_ephemeral(obj, old)
         prepare = preparing.ON_UPDATE.get(self._key)
         if prepare is not None:
             prepare(obj, old, self._cluster)
@@ -206,6 +209,9 @@ class BuiltinStrategy(Strategy):
         if subresource == "status":
             status = validation.STATUS_RULES.get(self._key)
             return list(status(obj)) if status is not None else []
+        other = validation.SUBRESOURCE_RULES.get(subresource)
+        if other is not None:
+            return list(other(obj, old))
         first = self._causes(validation.FIRST_RULES, obj)
         if first:
             return first
