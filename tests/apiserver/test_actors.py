@@ -3,11 +3,17 @@
 from typing import Any
 
 from myrmidon.apiserver import encoding
-from myrmidon.apiserver.actors import GarbageCollector, ServiceAccounts
+from myrmidon.apiserver.actors import (
+    Deployments,
+    GarbageCollector,
+    ReplicaSets,
+    ServiceAccounts,
+)
 from myrmidon.apiserver.server import ApiServer
 
 NAMESPACES = "/api/v1/namespaces"
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+REVISION = "deployment.kubernetes.io/revision"
 WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
 
@@ -68,3 +74,40 @@ def test_an_owner_that_cannot_be_found_keeps_what_it_owns() -> None:
         ask(server, "POST", ROLES, {"metadata": {"name": name, "ownerReferences": owners}})
     found = ask(server, "GET", ROLES)["items"]
     assert [item["metadata"]["name"] for item in found] == ["both", "lost"]
+
+
+def rolled_out(server: ApiServer, template: Any) -> tuple[str | None, dict[str, str]]:
+    """The revision of a deployment of a template, and those of its sets by their images."""
+    path = "/apis/apps/v1/namespaces/default"
+    spec = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    ask(server, "POST", f"{path}/deployments", {"metadata": {"name": "web"}, "spec": spec})
+    deployment = ask(server, "GET", f"{path}/deployments/web")
+    ask(server, "PUT", f"{path}/deployments/web", {**deployment, "spec": spec})
+    deployment = ask(server, "GET", f"{path}/deployments/web")
+    sets = ask(server, "GET", f"{path}/replicasets")["items"]
+    annotations = deployment["metadata"].get("annotations") or {}
+    return annotations.get(REVISION), {
+        one["spec"]["template"]["spec"]["containers"][0]["image"]: one["metadata"]["annotations"][
+            REVISION
+        ]
+        for one in sets
+    }
+
+
+def template(image: str) -> Any:
+    """A pod of one container."""
+    container = {"name": "c", "image": image}
+    return {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
+
+
+def test_a_rollback_takes_up_the_old_set_as_a_new_revision() -> None:
+    """However the template is written down the second time."""
+    server = ApiServer(actors=[Deployments(), ReplicaSets()])
+    assert rolled_out(server, template("one")) == ("1", {"one": "1"})
+    assert rolled_out(server, template("two")) == ("2", {"one": "1", "two": "2"})
+    first = template("one")
+    backwards = {key: first[key] for key in reversed(first)}
+    assert rolled_out(server, backwards) == ("3", {"one": "3", "two": "2"})
+    deployment = ask(server, "GET", "/apis/apps/v1/namespaces/default/deployments/web")
+    assert deployment["metadata"]["generation"] == 3  # the annotation does not count
+    assert deployment["status"]["observedGeneration"] == 3
