@@ -1,4 +1,4 @@
-"""Subresources that are acts: binding a pod to a node, evicting it, asking for a token, logs."""
+"""Subresources that are acts: binding a pod to a node, evicting it, asking for a token."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
@@ -10,19 +10,24 @@ from myrmidon.api.refs import Kind
 from myrmidon.api.wire import HttpResponse
 from myrmidon.apiserver import encoding, views
 from myrmidon.apiserver.bodies import read_object
+from myrmidon.apiserver.builtin.decoding import DecodingError, decode
+from myrmidon.apiserver.builtin.types import schema_of
 from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.creating import commit
+from myrmidon.apiserver.causes import invalid
+from myrmidon.apiserver.containers import connect, log, proxy, stored
+from myrmidon.apiserver.creating import check_namespace, commit
 from myrmidon.apiserver.deleting import DeleteOptions, delete_record
-from myrmidon.apiserver.failures import bad_request
+from myrmidon.apiserver.failures import bad_request, internal, invalid_object
+from myrmidon.apiserver.gotext import quote
 from myrmidon.apiserver.options import read_write_options
 from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.seams import timestamp
-from myrmidon.apiserver.store import Record
 
 _BINDING = Kind("", "v1", "Binding", "bindings")
 _EVICTION = Kind("policy", "v1", "Eviction", "evictions")
 _TOKEN_REQUEST = Kind("authentication.k8s.io", "v1", "TokenRequest", "tokenrequests")
 _TOKEN_SECONDS = 3600
+_TOKEN_SECONDS_MIN, _TOKEN_SECONDS_MAX = 600, 2**32
 _SUCCESS: Json = {
     "kind": "Status",
     "apiVersion": "v1",
@@ -31,7 +36,6 @@ _SUCCESS: Json = {
     "code": 201,
 }
 _JSON = (("content-type", "application/json"),)
-_TEXT = (("content-type", "text/plain"),)
 
 
 def action(call: Call) -> Callable[[Call], HttpResponse] | None:
@@ -40,21 +44,38 @@ def action(call: Call) -> Callable[[Call], HttpResponse] | None:
     return _ACTIONS.get((route.verb, route.plural, route.subresource))
 
 
-def _record(call: Call) -> Record:
-    record = call.core.store.get(call.type.stored_as, call.key)
-    if record is None:
-        raise call.not_found()
-    return record
+def _body(call: Call, kind: Kind) -> Json:
+    """The body of a request, which is of another kind than the resource."""
+    body, _ = read_object(call, kind)
+    try:
+        return decode(body, schema_of(kind)).object
+    except DecodingError as error:
+        text = (
+            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {error}'
+        )
+        raise bad_request(text) from None
+
+
+def _named_body(call: Call, kind: Kind) -> Json:
+    """The same, where it has to have the name of the object."""
+    body = _body(call, kind)
+    if body["metadata"].get("name") != call.route.name:
+        raise bad_request(f"name in URL does not match name in {kind.kind} object")
+    check_namespace(call, body["metadata"])
+    return body
 
 
 def _bind(call: Call) -> HttpResponse:
     """A scheduler has found a node for a pod."""
     read_write_options(call, "CreateOptions")
-    body, _ = read_object(call, _BINDING)
-    record = _record(call)
-    node = (body.get("target") or {}).get("name")
-    if not isinstance(node, str) or not node:
-        raise bad_request("Binding in version v1 has no target")
+    target = _named_body(call, _BINDING).get("target") or {}
+    if target.get("kind") not in (None, "", "Node"):
+        known = 'supported values: "Node", "<empty>"'
+        raise internal(f"target.kind: Unsupported value: {quote(target['kind'])}: {known}")
+    node = target.get("name")
+    if not node:
+        raise internal("target.name: Required value")
+    record = stored(call)
     pod: Json = copy_json(views.shown(call.type, record))
     if pod["metadata"].get("deletionTimestamp"):
         raise call.conflict(f"pod {call.route.name} is being deleted, cannot be assigned to a host")
@@ -80,21 +101,37 @@ def _bind(call: Call) -> HttpResponse:
 def _evict(call: Call) -> HttpResponse:
     """Somebody wants a pod to go; no budget stands in the way here."""
     read_write_options(call, "CreateOptions")
-    body, _ = read_object(call, _EVICTION)
-    options: dict[str, Any] = body.get("deleteOptions") or {}
-    delete_record(
-        call, _record(call), DeleteOptions(grace_seconds=options.get("gracePeriodSeconds"))
+    options: dict[str, Any] = _named_body(call, _EVICTION).get("deleteOptions") or {}
+    wanted = options.get("preconditions") or {}
+    how = DeleteOptions(
+        grace_seconds=options.get("gracePeriodSeconds"),
+        uid=wanted.get("uid"),
+        version=wanted.get("resourceVersion"),
     )
+    delete_record(call, stored(call), how)
     return HttpResponse(201, _JSON, encoding.encode(_SUCCESS))
+
+
+def _token_seconds(wanted: int | None) -> int:
+    if wanted is None:
+        return _TOKEN_SECONDS
+    if wanted < _TOKEN_SECONDS_MIN:
+        problem = "may not specify a duration less than 10 minutes"
+    elif wanted > _TOKEN_SECONDS_MAX:
+        problem = "may not specify a duration larger than 2^32 seconds"
+    else:
+        return wanted
+    cause = invalid("spec.expirationSeconds", wanted, problem)
+    raise invalid_object(_TOKEN_REQUEST.kind, _TOKEN_REQUEST.group, "", [cause])
 
 
 def _token(call: Call) -> HttpResponse:
     """A token for a service account.  It names the account, and nobody checks its signature."""
     read_write_options(call, "CreateOptions")
-    body, _ = read_object(call, _TOKEN_REQUEST)
-    account = views.shown(call.type, _record(call))
+    body = _body(call, _TOKEN_REQUEST)
+    account = views.shown(call.type, stored(call))
     spec: dict[str, Any] = body.get("spec") or {}
-    seconds = spec.get("expirationSeconds") or _TOKEN_SECONDS
+    seconds = _token_seconds(spec.get("expirationSeconds"))
     claims = {
         "sub": f"system:serviceaccount:{call.route.namespace}:{call.route.name}",
         "uid": account["metadata"]["uid"],
@@ -123,15 +160,19 @@ def _token(call: Call) -> HttpResponse:
     return HttpResponse(201, _JSON, encoding.encode(answer))
 
 
-def _log(call: Call) -> HttpResponse:
-    """Nothing runs, so nothing is said."""
-    _record(call)
-    return HttpResponse(200, _TEXT)
-
-
 _ACTIONS: Mapping[tuple[str, str, str], Callable[[Call], HttpResponse]] = {
     ("create", "pods", "binding"): _bind,
     ("create", "pods", "eviction"): _evict,
     ("create", "serviceaccounts", "token"): _token,
-    ("get", "pods", "log"): _log,
+    ("get", "pods", "log"): log,
+    **{
+        (verb, "pods", subresource): connect
+        for verb in ("create", "get")
+        for subresource in ("attach", "exec", "portforward")
+    },
+    **{
+        (verb, plural, "proxy"): proxy
+        for verb in ("create", "delete", "get", "patch", "update")
+        for plural in ("nodes", "pods", "services")
+    },
 }

@@ -1,54 +1,90 @@
-"""The causes of an Invalid answer, with the words of Go's ``field.Error``."""
+"""What is wrong with a field, in the words of the real server.
 
-import json
+Each function makes one ``Cause``.  A path is a string here; the empty one, that of the whole
+object, is printed as ``<nil>``, as Go prints a path that is not there.
+"""
+
 from collections.abc import Iterable
 from typing import Any
 
+from myrmidon.apiserver import gotext
 from myrmidon.apiserver.failures import Cause
+
+INVALID = "FieldValueInvalid"
+TYPE_INVALID = "FieldValueTypeInvalid"
+REQUIRED = "FieldValueRequired"
+FORBIDDEN = "FieldValueForbidden"
+NOT_SUPPORTED = "FieldValueNotSupported"
+DUPLICATE = "FieldValueDuplicate"
+TOO_LONG = "FieldValueTooLong"
+TOO_MANY = "FieldValueTooMany"
+INTERNAL = "InternalError"
 
 IMMUTABLE = "field is immutable"
 
-
-def invalid(field: str, value: Any, detail: str) -> Cause:
-    """A value that breaks a rule."""
-    return Cause(field, "FieldValueInvalid", f"Invalid value: {_shown(value)}{_tail(detail)}")
+# The value of an object is not repeated to the one who has sent it.
+OMITTED: Any = object()
 
 
-def required(field: str, detail: str = "") -> Cause:
-    """A value that is missing."""
-    return Cause(field, "FieldValueRequired", f"Required value{_tail(detail)}")
+def at(path: str) -> str:
+    """The path as it is sent."""
+    return path or "<nil>"
 
 
-def forbidden(field: str, detail: str) -> Cause:
-    """A value where none may be."""
-    return Cause(field, "FieldValueForbidden", f"Forbidden: {detail}")
+def child(path: str, name: str) -> str:
+    """The path of a field."""
+    return f"{path}.{name}" if path else name
 
 
-def not_supported(field: str, value: Any, known: Iterable[str]) -> Cause:
-    """A value that is none of those known."""
-    names = ", ".join(json.dumps(name) for name in known)
+def invalid(path: str, value: Any, detail: str, reason: str = INVALID) -> Cause:
+    """A value that breaks a rule; of the wrong type, if ``reason`` says so."""
+    return Cause(at(path), reason, _with(_about("Invalid value", value), detail))
+
+
+def required(path: str, detail: str = "") -> Cause:
+    """A value that is not there."""
+    return Cause(at(path), REQUIRED, _with("Required value", detail))
+
+
+def forbidden(path: str, detail: str) -> Cause:
+    """A value that may not be there."""
+    return Cause(at(path), FORBIDDEN, _with("Forbidden", detail))
+
+
+def not_supported(path: str, value: Any, supported: Iterable[str]) -> Cause:
+    """A value that is none of those that are possible."""
+    choices = ", ".join(gotext.quote(choice) for choice in supported)
+    body = _about("Unsupported value", value)
     return Cause(
-        field,
-        "FieldValueNotSupported",
-        f"Unsupported value: {_shown(value)}: supported values: {names}",
+        at(path), NOT_SUPPORTED, _with(body, f"supported values: {choices}" if choices else "")
     )
 
 
-def duplicate(field: str, value: Any) -> Cause:
+def duplicate(path: str, value: Any) -> Cause:
     """A value that is there already."""
-    return Cause(field, "FieldValueDuplicate", f"Duplicate value: {_shown(value)}")
+    return Cause(at(path), DUPLICATE, _about("Duplicate value", value))
 
 
-def too_long(field: str, limit: int) -> Cause:
-    """A text with too many bytes."""
-    return Cause(field, "FieldValueTooLong", f"Too long: may not be more than {limit} bytes")
+def too_long(path: str, limit: int) -> Cause:
+    """A text that is too long.  The server says bytes and counts characters."""
+    unit = "byte" if limit == 1 else "bytes"
+    return Cause(at(path), TOO_LONG, f"Too long: may not be more than {limit} {unit}")
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def too_many(path: str, size: int, limit: int) -> Cause:
+    """A list or map that is too large."""
+    unit = "item" if limit == 1 else "items"
+    return Cause(at(path), TOO_MANY, f"Too many: {size}: must have at most {limit} {unit}")
 
 
-def _tail(detail: str) -> str:
-    return f": {detail}" if detail else ""
+def internal(path: str, detail: str) -> Cause:
+    """Something that should not happen."""
+    return Cause(at(path), INTERNAL, _with("Internal error", detail))
+
+
+def _about(what: str, value: Any) -> str:
+    return what if value is OMITTED else f"{what}: {gotext.shown(value)}"
+
+
+def _with(body: str, detail: str) -> str:
+    return f"{body}: {detail}" if detail else body

@@ -2,22 +2,20 @@
 
 A definition is answered before its names are accepted: acceptance, establishment and clean-up are
 follow-up work of an actor that runs after the answer, as they are in the real server.
+
+What looks into a definition is imported with the first one: every server starts, and few ever see
+a definition.
 """
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from myrmidon.api.objects import Json, finalizers_of, is_deleting
-from myrmidon.api.refs import Kind
 from myrmidon.apiserver.admission import Admission
 from myrmidon.apiserver.conditions import is_true, with_condition
-from myrmidon.apiserver.custom import CustomStrategy
 from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.failures import Cause, Failure
 from myrmidon.apiserver.kinds import KindStrategy
-from myrmidon.apiserver.registry import ResourceType, ScalePaths
-from myrmidon.apiserver.schema.structural import compile_schema
-from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.seams import timestamp
 from myrmidon.apiserver.store import Change, Record
 
@@ -51,14 +49,29 @@ _ESTABLISHED = (
 _NOT_ESTABLISHED = ("Established", "False", "NotAccepted", "not all names are accepted")
 
 
-# ------------------------------------------------------------------------- the definition
+# ------------------------------------------------------------------------- with the first definition
 
 
-def _check_definition(definition: Json, old: Json | None) -> list[Cause]:
-    # Loaded with the first definition: many servers start, and few of them see one at once.
+def _problems(definition: Json, old: Json | None) -> list[Cause]:
     from myrmidon.apiserver.schema.definitions import check_definition  # noqa: PLC0415
 
     return check_definition(definition, old)
+
+
+def _unrecognized_formats(definition: Json, old: Json | None) -> list[str]:
+    from myrmidon.apiserver.schema.definitions import unrecognized_formats  # noqa: PLC0415
+
+    return list(dict.fromkeys(unrecognized_formats(definition, old)))
+
+
+def _serve(core: "Core", definition: Json) -> None:
+    from myrmidon.apiserver.served import served_types  # noqa: PLC0415
+
+    names, group = definition["spec"]["names"], definition["spec"]["group"]
+    core.registry.install(served_types(definition), group=group, plural=names["plural"])
+
+
+# ------------------------------------------------------------------------- the definition
 
 
 class DefinitionStrategy(KindStrategy):
@@ -99,19 +112,15 @@ class DefinitionStrategy(KindStrategy):
 
     def validate_create(self, obj: Json) -> list[Cause]:
         """Whether resources can be served by it."""
-        return _check_definition(obj, None)
+        return _problems(obj, None)
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[Cause]:
         """Whether resources can still be served by it."""
-        return [] if subresource else _check_definition(obj, old)
+        return [] if subresource else _problems(obj, old)
 
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
         """Formats that nobody checks."""
-        from myrmidon.apiserver.schema.definitions.unrecognized import (  # noqa: PLC0415 - as above
-            unrecognized_formats,
-        )
-
-        named = dict.fromkeys(unrecognized_formats(obj, old))
+        named = _unrecognized_formats(obj, old)
         return [*super().warnings(obj, old), *(f'unrecognized format "{name}"' for name in named)]
 
     def mark_deleting(self, obj: Json, timestamp: str) -> None:
@@ -120,89 +129,6 @@ class DefinitionStrategy(KindStrategy):
         if CLEANUP not in meta.get("finalizers", ()):
             meta["finalizers"] = [*meta.get("finalizers", ()), CLEANUP]
         obj["status"] = with_condition(obj.get("status") or {}, timestamp, _PENDING)
-
-
-# ------------------------------------------------------------------------- serving
-
-
-def _path(text: str) -> tuple[str, ...]:
-    return tuple(part for part in text.split(".") if part)
-
-
-def served_types(definition: Json) -> list[ResourceType]:
-    """The resource types that a definition asks for."""
-    spec = definition["spec"]
-    names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
-    storage = next(version for version in spec["versions"] if version.get("storage"))
-    storage_schema = _schema(storage)
-    return [
-        _served_type(spec, names, version, storage, storage_schema)
-        for version in spec["versions"]
-        if version.get("served")
-    ]
-
-
-def _served_type(
-    spec: Json, names: Json, version: Json, storage: Json, storage_schema: Schema
-) -> ResourceType:
-    kind = Kind(
-        spec["group"],
-        version["name"],
-        names["kind"],
-        names["plural"],
-        spec["scope"] == "Namespaced",
-    )
-    subresources = version.get("subresources") or {}
-    schema = storage_schema if version is storage else _schema(version)
-    scale = _scale(subresources.get("scale"))
-    strategy = CustomStrategy(
-        api_version=kind.api_version,
-        kind=kind.kind,
-        schema=schema,
-        storage_api_version=f"{spec['group']}/{storage['name']}",
-        storage_schema=storage_schema,
-        status=subresources.get("status") is not None,
-        selectable={
-            field["jsonPath"].removeprefix("."): _path(field["jsonPath"])
-            for field in version.get("selectableFields") or ()
-        },
-        columns=version.get("additionalPrinterColumns") or (),
-        replicas=(scale.replicas, scale.status_replicas) if scale is not None else (),
-    )
-    return ResourceType(
-        kind,
-        strategy,
-        singular=names.get("singular", ""),
-        short_names=tuple(names.get("shortNames") or ()),
-        categories=tuple(names.get("categories") or ()),
-        list_kind=names.get("listKind", ""),
-        status=subresources.get("status") is not None,
-        scale=scale,
-        storage_api_version=f"{spec['group']}/{storage['name']}",
-        custom=True,
-        deprecation=_deprecation(spec, names, version),
-    )
-
-
-def _schema(version: Json) -> Schema:
-    return compile_schema((version.get("schema") or {}).get("openAPIV3Schema") or {})
-
-
-def _scale(paths: Json | None) -> ScalePaths | None:
-    if paths is None:
-        return None
-    return ScalePaths(
-        _path(paths["specReplicasPath"]),
-        _path(paths["statusReplicasPath"]),
-        _path(paths.get("labelSelectorPath") or ""),
-    )
-
-
-def _deprecation(spec: Json, names: Json, version: Json) -> str:
-    if not version.get("deprecated"):
-        return ""
-    given: str = version.get("deprecationWarning") or ""
-    return given or f"{spec['group']}/{version['name']} {names['kind']} is deprecated"
 
 
 # ------------------------------------------------------------------------- lifecycle
@@ -282,9 +208,7 @@ def _bring_up(core: "Core", name: str) -> bool:
             CRDS, name, {**definition, "status": status, "metadata": dict(definition["metadata"])}
         )
     if is_true(status, "Established"):
-        core.registry.install(
-            served_types({**definition, "status": status}), group=group, plural=plural
-        )
+        _serve(core, {**definition, "status": status})
     return not same(status, definition["status"])
 
 

@@ -10,6 +10,7 @@ from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, keeping, resetting
 from myrmidon.apiserver.metadata import decode_metadata, finalizer_warnings
+from myrmidon.apiserver.printer_columns import CustomLayout
 from myrmidon.apiserver.schema.defaulting import copy_json, default
 from myrmidon.apiserver.schema.embedded import EmbeddedError, coerce_embedded
 from myrmidon.apiserver.schema.nulls import drop_nulls
@@ -17,7 +18,7 @@ from myrmidon.apiserver.schema.pruning import prune
 from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.schema.validation import check_object, check_status
 from myrmidon.apiserver.strategy import Decoded, DecodeError, Strategy
-from myrmidon.apiserver.tables import CustomLayout, Layout
+from myrmidon.apiserver.tables import Layout
 
 _STATUS = resetting("status")
 _NOTHING = Schema()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver.gotext import quote
 
 
 class Cause(NamedTuple):
@@ -94,7 +95,7 @@ def not_found(plural: str, group: str, name: str) -> Failure:
     return Failure(
         404,
         "NotFound",
-        f'{qualified(plural, group)} "{name}" not found',
+        f"{qualified(plural, group)} {quote(name)} not found",
         group=group,
         kind=plural,
         name=name,
@@ -129,7 +130,7 @@ def already_exists(plural: str, group: str, name: str) -> Failure:
     return Failure(
         409,
         "AlreadyExists",
-        f'{qualified(plural, group)} "{name}" already exists',
+        f"{qualified(plural, group)} {quote(name)} already exists",
         group=group,
         kind=plural,
         name=name,
@@ -141,7 +142,7 @@ def conflict(plural: str, group: str, name: str, problem: str) -> Failure:
     return Failure(
         409,
         "Conflict",
-        f'Operation cannot be fulfilled on {qualified(plural, group)} "{name}": {problem}',
+        f"Operation cannot be fulfilled on {qualified(plural, group)} {quote(name)}: {problem}",
         group=group,
         kind=plural,
         name=name,
@@ -156,7 +157,7 @@ def invalid_object(kind: str, group: str, name: str, causes: Iterable[Cause]) ->
     return Failure(
         422,
         "Invalid",
-        f'{qualified(kind, group)} "{name}" is invalid: {problem}',
+        f"{qualified(kind, group)} {quote(name)} is invalid: {problem}",
         group=group,
         kind=kind,
         name=name,

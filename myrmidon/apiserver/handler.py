@@ -5,12 +5,13 @@ at once (a watch, a revision of the future, a webhook) is a value that the front
 """
 
 import re
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver.admission import Ask
 from myrmidon.apiserver.auth import Attributes, Tokens, User, forbidden
 from myrmidon.apiserver.call import Call, Core, Draws
-from myrmidon.apiserver.documents import Documents
 from myrmidon.apiserver.failures import Failure, method_not_allowed, unknown_resource
 from myrmidon.apiserver.impersonation import impersonated
 from myrmidon.apiserver.negotiation import reads_yaml
@@ -18,6 +19,9 @@ from myrmidon.apiserver.outcomes import Outcome, Question
 from myrmidon.apiserver.registry import ResourceType
 from myrmidon.apiserver.routing import Route, route
 from myrmidon.apiserver.verbs import act, failed
+
+if TYPE_CHECKING:
+    from myrmidon.apiserver.documents import Documents
 
 _NOT_SERVED = HttpResponse(
     404, (("content-type", "text/plain; charset=utf-8"),), b"404 page not found\n"
@@ -31,7 +35,6 @@ class Handler:
 
     def __init__(self, core: Core, tokens: Tokens) -> None:
         self.core, self._tokens = core, tokens
-        self._documents = Documents(core.registry)
 
     def answer(
         self, request: HttpRequest, user: User | None = None, draws: Draws | None = None
@@ -68,6 +71,13 @@ class Handler:
         except Failure as failure:
             yaml = reads_yaml(request.headers.get("accept", ""))
             return failed(failure, call.warnings, yaml=yaml)
+
+    @cached_property
+    def _documents(self) -> "Documents":
+        """Made when first asked for: our own clients know what they want without looking."""
+        from myrmidon.apiserver.documents import Documents  # noqa: PLC0415
+
+        return Documents(self.core.registry)
 
     def _identify(self, request: HttpRequest) -> User:
         user = self._tokens.identify(request.headers)

@@ -19,7 +19,6 @@ _SPEC = resetting("spec")
 # What the status of a kind has no say in, where it is more than the spec.
 _STATUS_RESETS = {
     ("apps", "Deployment"): resetting("spec", "metadata.labels"),
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): resetting("spec", "metadata"),
     ("", "Pod"): resetting("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
 }
 

@@ -1,70 +1,76 @@
-"""Names, labels and annotations: what the server accepts, and what it says otherwise."""
+"""Names, labels and annotations: what the server accepts, and what it says otherwise.
+
+All limits count bytes.  What the server calls them depends on which of its packages looks: names are
+limited to so many characters, and the parts of labels to so many bytes.
+"""
 
 import re
+from collections.abc import Callable
 
-_LABEL_PART = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_LABEL_PART}(\.{_LABEL_PART})*"
-_QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_VALUE = f"({_QUALIFIED})?"
+Rule = Callable[[str], list[str]]
+Match = Callable[[str], object]
 
-_subdomain = re.compile(_SUBDOMAIN).fullmatch
-_label = re.compile(_LABEL_PART).fullmatch
-_label1035 = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?").fullmatch
-_qualified = re.compile(_QUALIFIED).fullmatch
-_value = re.compile(_VALUE).fullmatch
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE = f"({_KEY})?"
+_LABEL_MAX, _SUBDOMAIN_MAX = 63, 253
 
-SUBDOMAIN_MESSAGE = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
-    "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
-    rf"validation is '{_LABEL_PART}(\.{_LABEL_PART})*')"
+_is_label = re.compile(_LABEL).fullmatch
+_is_label1035 = re.compile(_LABEL_1035).fullmatch
+_is_subdomain = re.compile(_SUBDOMAIN).fullmatch
+_is_key = re.compile(_KEY).fullmatch
+_is_value = re.compile(_VALUE).fullmatch
+
+_ENDS = "and must start and end with an alphanumeric character"
+_LABEL_TEXT = (
+    f"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', {_ENDS} "
+    f"(e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL}')"
 )
-LABEL_MESSAGE = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must "
-    "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
-    f"validation is '{_LABEL_PART}')"
-)
-LABEL1035_MESSAGE = (
+_LABEL_1035_TEXT = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
     "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
-    "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+    f"regex used for validation is '{_LABEL_1035}')"
 )
-_QUALIFIED_EXAMPLES = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation "
-    f"is '{_QUALIFIED}')"
+_SUBDOMAIN_TEXT = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+    f"{_ENDS} (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
 )
-_VALUE_MESSAGE = (
+_KEY_TEXT = (
+    f"must consist of alphanumeric characters, '-', '_' or '.', {_ENDS} "
+    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_KEY}')"
+)
+_VALUE_TEXT = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-    "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
-    f"'12345', regex used for validation is '({_QUALIFIED})?')"
+    f"{_ENDS} (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '{_VALUE}')"
 )
 
 
-def subdomain_problems(name: str, *, prefix: bool = False) -> list[str]:
-    """Names of most objects."""
+def _problems(text: str, limit: int, unit: str, matches: Match, complaint: str) -> list[str]:
+    found = [f"must be no more than {limit} {unit}"] if len(text.encode()) > limit else []
+    if not matches(text):
+        found.append(complaint)
+    return found
+
+
+def subdomain_problems(name: str, *, prefix: bool = False, unit: str = "characters") -> list[str]:
+    """Labels with dots between them: names of most objects, groups."""
     name = _maskable(name) if prefix else name
-    problems = [] if len(name) <= 253 else ["must be no more than 253 bytes"]
-    if not _subdomain(name):
-        problems.append(SUBDOMAIN_MESSAGE)
-    return problems
+    return _problems(name, _SUBDOMAIN_MAX, unit, _is_subdomain, _SUBDOMAIN_TEXT)
 
 
 def label_problems(name: str, *, prefix: bool = False) -> list[str]:
-    """Names of namespaces and ports."""
+    """Names of namespaces, containers and volumes."""
     name = _maskable(name) if prefix else name
-    problems = [] if len(name) <= 63 else ["must be no more than 63 bytes"]
-    if not _label(name):
-        problems.append(LABEL_MESSAGE)
-    return problems
+    complaint = "must not contain dots" if _is_subdomain(name) else _LABEL_TEXT
+    return _problems(name, _LABEL_MAX, "characters", _is_label, complaint)
 
 
 def label1035_problems(name: str, *, prefix: bool = False) -> list[str]:
-    """Names that must start with a letter."""
+    """Names that must start with a letter: plurals, versions."""
     name = _maskable(name) if prefix else name
-    problems = [] if len(name) <= 63 else ["must be no more than 63 bytes"]
-    if not _label1035(name):
-        problems.append(LABEL1035_MESSAGE)
-    return problems
+    return _problems(name, _LABEL_MAX, "characters", _is_label1035, _LABEL_1035_TEXT)
 
 
 def path_segment_problems(name: str, *, prefix: bool = False) -> list[str]:
@@ -80,30 +86,23 @@ def _maskable(prefix: str) -> str:
 
 
 def qualified_problems(name: str) -> list[str]:
-    """Keys of labels and annotations, finalizers: ``prefix/name``."""
-    parts = name.split("/")
-    if len(parts) > 2:
+    """Keys of labels and annotations, finalizers: a name, perhaps after a domain and a slash."""
+    domain, slash, rest = name.partition("/")
+    if "/" in rest:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return [f"a valid label key {_QUALIFIED_EXAMPLES} {optional}"]
-    problems: list[str] = []
-    if len(parts) == 2:
-        if not parts[0]:
-            problems.append("prefix part must be non-empty")
-        else:
-            problems += [f"prefix part {problem}" for problem in subdomain_problems(parts[0])]
-    last = parts[-1]
+        return [f"a valid label key {_KEY_TEXT} {optional}"]
+    found: list[str] = []
+    if slash and not domain:
+        found.append("prefix part must be non-empty")
+    elif slash:
+        found += [f"prefix part {text}" for text in subdomain_problems(domain, unit="bytes")]
+    last = rest if slash else domain
     if not last:
-        problems.append("name part must be non-empty")
-    elif len(last) > 63:
-        problems.append("name part must be no more than 63 bytes")
-    if not _qualified(last):
-        problems.append(f"name part {_QUALIFIED_EXAMPLES}")
-    return problems
+        found.append("name part must be non-empty")
+    broken = _problems(last, _LABEL_MAX, "bytes", _is_key, _KEY_TEXT)
+    return found + [f"name part {text}" for text in broken]
 
 
 def label_value_problems(value: str) -> list[str]:
     """Values of labels."""
-    problems = [] if len(value) <= 63 else ["must be no more than 63 bytes"]
-    if not _value(value):
-        problems.append(_VALUE_MESSAGE)
-    return problems
+    return _problems(value, _LABEL_MAX, "bytes", _is_value, _VALUE_TEXT)

@@ -1,5 +1,6 @@
 """The scale subresource: another view of an object, with one number that can be written."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from myrmidon.api.objects import Json
@@ -259,3 +260,10 @@ def _put(obj: Json, path: tuple[str, ...], value: Any) -> None:
     for key in path[:-1]:
         obj = obj.setdefault(key, {})
     obj[path[-1]] = value
+
+
+VERBS: Mapping[str, Callable[[Call], Json]] = {
+    "get": get_scale,
+    "update": replace_scale,
+    "patch": patch_scale,
+}

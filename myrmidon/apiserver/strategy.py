@@ -14,10 +14,9 @@ from myrmidon.apiserver import names
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields
 from myrmidon.apiserver.schema.types import Schema
-from myrmidon.apiserver.tables import CustomLayout, Layout
+from myrmidon.apiserver.tables import Layout
 
 _ANYTHING = Schema()
-_PLAIN_LAYOUT = CustomLayout(())
 
 
 class DecodeError(Exception):
@@ -49,7 +48,7 @@ class Strategy:
     @property
     def layout(self) -> Layout:
         """The columns of tables."""
-        return _PLAIN_LAYOUT
+        raise NotImplementedError
 
     def decode(self, body: Json) -> Decoded:
         """Read a body: drop what the type does not know; raises ``DecodeError``."""

@@ -1,8 +1,10 @@
-"""What each verb answers."""
+"""What each verb answers.
+
+What few servers are asked for, patches and scales, is imported with the first request for it.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 
-from myrmidon.api.objects import Json
 from myrmidon.api.wire import HttpResponse
 from myrmidon.apiserver import encoding, views
 from myrmidon.apiserver.actions import action
@@ -22,9 +24,7 @@ from myrmidon.apiserver.negotiation import (
 )
 from myrmidon.apiserver.opening import open_watch
 from myrmidon.apiserver.outcomes import Outcome, WaitFor
-from myrmidon.apiserver.patching import patch
 from myrmidon.apiserver.reviews import is_review, review
-from myrmidon.apiserver.scale import get_scale, patch_scale, replace_scale
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.tabling import table_of_object, table_of_page, table_of_scale
 from myrmidon.apiserver.updating import replace
@@ -162,6 +162,8 @@ def _update(call: Call, form: Form) -> Outcome:
 
 
 def _patch(call: Call, form: Form) -> Outcome:
+    from myrmidon.apiserver.patching import patch  # noqa: PLC0415
+
     record, created = patch(call, call.route.subresource)
     return _object(call, form, record, 201 if created else 200)
 
@@ -170,24 +172,19 @@ def _delete_collection(call: Call, form: Form) -> Outcome:
     return _answer_page(call, form, delete_collection(call))
 
 
-def _on_scale(scale: Callable[[Call], Json]) -> Verb:
-    def verb(call: Call, form: Form) -> Outcome:
-        answer = scale(call)
-        if form.shape == "PartialObjectMetadata":
-            answer = partial(form, answer)
-        elif form.shape == "Table":
-            answer = at_version(form, table_of_scale(call, answer))
-        return HttpResponse(200, _headers(call, form), encode(form, answer))
+def _scale(call: Call, form: Form) -> Outcome:
+    from myrmidon.apiserver import scale  # noqa: PLC0415
 
-    return verb
+    answer = scale.VERBS[call.route.verb](call)
+    if form.shape == "PartialObjectMetadata":
+        answer = partial(form, answer)
+    elif form.shape == "Table":
+        answer = at_version(form, table_of_scale(call, answer))
+    return HttpResponse(200, _headers(call, form), encode(form, answer))
 
 
 _OTHER_VERBS: Mapping[str, Verb] = {"get": _get, "update": _update, "patch": _patch}
-_SCALE_VERBS: Mapping[str, Verb] = {
-    "get": _on_scale(get_scale),
-    "update": _on_scale(replace_scale),
-    "patch": _on_scale(patch_scale),
-}
+_SCALE_VERBS: Mapping[str, Verb] = {"get": _scale, "update": _scale, "patch": _scale}
 _VERBS: Mapping[str, Verb] = {
     **_OTHER_VERBS,
     "list": _list,

@@ -7,12 +7,15 @@ from tests.apiserver.clients.kubectl import Kubectl, all_kubectls, write_transcr
 from tests.cluster.controlplane.binaries import find
 from tests.cluster.controlplane.controlplane import CONTROLLERS, ControlPlane
 
+# What ``myrmidon server`` does by itself, too.
+HOUSEKEEPERS = (*CONTROLLERS, "serviceaccount-controller")
+
 
 def play(kubectl: Path) -> list[str]:
     """The transcript of a server that nobody else has touched."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        ControlPlane(find(), controllers=CONTROLLERS) as plane,
+        ControlPlane(find(), controllers=HOUSEKEEPERS) as plane,
     ):
         return Kubectl(kubectl, plane.kubeconfig, Path(folder)).play()
 

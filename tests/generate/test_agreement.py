@@ -7,13 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from myrmidon.apiserver.schema import (
-    EmbeddedError,
-    admit,
-    check_definition,
-    compile_schema,
-    validate,
-)
+from myrmidon.apiserver.schema.conforming import admit
+from myrmidon.apiserver.schema.definitions import check_definition
+from myrmidon.apiserver.schema.embedded import EmbeddedError
+from myrmidon.apiserver.schema.structural import compile_schema
+from myrmidon.apiserver.schema.validation import validate
 from myrmidon.generate import crd, schema_of_model, schema_of_resource
 from tests.generate.agreement import fits, paths, specs, stored
 from tests.generate.shapes import RESOURCES

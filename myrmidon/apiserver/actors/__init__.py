@@ -1,13 +1,14 @@
 """Controllers inside of the server: what a cluster does by itself, in small.
 
-Each is an ``Actor`` and can be left out.  ``GarbageCollector`` and ``NamespaceController`` do what
-their namesakes do; the others stand in for kubelets and built-in controllers, so that a Deployment
-can become available where there is no machine to run it.
+Each is an ``Actor`` and can be left out.  ``GarbageCollector``, ``NamespaceController`` and
+``ServiceAccounts`` do what their namesakes do; the others stand in for kubelets and built-in
+controllers, so that a Deployment can become available where there is no machine to run it.
 """
 
 from datetime import timedelta
 
 from myrmidon.apiserver.actor import Actor
+from myrmidon.apiserver.actors.accounts import ServiceAccounts
 from myrmidon.apiserver.actors.collector import GarbageCollector
 from myrmidon.apiserver.actors.namespaces import NamespaceController
 from myrmidon.apiserver.actors.pods import Jobs, Kubelet, Volumes
@@ -20,6 +21,7 @@ __all__ = [
     "Kubelet",
     "NamespaceController",
     "ReplicaSets",
+    "ServiceAccounts",
     "StatefulSets",
     "Volumes",
     "cluster_actors",
@@ -28,8 +30,8 @@ __all__ = [
 
 
 def housekeepers() -> list[Actor]:
-    """What every cluster does with what is deleted."""
-    return [GarbageCollector(), NamespaceController()]
+    """What every cluster does with what is deleted, and with new namespaces."""
+    return [GarbageCollector(), NamespaceController(), ServiceAccounts()]
 
 
 def cluster_actors(delay: timedelta = timedelta(seconds=1)) -> list[Actor]:

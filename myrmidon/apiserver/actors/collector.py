@@ -6,6 +6,7 @@ again whenever one of its owners changes or goes:
 - all owners gone: the object is deleted;
 - one owner left: references to those that are gone are removed;
 - an owner that is deleted in the foreground waits until the dependents which block it are gone;
+- an owner in a namespace, of an object in none: nothing is done;
 - an owner that is deleted as ``Orphan`` first has its references removed from its dependents.
 
 An owner is gone when nothing with its uid is where a reference may point: in the namespace of the
@@ -127,6 +128,8 @@ class GarbageCollector:
 
     def _judge(self, server: "ApiServer", node: _Node, path: str) -> bool:
         """Keep an object that has an owner left, delete one that has none."""
+        if self._points_into_namespace(server, node):
+            return False
         kept, blocking = [], False
         for owner in owners_of(node.value):
             state = self._state(server, node, owner)
@@ -144,6 +147,20 @@ class GarbageCollector:
         policy = "Foreground" if blocking and node.dependents else self._policy(node.value)
         delete(server, path, uid_of(node.value), policy)
         return True
+
+    def _points_into_namespace(self, server: "ApiServer", node: _Node) -> bool:
+        """Whether an object outside of all namespaces names an owner that must be in one.
+
+        Nobody can tell in which, so nobody can tell whether the owner is gone.
+        """
+        if namespace_of(node.value):
+            return False
+        for owner in owners_of(node.value):
+            group, version = split_api_version(str(owner.get("apiVersion") or ""))
+            found = server.core.registry.find_kind(group, version, str(owner.get("kind")))
+            if found is not None and found.kind.namespaced:
+                return True
+        return False
 
     def _waits(self, uid: str) -> bool:
         """Whether an object is deleted in the foreground, and waits for its dependents."""

@@ -7,10 +7,17 @@ the new one is available.
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from myrmidon.api.objects import Json, generation_of, is_deleting, name_of, uid_of
+from myrmidon.api.objects import (
+    Json,
+    annotations_of,
+    generation_of,
+    is_deleting,
+    name_of,
+    uid_of,
+)
 from myrmidon.apiserver.actors.objects import delete, patch
 from myrmidon.apiserver.actors.watching import Watching, create, is_pod_ready, pod_of, pods_path
-from myrmidon.apiserver.encoding import encode
+from myrmidon.apiserver.gotext import to_json
 from myrmidon.apiserver.seams import timestamp
 
 if TYPE_CHECKING:
@@ -32,8 +39,16 @@ class Deployments(Watching):
         wanted = f"{name_of(obj)}-{template_hash(obj['spec']['template'])}"
         sets = {name_of(one): one for one in self.children(server, obj, "replicasets.apps")}
         replicas = obj["spec"].get("replicas", 1)
+        latest = max(map(_number_of, sets.values()), default=0)
         if wanted not in sets:
-            create(server, self._sets_path(obj), self._replica_set(obj, wanted, len(sets) + 1))
+            create(server, self._sets_path(obj), self._replica_set(obj, wanted, latest + 1))
+            return
+        if _number_of(sets[wanted]) < latest:  # a rollback: the old set is the newest again
+            self._number(server, f"{self._sets_path(obj)}/{wanted}", latest + 1)
+            return
+        if _number_of(obj) != latest:
+            # By way of the status, as the real one does it: that is no new generation.
+            self._number(server, f"{self.path(obj)}/status", latest)
             return
         if sets[wanted]["spec"].get("replicas") != replicas:
             self._scale(server, sets[wanted], replicas)
@@ -48,6 +63,9 @@ class Deployments(Watching):
 
     def _scale(self, server: "ApiServer", one: Json, replicas: int) -> None:
         patch(server, f"{self._sets_path(one)}/{name_of(one)}", {"spec": {"replicas": replicas}})
+
+    def _number(self, server: "ApiServer", path: str, revision: int) -> None:
+        patch(server, path, {"metadata": {"annotations": {_REVISION: str(revision)}}})
 
     def _replica_set(self, obj: Json, name: str, revision: int) -> Json:
         template, digest = obj["spec"]["template"], name.rpartition("-")[2]
@@ -206,8 +224,13 @@ class StatefulSets(Watching):
 
 
 def template_hash(template: Json) -> str:
-    """A name for a template: other content, other name."""
-    return blake2b(encode(template), digest_size=5).hexdigest()
+    """A name for a template: other content, other name; the order of fields is no content."""
+    return blake2b(to_json(template).encode(), digest_size=5).hexdigest()
+
+
+def _number_of(obj: Json) -> int:
+    written = annotations_of(obj).get(_REVISION, "")
+    return int(written) if written.isdecimal() else 0
 
 
 def _status(obj: Json, field: str) -> int:

@@ -14,7 +14,7 @@ from myrmidon.apiserver.builtin.defaults import COMPLETIONS
 from myrmidon.apiserver.builtin.leaves import READERS, DecodingError, Misfit, json_kind
 from myrmidon.apiserver.builtin.types import ZEROS, GoType
 
-__all__ = ["Decoded", "DecodingError", "decode", "empty"]
+__all__ = ["Decoded", "DecodingError", "decode", "empty", "forget_empty"]
 
 
 class Decoded(NamedTuple):
@@ -37,6 +37,13 @@ def decode(obj: Any, schema: GoType) -> Decoded:
 def empty(schema: GoType) -> Json:
     """What a struct looks like that nobody has filled: a status that was reset, say."""
     return _Walk([]).struct({}, schema, None)
+
+
+def forget_empty(obj: Json, schema: GoType) -> None:
+    """Do as the store does, which does not tell an empty list from none."""
+    for field, zero in schema.zeros.items():
+        if obj.get(field) == []:
+            obj[field] = zero
 
 
 class _Place(NamedTuple):
@@ -78,7 +85,7 @@ class _Walk:
     def struct(self, value: Mapping[str, Any], schema: GoType, where: _Place | None) -> Json:
         """Read a struct, complete it, and write its zeros."""
         result: Json = {}
-        properties, omitted = schema.properties, schema.omitted
+        properties = schema.properties
         for key, given in value.items():
             field = properties.get(key)
             if field is None:
@@ -87,8 +94,7 @@ class _Walk:
                 assert isinstance(field, GoType)
                 place = _Place(where, key, schema.short_name)
                 read = self._value(given, field, place)
-                # Lists and maps without elements do not survive the store.
-                if read or (key not in omitted and field.shape not in ("list", "map")):
+                if read or self._keeps_empty(key, field, schema, where):
                     result[key] = read
         for key in schema.structs:
             if key not in result:
@@ -102,6 +108,17 @@ class _Walk:
             if key not in result:
                 result[key] = zero
         return result
+
+    @staticmethod
+    def _keeps_empty(key: str, field: GoType, schema: GoType, where: _Place | None) -> bool:
+        """Lists and maps without elements do not survive the store.
+
+        Those of the object itself that are always written (the rules of a Role) live until then:
+        who sends an empty one owns it.
+        """
+        if field.shape in ("list", "map"):
+            return where is None and key in schema.zeros
+        return key not in schema.omitted
 
     def _value(self, value: Any, schema: GoType, where: _Place) -> Any:
         leaf = READERS.get(schema.shape)

@@ -7,9 +7,10 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.builtin import conversion, preparing, selecting, validation
 from myrmidon.apiserver.builtin.cluster import Cluster
-from myrmidon.apiserver.builtin.decoding import decode, empty
+from myrmidon.apiserver.builtin.decoding import decode, empty, forget_empty
 from myrmidon.apiserver.builtin.kinds import BuiltinResource
 from myrmidon.apiserver.builtin.leaves import DecodingError
+from myrmidon.apiserver.builtin.preparing.pods import update_ephemeral
 from myrmidon.apiserver.builtin.types import GoType, schema_of
 from myrmidon.apiserver.builtin.validation import CreateRule
 from myrmidon.apiserver.failures import Cause
@@ -75,7 +76,6 @@ _STATUS_WITHOUT_METADATA = frozenset({
     (_FLOW, "FlowSchema"), (_FLOW, "PriorityLevelConfiguration"),
     ("networking.k8s.io", "ServiceCIDR"), ("resource.k8s.io", "ResourceClaim"),
     ("storage.k8s.io", "VolumeAttachment"), (_ADMISSION, "ValidatingAdmissionPolicy"),
-    ("apiextensions.k8s.io", "CustomResourceDefinition"),
 })  # fmt: skip
 
 _STATUS_KEPT_ON_CREATE = frozenset({("", "Node")})
@@ -128,6 +128,7 @@ class BuiltinStrategy(Strategy):
 
     def prepare_create(self, obj: Json) -> None:
         """Reset the status, begin to count, and do what is particular about the kind."""
+        forget_empty(obj, self.schema)
         if self._has_status and self._key not in _STATUS_KEPT_ON_CREATE:
             self._reset_status(obj)
         if self._key in _COUNTED:
@@ -138,6 +139,7 @@ class BuiltinStrategy(Strategy):
 
     def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
         """Restore what the request may not change, and count."""
+        forget_empty(obj, self.schema)
         if subresource == "status":
             self._prepare_status(obj, old)
             return
@@ -145,6 +147,8 @@ class BuiltinStrategy(Strategy):
             obj["status"] = old["status"]
         if subresource == "finalize":
             return
+        if subresource == "ephemeralcontainers":
+            update_ephemeral(obj, old)
         prepare = preparing.ON_UPDATE.get(self._key)
         if prepare is not None:
             prepare(obj, old, self._cluster)
@@ -205,6 +209,9 @@ class BuiltinStrategy(Strategy):
         if subresource == "status":
             status = validation.STATUS_RULES.get(self._key)
             return list(status(obj)) if status is not None else []
+        other = validation.SUBRESOURCE_RULES.get(subresource)
+        if other is not None:
+            return list(other(obj, old))
         first = self._causes(validation.FIRST_RULES, obj)
         if first:
             return first

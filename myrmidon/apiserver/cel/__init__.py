@@ -4,13 +4,19 @@ An interpreter of our own: of the libraries that were tried none has the Kuberne
 can refuse a rule for an undefined field, and the real server's messages come from its own checker.
 """
 
-from myrmidon.apiserver.cel.errors import CelCompileError, CelError, CelEvaluationError
+from myrmidon.apiserver.cel.errors import (
+    CelCompileError,
+    CelCostError,
+    CelError,
+    CelEvaluationError,
+)
 from myrmidon.apiserver.cel.evaluator import MISSING
 from myrmidon.apiserver.cel.program import Program, compile_message, compile_rule
 
 __all__ = [
     "MISSING",
     "CelCompileError",
+    "CelCostError",
     "CelError",
     "CelEvaluationError",
     "Program",

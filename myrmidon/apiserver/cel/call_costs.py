@@ -38,6 +38,11 @@ def call_estimate(
     return _PLAIN
 
 
+def is_plain(name: str, overload: str) -> bool:
+    """Whether the arguments do not matter: the call costs one."""
+    return overload not in _OVERLOADS and name not in _FUNCTIONS and overload not in _STANDARD
+
+
 def _size(at: SizeAt, node: Node) -> Size:
     return node.size or at(node.path) or UNKNOWN
 

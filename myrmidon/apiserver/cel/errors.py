@@ -23,6 +23,10 @@ class CelEvaluationError(CelError):
     """The rule went wrong for these values, e.g. ``no such key: count``."""
 
 
+class CelCostError(CelError):
+    """The rule was stopped because it takes too long; no other part of it can decide instead."""
+
+
 class Issue(NamedTuple):
     """One complaint about one place, or about none in particular: -1."""
 

@@ -35,36 +35,29 @@ from myrmidon.apiserver.cel.ast import (
     Select,
     StructExpr,
 )
+from myrmidon.apiserver.cel.calling import applied, dispatch
 from myrmidon.apiserver.cel.checker import TYPE_NAMES, Checked
-from myrmidon.apiserver.cel.declarations import Implementation, Overload
+from myrmidon.apiserver.cel.declarations import Implementation
 from myrmidon.apiserver.cel.documents import Adapters
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.escaping import unescape
-from myrmidon.apiserver.cel.functions import FUNCTIONS
 from myrmidon.apiserver.cel.functions.conversions import FOLDED
 from myrmidon.apiserver.cel.functions.regex import PATTERN_FUNCTIONS
 from myrmidon.apiserver.cel.go_regex import PatternError, translate
 from myrmidon.apiserver.cel.logic import Run, choice, conjunction, disjunction, or_other, or_value
 from myrmidon.apiserver.cel.loops import fold_loop
 from myrmidon.apiserver.cel.schema_types import Declared
-from myrmidon.apiserver.cel.types import RUNTIME_NAMES, STRING
+from myrmidon.apiserver.cel.types import STRING
 from myrmidon.apiserver.cel.values import (
-    NO_OVERLOAD,
     Mapped,
     OptionalValue,
     TypeValue,
     Uint,
     Value,
-    kind_of,
 )
 
 _UNSURE = frozenset(("dyn", "null", "error", "param"))
-_QUIET = frozenset(
-    ("matches", "find", "findAll", "contains", "startsWith", "endsWith", "!_", "-_", IN)
-)
 _UNGUARDED = frozenset(("_==_", "_!=_", "dyn", "type", "optional.of", "flatten"))
-_ONLY_NAME = frozenset(("size", "sort"))
-_RECEIVERS = frozenset(("string", "timestamp", "duration"))
 
 
 SELF_SLOT, OLD_SELF_SLOT = 0, 1
@@ -212,7 +205,11 @@ class Evaluator:
             del self._slots[name]
             if slot is not None:
                 self._slots[name] = slot
+        keep, body = self._rounds(fold.kind, keep, body)
         return fold_loop(fold.kind, init if fold.kind == "bind" else over, slots, keep, body)
+
+    def _rounds(self, kind: str, keep: Run | None, body: Run) -> tuple[Run | None, Run]:  # noqa: ARG002 - a hook
+        return keep, body
 
     # ------------------------------------------------------------ calls
 
@@ -227,10 +224,21 @@ class Evaluator:
         if (special := self._special(name, exprs)) is not None:
             return special
         args = [self.compile(expr) for expr in exprs]
-        run = self._chosen(call, name, exprs)
-        return _applied(name, run, args)
+        return self._apply(call, name, exprs, args)
+
+    def _apply(self, call: Call, name: str, exprs: tuple[Expr, ...], args: list[Run]) -> Run:
+        return applied(name, self._chosen(call, name, exprs), args)
 
     def _special(self, name: str, exprs: tuple[Expr, ...]) -> Run | None:
+        if (lazy := self._lazy(name, exprs)) is not None:
+            return lazy
+        if name in PATTERN_FUNCTIONS and isinstance(exprs[1], Literal):
+            return self._with_pattern(name, exprs)
+        if name == IN:
+            return self._in_constant(exprs)
+        return None
+
+    def _lazy(self, name: str, exprs: tuple[Expr, ...]) -> Run | None:
         if name in _LAZY:
             return _LAZY[name]([self.compile(expr) for expr in exprs])
         if name == OPT_SELECT:
@@ -238,10 +246,6 @@ class Evaluator:
             assert isinstance(field, Literal)
             key = str(field.value)
             return lambda frame: find_field(operand(frame), key)
-        if name in PATTERN_FUNCTIONS and isinstance(exprs[1], Literal):
-            return self._with_pattern(name, exprs)
-        if name == IN:
-            return self._in_constant(exprs)
         return None
 
     def _with_pattern(self, name: str, exprs: tuple[Expr, ...]) -> Run | None:
@@ -293,7 +297,7 @@ class Evaluator:
             return overloads[0].run
         if name in _UNGUARDED:
             return overloads[0].run
-        return _dispatch(name, overloads)
+        return dispatch(name, overloads)
 
 
 def _wanted(value: Value) -> bool:
@@ -319,63 +323,6 @@ def _old_self(frame: list[Value]) -> Value:
 
 def _constant(value: Value) -> Run:
     return lambda _: value
-
-
-def _applied(name: str, run: Implementation, args: list[Run]) -> Run:
-    """A call with its arguments; the common counts are spelled out because they are quicker.
-
-    The types know nothing of nulls that a schema allows in lists and maps.
-    """
-
-    def failed(frame: list[Value], error: Exception) -> Exception:
-        values = [arg(frame) for arg in args]
-        if None not in values:
-            return error
-        return CelEvaluationError(_complaint(name, [kind_of(value) for value in values]))
-
-    def unary(frame: list[Value]) -> Value:
-        try:
-            return run(args[0](frame))
-        except (TypeError, AttributeError) as error:
-            raise failed(frame, error) from None
-
-    def binary(frame: list[Value]) -> Value:
-        try:
-            return run(args[0](frame), args[1](frame))
-        except (TypeError, AttributeError) as error:
-            raise failed(frame, error) from None
-
-    def other(frame: list[Value]) -> Value:
-        try:
-            return run(*[arg(frame) for arg in args])
-        except (TypeError, AttributeError) as error:
-            raise failed(frame, error) from None
-
-    return {1: unary, 2: binary}.get(len(args), other)
-
-
-def _dispatch(name: str, overloads: tuple[Overload, ...]) -> Implementation:
-    """The choice among overloads by the kinds of the values."""
-
-    def call(*values: Any) -> Value:
-        for overload in overloads:
-            if overload.takes(values):
-                return overload.run(*values)
-        raise CelEvaluationError(_complaint(name, [kind_of(value) for value in values]))
-
-    return call
-
-
-def _complaint(name: str, kinds: list[str]) -> str:
-    if name in _QUIET:
-        return NO_OVERLOAD
-    if name in _ONLY_NAME:
-        return f"{NO_OVERLOAD}: {name}"
-    if name.startswith("_") and name != INDEX:
-        known = any(overload.args[0].kind == kinds[0] for overload in FUNCTIONS[name])
-        return NO_OVERLOAD if known or kinds[0] in _RECEIVERS else f"{NO_OVERLOAD}: {name}"
-    shown = ", ".join(RUNTIME_NAMES.get(kind, kind) for kind in kinds)
-    return f"{NO_OVERLOAD}: {name}({shown})"
 
 
 def _indexed(args: list[Run]) -> Run:

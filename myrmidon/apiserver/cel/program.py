@@ -18,6 +18,7 @@ from myrmidon.apiserver.cel.evaluator import (
 )
 from myrmidon.apiserver.cel.logic import Run
 from myrmidon.apiserver.cel.macros import expand
+from myrmidon.apiserver.cel.metering import COUNTED_FROM, Meter, MeteredEvaluator
 from myrmidon.apiserver.cel.parser import TOO_DEEP, parse
 from myrmidon.apiserver.cel.schema_types import LARGEST_REQUEST, Declared, declare, structs
 from myrmidon.apiserver.cel.types import BOOL, STRING, Type, optional_of
@@ -39,6 +40,7 @@ class Program:
     _adapt: Adapt
     _run: Run
     _frame_size: int
+    _meter: Meter | None = None
 
     @cached_property
     def uses_old_self(self) -> bool:
@@ -55,11 +57,18 @@ class Program:
         """How often a value of this schema fits into one request."""
         return LARGEST_REQUEST // (self.declared.min_size + 1)
 
+    @property
+    def spent(self) -> int:
+        """What the last run has cost; nothing for rules that are too cheap to count."""
+        return 0 if self._meter is None else self._meter.spent
+
     def evaluate(self, self_value: Any, old_self: Any = MISSING) -> Value:
         """The value of the rule; CelEvaluationError if it has none.
 
         ``old_self`` is left out where there is none: an optional one is then empty.
         """
+        if self._meter is not None:
+            self._meter.spent = 0
         frame: list[Value] = [None] * self._frame_size
         frame[SELF_SLOT] = self._adapt(self_value)
         if old_self is not MISSING:
@@ -149,13 +158,18 @@ def _compile(
         raise CelCompileError(failed + render(text, issues))
     if wanted is not None and checked.type_of(checked.tree) != wanted:
         raise CelCompileError(wrong_type)
-    evaluator = Evaluator(checked, {SELF: SELF_SLOT, OLD_SELF: OLD_SELF_SLOT}, objects)
+    slots = {SELF: SELF_SLOT, OLD_SELF: OLD_SELF_SLOT}
+    evaluator, meter = Evaluator(checked, slots, objects), None
     try:
         run = evaluator.compile(checked.tree)
     except InstantiationError as error:
         raise CelCompileError(f"{instantiating}instantiation failed: {error}") from None
+    if estimate(checked, declared) > COUNTED_FROM:
+        evaluator = counting = MeteredEvaluator(checked, slots, objects)
+        run, meter = counting.compile(checked.tree), counting.meter
     adapt = Adapters().of(schema, resource=resource)
-    return Program(text, checked, declared, optional_old_self, adapt, run, evaluator.frame_size)
+    size = evaluator.frame_size
+    return Program(text, checked, declared, optional_old_self, adapt, run, size, meter)
 
 
 def _checked(

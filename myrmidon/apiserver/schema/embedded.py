@@ -6,8 +6,8 @@ They have a kind and metadata like any object, so both are read and checked like
 from typing import Any
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import causes, names
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.schema import causes, names
 from myrmidon.apiserver.schema.object_meta import ObjectMetaError, decode_object_meta
 from myrmidon.apiserver.schema.trails import Trail, trail_to
 from myrmidon.apiserver.schema.types import Schema
@@ -95,25 +95,30 @@ def _check_kind(value: Any, path: str, found: list[Cause]) -> None:
         found.append(causes.invalid(path, value, "must be a string"))
     elif not value:
         found.append(causes.invalid(path, value, "must not be empty"))
-    elif broken := names.dns_1035_label(value.lower()):
+    elif broken := names.label1035_problems(value.lower()):
         detail = "may have mixed case, but should otherwise match: " + ",".join(broken)
         found.append(causes.invalid(path, value, detail))
 
 
 def check_metadata(metadata: Json, path: str, found: list[Cause]) -> None:
     """What is wrong with metadata whose name may be anything that fits into a path."""
-    _complain(found, f"{path}.generateName", metadata.get("generateName") or "", names.path_segment)
-    _complain(found, f"{path}.name", metadata.get("name") or "", names.path_segment)
+    _complain(
+        found,
+        f"{path}.generateName",
+        metadata.get("generateName") or "",
+        names.path_segment_problems,
+    )
+    _complain(found, f"{path}.name", metadata.get("name") or "", names.path_segment_problems)
     if metadata.get("namespace"):
-        _complain(found, f"{path}.namespace", metadata["namespace"], names.dns_1123_label)
+        _complain(found, f"{path}.namespace", metadata["namespace"], names.label_problems)
     for key, value in (metadata.get("labels") or {}).items():
-        _complain(found, f"{path}.labels", key, names.qualified_name)
-        _complain(found, f"{path}.labels", value, names.label_value)
+        _complain(found, f"{path}.labels", key, names.qualified_problems)
+        _complain(found, f"{path}.labels", value, names.label_value_problems)
     _check_annotations(metadata.get("annotations") or {}, f"{path}.annotations", found)
     for owner in metadata.get("ownerReferences") or ():
         _check_owner(owner, f"{path}.ownerReferences", found)
     for finalizer in metadata.get("finalizers") or ():
-        _complain(found, f"{path}.finalizers", finalizer, names.qualified_name)
+        _complain(found, f"{path}.finalizers", finalizer, names.qualified_problems)
     for index, entry in enumerate(metadata.get("managedFields") or ()):
         if entry.get("operation") not in ("Apply", "Update"):
             where = f"{path}.managedFields[{index}].operation"
@@ -127,7 +132,9 @@ def _complain(found: list[Cause], path: str, value: str, rule: names.Rule) -> No
 
 def _check_annotations(annotations: Json, path: str, found: list[Cause]) -> None:
     for key in annotations:
-        found.extend(causes.invalid(path, key, text) for text in names.qualified_name(key.lower()))
+        found.extend(
+            causes.invalid(path, key, text) for text in names.qualified_problems(key.lower())
+        )
     if sum(len(f"{key}{value}".encode()) for key, value in annotations.items()) > _ANNOTATIONS_MAX:
         found.append(causes.too_long(path, _ANNOTATIONS_MAX))
 

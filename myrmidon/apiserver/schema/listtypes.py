@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from myrmidon.apiserver import causes, gotext
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.schema import causes, gotext
 from myrmidon.apiserver.schema.trails import Trail, trail_to
 from myrmidon.apiserver.schema.types import Schema
 

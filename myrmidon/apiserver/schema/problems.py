@@ -8,8 +8,8 @@ it may stay because the value has not changed.
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from myrmidon.apiserver import causes, gotext
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.schema import causes, gotext
 
 # In place of the old value, where there is none to compare with.
 UNCORRELATED: Final[Any] = object()

@@ -27,6 +27,10 @@ class EvaluationError(ValueError):
     """The expression went wrong for these values."""
 
 
+class CostError(EvaluationError):
+    """The expression takes too long."""
+
+
 def compile_program(
     text: str, schema: Schema, *, root: bool, optional_old: bool, message: bool = False
 ) -> "Program":
@@ -47,5 +51,7 @@ def evaluate(program: "Program", value: Any, old: Any) -> Any:
 
     try:
         return program.evaluate(value, cel.MISSING if old is None else old)
+    except cel.CelCostError as error:
+        raise CostError(str(error)) from error
     except cel.CelError as error:
         raise EvaluationError(str(error)) from error

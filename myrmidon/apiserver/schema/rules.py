@@ -1,14 +1,16 @@
 """Rules: ``x-kubernetes-validations``, evaluated on the objects that they are about."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.schema import causes
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
 from myrmidon.apiserver.schema.problems import UNCORRELATED
 from myrmidon.apiserver.schema.programs import (
+    CostError,
     EvaluationError,
     compile_program,
     evaluate,
@@ -24,6 +26,8 @@ RULES = "x-kubernetes-validations"
 _PLAN, _TRAIL = "rules", "rules-trail"
 _MESSAGE_BYTES_MAX = 5 * 1024
 _TYPE_FIELDS = ("apiVersion", "kind")
+_LAST = "no further validation rules will be run"
+BUDGET = 10_000_000  # for all rules of one object, in the units of the estimate
 
 
 @dataclass(slots=True, eq=False)
@@ -67,6 +71,30 @@ class _Place:
         return place is not None and is_unchanged(place.value, place.before, place.source)
 
 
+class _OutOfBudgetError(Exception):
+    """The rules of an object have cost too much."""
+
+
+@dataclass(slots=True, eq=False)
+class _Findings:
+    """What is wrong with an object, and how much may still be spent on finding it out."""
+
+    causes: list[Cause]
+    left: int = field(default_factory=lambda: BUDGET)
+
+    def spend(self, program: "Program", path: str, schema: Schema) -> None:
+        """Pay for a run of a rule."""
+        self.left -= program.spent
+        if self.left < 0:
+            text = f"validation failed due to running out of cost budget, {_LAST}"
+            self.stop(causes.invalid(path, schema.type, text))
+
+    def stop(self, cause: Cause) -> NoReturn:
+        """Find nothing else."""
+        self.causes.append(cause)
+        raise _OutOfBudgetError
+
+
 def has_rules(schema: Schema) -> bool:
     """Whether there are rules anywhere in the schema."""
     return _trail(schema) is not None
@@ -90,11 +118,12 @@ def check_rules(
     if trail is not None:
         before = UNCORRELATED if old is None else old
         place = _Place(value, old, before, schema.source, None)
-        _walk(place, trail, path, found, root=root)
+        with suppress(_OutOfBudgetError):  # that is then the last thing found
+            _walk(place, trail, path, _Findings(found), root=root)
     return found
 
 
-def _walk(place: _Place, trail: Trail, path: str, found: list[Cause], *, root: bool) -> None:
+def _walk(place: _Place, trail: Trail, path: str, found: "_Findings", *, root: bool) -> None:
     if place.value is None:
         return
     if trail.here:
@@ -128,20 +157,25 @@ def _keyed(items: Any, keys: tuple[str, ...]) -> dict[Any, Any]:
     return by_keys(items, keys) if isinstance(items, list) else {}
 
 
-def _apply(rule: _Rule, place: _Place, schema: Schema, path: str, found: list[Cause]) -> None:
+def _apply(rule: _Rule, place: _Place, schema: Schema, path: str, found: _Findings) -> None:
     program = rule.program
     if program.uses_old_self and place.old is None and not rule.optional_old:
         return
     try:
         holds = evaluate(program, place.value, place.old)
+    except CostError as error:
+        text = f"'{error}': {_LAST} due to call cost exceeds limit for rule: {rule.text}"
+        found.stop(causes.invalid(path, schema.type, text))
     except EvaluationError as error:
-        found.append(causes.invalid(path, schema.type, _stumbled(str(error), rule)))
+        found.spend(program, path, schema)
+        found.causes.append(causes.invalid(path, schema.type, _stumbled(str(error), rule)))
         return
+    found.spend(program, path, schema)
     if holds is True:
         return
     cause = _broken(rule, place, schema, path)
     if program.uses_old_self or not place.is_forgiven():
-        found.append(cause)
+        found.causes.append(cause)
 
 
 def _stumbled(error: str, rule: _Rule) -> str:

@@ -9,9 +9,10 @@ from math import isfinite, trunc
 from typing import Any
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import causes, gotext
 from myrmidon.apiserver.encoding import same
 from myrmidon.apiserver.go_regex import translate
-from myrmidon.apiserver.schema import causes, formats, gotext, problems
+from myrmidon.apiserver.schema import formats, problems
 from myrmidon.apiserver.schema.problems import Check, Problem, Report
 
 KINDS: dict[type, tuple[str, str]] = {

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.schema import causes
 from myrmidon.apiserver.schema.embedded import check_embedded
 from myrmidon.apiserver.schema.listtypes import check_lists
 from myrmidon.apiserver.schema.problems import UNCORRELATED, Check, Report

@@ -8,7 +8,8 @@ an object is such values.
 from typing import Any
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.schema import causes, gotext, problems, scalars
+from myrmidon.apiserver import causes, gotext
+from myrmidon.apiserver.schema import problems, scalars
 from myrmidon.apiserver.schema.problems import UNCORRELATED, Check, Problem, Report
 from myrmidon.apiserver.schema.ratcheting import by_keys, is_unchanged, key_of, map_keys
 

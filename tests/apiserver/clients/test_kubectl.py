@@ -1,7 +1,7 @@
 """kubectl prints the same, whether it talks to our server or to the real one.
 
 ``kubectl-1.36.txt`` is what kubectl 1.36 printed when it talked to kube-apiserver v1.36.4 with the
-garbage collector and the namespace controller; ``python -m tests.cluster.record_kubectl`` writes it.
+garbage collector and the controllers of namespaces and service accounts; ``python -m tests.cluster.record_kubectl`` writes it.
 """
 
 from pathlib import Path

@@ -17,8 +17,8 @@ import pytest
 
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
-from myrmidon.apiserver.builtin.decoding import decode
-from myrmidon.apiserver.builtin.types import schema_of
+from myrmidon.apiserver.builtin.decoding import decode, forget_empty
+from myrmidon.apiserver.builtin.types import GoType, schema_of
 from myrmidon.apiserver.fields import (
     ApplyConflict,
     Versions,
@@ -110,7 +110,9 @@ class Replay:
         if self.custom:
             default(merged, self.schema)
         else:
-            merged = decode(merged, self.schema).object  # type: ignore[arg-type]
+            assert isinstance(self.schema, GoType)
+            merged = decode(merged, self.schema).object
+            forget_empty(merged, self.schema)
         assert content(merged) == content(answer)
 
     def check_entries(self, answer: Json, entries: list[Json]) -> None:

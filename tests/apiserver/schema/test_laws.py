@@ -6,17 +6,13 @@ from typing import Any
 from hypothesis import assume, given
 
 from myrmidon.apiserver.encoding import same
-from myrmidon.apiserver.schema import (
-    admit,
-    compile_schema,
-    default,
-    drop_nulls,
-    prune,
-    reshape,
-    validate,
-)
+from myrmidon.apiserver.schema.conforming import admit, reshape
+from myrmidon.apiserver.schema.defaulting import default
+from myrmidon.apiserver.schema.nulls import drop_nulls
 from myrmidon.apiserver.schema.problems import UNCORRELATED, Report
-from myrmidon.apiserver.schema.validation import check_values
+from myrmidon.apiserver.schema.pruning import prune
+from myrmidon.apiserver.schema.structural import compile_schema
+from myrmidon.apiserver.schema.validation import check_values, validate
 from myrmidon.apiserver.schema.values import compile_node
 from tests.apiserver.schema.drawing import Json, contents, schemas
 

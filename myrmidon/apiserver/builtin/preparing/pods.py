@@ -102,6 +102,19 @@ def _set_priority(pod: Json, cluster: Cluster) -> None:
     spec.setdefault("preemptionPolicy", chosen.get("preemptionPolicy", "PreemptLowerPriority"))
 
 
+def update_ephemeral(pod: Json, old: Json) -> None:
+    """Nothing but the ephemeral containers changes through their path."""
+    added = pod["spec"].get("ephemeralContainers")
+    meta = {**old["metadata"]}
+    for field in ("managedFields", "resourceVersion"):
+        if field in pod["metadata"]:
+            meta[field] = pod["metadata"][field]
+    pod.update(old, metadata=meta, spec={**old["spec"]})
+    pod["spec"].pop("ephemeralContainers", None)
+    if added:
+        pod["spec"]["ephemeralContainers"] = added
+
+
 def quality_of_service(spec: Json) -> str:
     """``Guaranteed``, ``Burstable`` or ``BestEffort``, by what the containers ask for."""
     if spec.get("resources"):

@@ -12,6 +12,7 @@ from myrmidon.apiserver.builtin.validation import (
     access,
     autoscaling,
     config,
+    ephemeral,
     events,
     extensions,
     jobs,
@@ -80,6 +81,7 @@ RULES: dict[tuple[str, str], CreateRule] = {
 
 # Rules for a new object only.
 CREATE_RULES: dict[tuple[str, str], CreateRule] = {
+    ("", "Pod"): ephemeral.check_ephemeral_creation,
     ("scheduling.k8s.io", "PriorityClass"): policies.check_priority_class,
     ("events.k8s.io", "Event"): events.check_new_event_creation,
     ("batch", "CronJob"): jobs.check_cron_job_name,
@@ -108,6 +110,11 @@ UPDATE_RULES: dict[tuple[str, str], UpdateRule] = {
     (_NETWORKING, "IngressClass"): networking.check_ingress_class_change,
 }
 
+# Rules for a change through another subresource than the status.
+SUBRESOURCE_RULES: dict[str, UpdateRule] = {
+    "ephemeralcontainers": ephemeral.check_ephemeral_change,
+}
+
 # Rules for a change of the status.
 STATUS_RULES: dict[tuple[str, str], CreateRule] = {
     ("apps", "Deployment"): workloads.check_deployment_status,
@@ -126,4 +133,12 @@ CLUSTER_RULES: dict[tuple[str, str], ClusterRule] = {
     ("", "Service"): services.check_free,
 }
 
-__all__ = ["CLUSTER_RULES", "CREATE_RULES", "FIRST_RULES", "RULES", "STATUS_RULES", "UPDATE_RULES"]
+__all__ = [
+    "CLUSTER_RULES",
+    "CREATE_RULES",
+    "FIRST_RULES",
+    "RULES",
+    "STATUS_RULES",
+    "SUBRESOURCE_RULES",
+    "UPDATE_RULES",
+]

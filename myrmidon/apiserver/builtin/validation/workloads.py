@@ -18,6 +18,7 @@ from myrmidon.apiserver.builtin.validation.pods import check_template
 from myrmidon.apiserver.builtin.validation.storage import check_claim_spec
 from myrmidon.apiserver.causes import IMMUTABLE, forbidden, invalid, not_supported, required
 from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.gotext import Struct
 
 _MISMATCH = "`selector` does not match template `labels`"
 
@@ -185,7 +186,15 @@ def _check_daemon_strategy(strategy: Json) -> Iterator[Cause]:
 
 def check_selector_change(new: Json, old: Json) -> Iterator[Cause]:
     """A set keeps its selector."""
-    yield from unchanged("spec.selector", new["spec"].get("selector"), old["spec"].get("selector"))
+    yield from unchanged("spec.selector", _selector(new), _selector(old))
+
+
+def _selector(workload: Json) -> Struct | None:
+    selector = workload["spec"].get("selector")
+    if selector is None:
+        return None
+    fields = ("matchLabels", "matchExpressions")  # as declared, which is how Go prints them
+    return Struct({field: selector[field] for field in fields if field in selector})
 
 
 def check_revision(revision: Json) -> Iterator[Cause]:

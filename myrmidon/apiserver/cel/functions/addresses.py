@@ -2,7 +2,7 @@
 
 from ipaddress import IPv4Address, IPv6Address
 
-from myrmidon.apiserver.cel.go_text import quoted
+from myrmidon.apiserver.gotext import quote
 
 _HEX = frozenset("0123456789abcdefABCDEF")
 
@@ -13,7 +13,7 @@ class AddressError(ValueError):
 
 class _BadError(Exception):
     def __init__(self, problem: str, where: str = "") -> None:
-        super().__init__(problem + (f" (at {quoted(where)})" if where else ""))
+        super().__init__(problem + (f" (at {quote(where)})" if where else ""))
 
 
 def parse_address(text: str) -> tuple[IPv4Address | IPv6Address, str]:
@@ -21,7 +21,7 @@ def parse_address(text: str) -> tuple[IPv4Address | IPv6Address, str]:
     try:
         return _parse(text)
     except _BadError as bad:
-        raise AddressError(f"ParseAddr({quoted(text)}): {bad}") from None
+        raise AddressError(f"ParseAddr({quote(text)}): {bad}") from None
 
 
 def _parse(text: str) -> tuple[IPv4Address | IPv6Address, str]:

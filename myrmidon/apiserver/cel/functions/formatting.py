@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.functions.conversions import to_text
-from myrmidon.apiserver.cel.go_text import quoted
 from myrmidon.apiserver.cel.times import print_duration, print_timestamp
 from myrmidon.apiserver.cel.values import (
     Duration,
@@ -23,6 +22,7 @@ from myrmidon.apiserver.cel.values import (
     kind_of,
     runtime_type,
 )
+from myrmidon.apiserver.gotext import quote
 
 DEFAULT_PRECISION = 6
 _SUPERSCRIPT = str.maketrans(
@@ -154,9 +154,9 @@ def _literal(value: Value) -> str:
     """A value inside of a list or map, nearly as a rule would write it."""
     match value:
         case str():
-            return quoted(value)
+            return quote(value)
         case bytes():
-            return "b" + quoted(to_text(value))
+            return "b" + quote(to_text(value))
         case float():
             return f"{value:.6f}" if math.isfinite(value) else f'"{to_text(value)}"'
         case Timestamp():

@@ -7,8 +7,8 @@ from typing import Any
 from myrmidon.apiserver.cel.declarations import function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.functions.addresses import AddressError, parse_address
-from myrmidon.apiserver.cel.go_text import quoted
 from myrmidon.apiserver.cel.values import NO_OVERLOAD, Opaque
+from myrmidon.apiserver.gotext import quote
 
 _PREFIX = "network address parse error during conversion from string: "
 _BITS = re.compile(r"0|[1-9][0-9]*")
@@ -60,21 +60,21 @@ def _read_ip(text: str) -> IP:
         address, zone = parse_address(text)
     except AddressError as error:
         raise CelEvaluationError(
-            f"IP Address {quoted(text)} parse error during conversion from string: {error}"
+            f"IP Address {quote(text)} parse error during conversion from string: {error}"
         ) from None
     if zone:
-        raise CelEvaluationError(f"IP address {quoted(text)} with zone value is not allowed")
+        raise CelEvaluationError(f"IP address {quote(text)} with zone value is not allowed")
     _refuse_mapped(address, text)
     return IP(address)
 
 
 def _refuse_mapped(address: IPv4Address | IPv6Address, text: str) -> None:
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        raise CelEvaluationError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
+        raise CelEvaluationError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
 
 
 def _read_cidr(text: str) -> CIDR:
-    bad = f"{_PREFIX}{_PREFIX}netip.ParsePrefix({quoted(text)}): "
+    bad = f"{_PREFIX}{_PREFIX}netip.ParsePrefix({quote(text)}): "
     host, slash, bits = text.rpartition("/")
     if not slash:
         raise CelEvaluationError(f"{bad}no '/'")
@@ -85,7 +85,7 @@ def _read_cidr(text: str) -> CIDR:
     if zone:
         raise CelEvaluationError(f"{bad}IPv6 zones cannot be present in a prefix")
     if not _BITS.fullmatch(bits):
-        raise CelEvaluationError(f"{bad}bad bits after slash: {quoted(bits)}")
+        raise CelEvaluationError(f"{bad}bad bits after slash: {quote(bits)}")
     if int(bits) > address.max_prefixlen:
         raise CelEvaluationError(f"{bad}prefix length out of range")
     try:

@@ -6,9 +6,9 @@ from typing import Any
 
 from myrmidon.apiserver.cel.declarations import function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
-from myrmidon.apiserver.cel.go_text import quoted
 from myrmidon.apiserver.cel.literals import UINT_MAX
 from myrmidon.apiserver.cel.values import Opaque
+from myrmidon.apiserver.gotext import quote
 
 _WORD = re.compile(r"[0-9A-Za-z-]+")
 
@@ -27,10 +27,10 @@ class _Identifier:
         self._number = int(text) if text.isascii() and text.isdigit() else None
         if self._number is not None and _zero_led(text):
             raise SemverError(
-                f"Numeric PreRelease version must not contain leading zeroes {quoted(text)}"
+                f"Numeric PreRelease version must not contain leading zeroes {quote(text)}"
             )
         if not _WORD.fullmatch(text):
-            raise SemverError(f"Invalid character(s) found in prerelease {quoted(text)}")
+            raise SemverError(f"Invalid character(s) found in prerelease {quote(text)}")
         self.text = text
 
     def _order(self) -> tuple[bool, int, str]:
@@ -75,14 +75,14 @@ def _zero_led(text: str) -> bool:
 
 def _number(text: str, word: str) -> int:
     if not re.fullmatch(r"[0-9]*", text):
-        raise SemverError(f"Invalid character(s) found in {word} number {quoted(text)}")
+        raise SemverError(f"Invalid character(s) found in {word} number {quote(text)}")
     if _zero_led(text):
         raise SemverError(
-            f"{word.capitalize()} number must not contain leading zeroes {quoted(text)}"
+            f"{word.capitalize()} number must not contain leading zeroes {quote(text)}"
         )
     if not text or int(text) > UINT_MAX:
         problem = "value out of range" if text else "invalid syntax"
-        raise SemverError(f"strconv.ParseUint: parsing {quoted(text)}: {problem}")
+        raise SemverError(f"strconv.ParseUint: parsing {quote(text)}: {problem}")
     return int(text)
 
 
@@ -103,7 +103,7 @@ def parse_semver(text: str) -> Semver:
         if not part:
             raise SemverError("Build meta data is empty")
         if not _WORD.fullmatch(part):
-            raise SemverError(f"Invalid character(s) found in build meta data {quoted(part)}")
+            raise SemverError(f"Invalid character(s) found in build meta data {quote(part)}")
     return Semver((major, minor, number), identifiers, metadata)
 
 

@@ -4,23 +4,13 @@ from myrmidon.apiserver.cel.declarations import function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.functions.formatting import format_values
 from myrmidon.apiserver.cel.values import Value
+from myrmidon.apiserver.gotext import ESCAPES
 
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _UPPER = str.maketrans("abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
-_QUOTED = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-    "\\": "\\\\",
-    '"': '\\"',
-}
 
 
 def _out_of_range(index: int) -> CelEvaluationError:
@@ -82,7 +72,7 @@ def _join(items: list[Value], separator: str = "") -> str:
 
 
 def _quote(text: str) -> str:
-    return '"' + "".join(_QUOTED.get(char, char) for char in text) + '"'
+    return '"' + "".join(ESCAPES.get(char, char) for char in text) + '"'
 
 
 OVERLOADS = (

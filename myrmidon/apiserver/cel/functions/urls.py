@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from myrmidon.apiserver.cel.declarations import function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.functions.addresses import AddressError, parse_address
-from myrmidon.apiserver.cel.go_text import quoted
 from myrmidon.apiserver.cel.values import Opaque
+from myrmidon.apiserver.gotext import quote
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 _PORT = re.compile(r"(:[0-9]*)?")
@@ -174,7 +174,7 @@ def _checked_host(host: str) -> str:
             raise UrlError(f'invalid URL escape "{escape}"')
     for char in host:
         if char.isascii() and not char.isalnum() and char not in _HOST_SAFE and char != "%":
-            raise UrlError(f"invalid character {quoted(char)} in host name")
+            raise UrlError(f"invalid character {quote(char)} in host name")
     return _text(host)
 
 
@@ -183,7 +183,7 @@ def uri_problem(text: str) -> str | None:
     try:
         check_request_uri(text)
     except UrlError as error:
-        return f"parse {quoted(text)}: {error}"
+        return f"parse {quote(text)}: {error}"
     return None
 
 
@@ -194,7 +194,7 @@ def _url(text: str) -> Url:
             # Again without the request's rules: those take a fragment for a part of the path.
             return Url(_parse(text, request=False))
         except UrlError as error:
-            problem = f"parse {quoted(text)}: {error}"
+            problem = f"parse {quote(text)}: {error}"
     raise CelEvaluationError(f"URL parse error during conversion from string: {problem}")
 
 

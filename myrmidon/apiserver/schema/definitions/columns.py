@@ -1,8 +1,8 @@
 """Printer columns."""
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.schema import causes
 
 _TYPES = ("boolean", "date", "integer", "number", "string")
 _FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")

@@ -4,8 +4,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import causes, names
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.schema import causes, names
 
 _REVIEW_VERSIONS = ("v1", "v1beta1")
 _FORM = "; desired format: https://host[/path]"
@@ -85,7 +85,7 @@ def _check_path(given: Any, path: str) -> list[Cause]:
     if not given.startswith("/"):
         found.append(causes.invalid(path, given, "must start with a '/'"))
     for index, segment in enumerate(given[1:].removesuffix("/").split("/")):
-        broken = [f": {text}" for text in names.dns_1123_subdomain(segment)]
+        broken = [f": {text}" for text in names.subdomain_problems(segment)]
         if not segment:
             broken = [" may not be empty"]
         found += [causes.invalid(path, given, f"segment[{index}]{text}") for text in broken]
@@ -102,7 +102,7 @@ def _check_reviews(versions: list[str], path: str) -> list[Cause]:
             continue
         found += [
             causes.invalid(f"{path}[{index}]", version, text)
-            for text in names.dns_1035_label(version)
+            for text in names.label1035_problems(version)
         ]
     if not any(version in _REVIEW_VERSIONS for version in versions):
         detail = f"must include at least one of {', '.join(_REVIEW_VERSIONS)}"

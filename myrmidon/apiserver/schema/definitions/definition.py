@@ -4,8 +4,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import causes, names
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.schema import causes, formats, names
+from myrmidon.apiserver.schema import formats
 from myrmidon.apiserver.schema.definitions.internal import Internal, internal_form
 from myrmidon.apiserver.schema.definitions.spec import check_spec
 
@@ -34,7 +35,7 @@ def _check_name(definition: Json, form: Internal) -> list[Cause]:
     name = (definition.get("metadata") or {}).get("name") or ""
     if not name:
         return []
-    broken = names.dns_1123_subdomain(name)
+    broken = names.subdomain_problems(name)
     if name != f"{form.names.get('plural') or ''}.{form.spec.get('group') or ''}":
         broken.append('must be spec.names.plural+"."+spec.group')
     return [causes.invalid("metadata.name", name, text) for text in broken]

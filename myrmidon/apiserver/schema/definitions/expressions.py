@@ -3,11 +3,11 @@
 import re
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.schema import causes
+from myrmidon.apiserver.gotext import Struct
 from myrmidon.apiserver.schema.definitions.costs import Cost, check_cost, times
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
-from myrmidon.apiserver.schema.gotext import Struct
 from myrmidon.apiserver.schema.programs import CompileError, UntypedError, compile_program
 from myrmidon.apiserver.schema.rules import RULES
 from myrmidon.apiserver.schema.structural import compile_schema

@@ -3,8 +3,8 @@
 from typing import Any
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.schema import causes
 
 _LIST, _MAP = "x-kubernetes-list-type", "x-kubernetes-map-type"
 _KEYS = "x-kubernetes-list-map-keys"

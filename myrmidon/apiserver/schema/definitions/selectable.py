@@ -1,8 +1,8 @@
 """Fields that lists and watches can select by."""
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.schema import causes
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
 from myrmidon.apiserver.schema.structural import compile_schema
 

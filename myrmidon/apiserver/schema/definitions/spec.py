@@ -3,8 +3,8 @@
 from typing import Any
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import causes, names
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.schema import causes, names
 from myrmidon.apiserver.schema.definitions.columns import check_columns
 from myrmidon.apiserver.schema.definitions.conversion import check_conversion
 from myrmidon.apiserver.schema.definitions.internal import Internal
@@ -45,7 +45,7 @@ def _check_group(group: str) -> list[Cause]:
     path = "spec.group"
     if not group:
         return [causes.required(path)]
-    if broken := names.dns_1123_subdomain(group):
+    if broken := names.subdomain_problems(group):
         return [causes.invalid(path, group, ",".join(broken))]
     if "." not in group:
         return [causes.invalid(path, group, "should be a domain with at least one dot")]
@@ -78,7 +78,7 @@ def _check_schemas_present(form: Internal) -> list[Cause]:
 def _check_version(version: Json, path: str, form: Internal) -> list[Cause]:
     name = version.get("name") or ""
     found: list[Cause] = []
-    if broken := names.dns_1035_label(name):
+    if broken := names.label1035_problems(name):
         found.append(causes.invalid(f"{path}.name", name, ",".join(broken)))
     found += _check_warning(version, path)
     found += check_validation(
@@ -131,7 +131,7 @@ def _check_version_list(form: Internal) -> list[Cause]:
     if sum(bool(version.get("storage")) for version in form.versions) != 1:
         detail = "must have exactly one version marked as storage version"
         found.append(causes.invalid(path, shown, detail))
-    if form.version and (broken := names.dns_1035_label(form.version)):
+    if form.version and (broken := names.label1035_problems(form.version)):
         found.append(causes.invalid("spec.version", form.version, ",".join(broken)))
     return found
 
@@ -146,7 +146,7 @@ def _check_names(given: Json) -> list[Cause]:
     for field in ("plural", "singular", "kind", "listKind"):
         name = given.get(field) or ""
         mixed = field in ("kind", "listKind")
-        if name and (broken := names.dns_1035_label(name.lower() if mixed else name)):
+        if name and (broken := names.label1035_problems(name.lower() if mixed else name)):
             prefix = "may have mixed case, but should otherwise match: " if mixed else ""
             found.append(causes.invalid(f"{path}.{field}", name, prefix + ",".join(broken)))
     found += _check_listed_names(given.get("shortNames"), f"{path}.shortNames")
@@ -160,7 +160,7 @@ def _check_listed_names(listed: list[str] | None, path: str) -> list[Cause]:
     return [
         causes.invalid(f"{path}[{index}]", name, ",".join(broken))
         for index, name in enumerate(listed or ())
-        if (broken := names.dns_1035_label(name))
+        if (broken := names.label1035_problems(name))
     ]
 
 

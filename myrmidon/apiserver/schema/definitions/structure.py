@@ -7,9 +7,9 @@ need not guess which alternative holds.  What is inside of them may only say mor
 from typing import Any, Literal
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import Cause
 from myrmidon.apiserver.go_regex import PatternError, translate
-from myrmidon.apiserver.schema import causes
 
 _Level = Literal["root", "item", "field"]
 _MISSING_TYPE: dict[_Level, str] = {

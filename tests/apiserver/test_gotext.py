@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon.apiserver.schema import gotext
+from myrmidon.apiserver import gotext
 
 
 @pytest.mark.parametrize(

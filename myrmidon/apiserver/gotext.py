@@ -4,7 +4,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
-_ESCAPES = {
+ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
     "\f": "\\f",
@@ -25,7 +25,7 @@ _PLAIN_MIN, _PLAIN_MAX = -4, 6  # exponents of numbers that need none
 
 def quote(text: str) -> str:
     """Text as ``%q`` prints it: quoted, what cannot be printed escaped."""
-    return '"' + "".join(_ESCAPES.get(char) or _printable(char) for char in text) + '"'
+    return '"' + "".join(ESCAPES.get(char) or _printable(char) for char in text) + '"'
 
 
 def _printable(char: str) -> str:

@@ -1,0 +1,53 @@
+"""Ephemeral containers: what ``kubectl debug`` adds to a pod, through a path of its own."""
+
+from collections.abc import Iterator
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.validation.common import label
+from myrmidon.apiserver.causes import duplicate, forbidden, required
+from myrmidon.apiserver.failures import Cause
+
+FIELD = "spec.ephemeralContainers"
+_NOT_FOR_THEM = (
+    "ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resources",
+)  # fmt: skip
+
+
+def check_ephemeral_creation(pod: Json) -> Iterator[Cause]:
+    """A pod begins without."""
+    if pod["spec"].get("ephemeralContainers"):
+        yield forbidden(FIELD, "cannot be set on create")
+
+
+def check_ephemeral_change(new: Json, old: Json) -> Iterator[Cause]:
+    """They come, and neither change nor go."""
+    spec = new["spec"]
+    given = spec.get("ephemeralContainers") or ()
+    taken = {
+        each["name"] for name in ("containers", "initContainers") for each in spec.get(name, ())
+    }
+    for index, container in enumerate(given):
+        yield from _check(f"{FIELD}[{index}]", container, taken)
+        taken.add(container.get("name", ""))
+    found = {each.get("name"): each for each in given}
+    for before in old["spec"].get("ephemeralContainers") or ():
+        name = before["name"]
+        if name not in found:
+            yield forbidden(FIELD, f'existing ephemeral containers "{name}" may not be removed\n')
+        elif found[name] != before:
+            yield forbidden(FIELD, f'existing ephemeral containers "{name}" may not be changed\n')
+
+
+def _check(field: str, container: Json, taken: set[str]) -> Iterator[Cause]:
+    name = container.get("name", "")
+    if not name:
+        yield required(f"{field}.name")
+    elif name in taken:
+        yield duplicate(f"{field}.name", name)
+    else:
+        yield from label(f"{field}.name", name)
+    if not container.get("image"):
+        yield required(f"{field}.image")
+    for part in _NOT_FOR_THEM:
+        if container.get(part):
+            yield forbidden(f"{field}.{part}", "cannot be set for an Ephemeral Container")
