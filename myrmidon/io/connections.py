@@ -200,7 +200,12 @@ class Connection(asyncio.Protocol):
         if self._answer is None or self._answer.done():
             self.abort()  # nobody asked
             return
-        self.is_reusable = self.is_reusable and bool(self._parser.should_keep_alive())
+        self.is_reusable = (
+            self.is_reusable
+            and bool(self._parser.should_keep_alive())
+            and self._transport is not None
+            and not self._transport.get_write_buffer_size()  # answered before it was all read
+        )
         self._answer.set_result(HttpResponse(status, tuple(self._headers), b"".join(self._body)))
 
     # ------------------------------------------------------------------------------ inside
