@@ -9,6 +9,7 @@ Every failure says whether the request can have been sent (``AmbiguousError``) o
 """
 
 import asyncio
+import errno
 import os
 import socket
 import ssl
@@ -110,22 +111,34 @@ class Pool:
             self._idle.pop(0)[1].abort()
 
     async def _connect(self) -> "Connection":
-        host, port, tls, server_name = self.address
+        connection = Connection()
         try:
             async with asyncio.timeout(self._connect_seconds):
-                _, connection = await asyncio.get_running_loop().create_connection(
-                    Connection,
-                    host,
-                    port,
-                    ssl=tls,
-                    server_hostname=(server_name or host) if tls else None,
-                )
+                await self._open(connection)
         except TimeoutError as error:
+            connection.abort()
             said = f"{self.address}: no connection in {self._connect_seconds:g} s"
             raise UnreachableError(said) from error
         except OSError as error:
+            connection.abort()
             raise UnreachableError(f"{self.address}: {why(error)}") from error
+        except BaseException:
+            connection.abort()
+            raise
         return connection
+
+    async def _open(self, connection: "Connection") -> None:
+        """TCP, then TLS.  In one step, whoever gives up in the middle leaves a socket behind."""
+        host, port, tls, server_name = self.address
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_connection(lambda: connection, host, port)
+        if tls is not None:
+            secured = await loop.start_tls(
+                transport, connection, tls, server_hostname=server_name or host
+            )
+            if secured is None:
+                raise ConnectionResetError(errno.ECONNRESET, "closed in the handshake")
+            connection.connection_made(secured)
 
 
 class Connection(asyncio.Protocol):
@@ -201,7 +214,12 @@ class Connection(asyncio.Protocol):
         if self._answer is None or self._answer.done():
             self.abort()  # nobody asked
             return
-        self.is_reusable = self.is_reusable and bool(self._parser.should_keep_alive())
+        self.is_reusable = (
+            self.is_reusable
+            and bool(self._parser.should_keep_alive())
+            and self._transport is not None
+            and not self._transport.get_write_buffer_size()  # answered before it was all read
+        )
         self._answer.set_result(HttpResponse(status, tuple(self._headers), b"".join(self._body)))
 
     # ------------------------------------------------------------------------------ inside

@@ -30,6 +30,7 @@ from myrmidon.io.connections import Address, Pool, why
 _PIECES_BYTES_MIN = 1 << 20
 _TURNS_TO_CLOSE = 3  # of the event loop, until a TLS connection that was cut off is really closed
 _LOOK_SECONDS = 60.0  # how often the files of certificates are looked at while all is well
+_OPENING_SECONDS_MAX = 1.0  # for streams that nobody wants any more, when all is closed
 _AUTO_HEADERS = ("accept", "accept-encoding", "content-type", "user-agent")
 _NOT_SENT = (
     aiohttp.ClientConnectorError,  # refused, no route, name unknown, handshake failed
@@ -74,6 +75,7 @@ class HttpTransport:
         self._pool: Pool | None = None
         self._sessions: dict[int, aiohttp.ClientSession] = {}
         self._retired: list[aiohttp.ClientSession] = []
+        self._openings: set[asyncio.Task[aiohttp.ClientResponse]] = set()
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
         """Send, wait for the whole answer, renew the credentials once if they are refused."""
@@ -123,11 +125,24 @@ class HttpTransport:
             _hang_up(answer)
 
     async def _begin(self, request: HttpRequest, authorization: str) -> aiohttp.ClientResponse:
+        """Open a stream.
+
+        Who gives up meanwhile does not interrupt it: in the middle of a handshake that would leave
+        a socket behind.  It is hung up as soon as it is open.
+        """
         seconds = self._deadline_seconds
+        loop = asyncio.get_running_loop()
+        opening = loop.create_task(_opened(self._open(request, authorization, 0)))
         try:
             async with asyncio.timeout(seconds):
-                return await self._open(request, authorization, 0).__aenter__()
+                return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            self._openings.add(opening)
+            opening.add_done_callback(self._opened_late)
+            loop.call_later(seconds, opening.cancel)
+            raise
         except TimeoutError as error:
+            opening.cancel()
             raise AmbiguousError(f"no answer in {seconds} s: {_named(request)}") from error
         except (aiohttp.ClientError, OSError) as error:
             self._looked_at = float("-inf")
@@ -225,9 +240,18 @@ class HttpTransport:
         self._drop_pool()
         return True
 
+    def _opened_late(self, opening: asyncio.Task[aiohttp.ClientResponse]) -> None:
+        self._openings.discard(opening)
+        if not opening.cancelled() and opening.exception() is None:
+            _hang_up(opening.result())
+
     async def close(self) -> None:
         """Close every connection."""
         self._drop_pool()
+        if self._openings:
+            await asyncio.wait(set(self._openings), timeout=_OPENING_SECONDS_MAX)
+        for opening in set(self._openings):
+            opening.cancel()
         for session in (*self._sessions.values(), *self._retired):
             await session.close()
         self._sessions, self._retired = {}, []
@@ -270,6 +294,12 @@ class HttpStream:
             return await self._answer.read()
         except (aiohttp.ClientError, OSError) as error:
             raise _failure(error, self._request) from error
+
+
+async def _opened(
+    opening: AbstractAsyncContextManager[aiohttp.ClientResponse],
+) -> aiohttp.ClientResponse:
+    return await opening.__aenter__()
 
 
 def _hang_up(answer: aiohttp.ClientResponse) -> None:

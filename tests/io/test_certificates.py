@@ -1,6 +1,7 @@
 """Client certificates, and the files that are replaced while we run."""
 
 import asyncio
+import contextlib
 import gc
 import json
 import socket
@@ -11,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -258,32 +260,92 @@ def test_a_goodbye_between_requests_is_noticed(tmp_path: Path) -> None:
     play(server, check)
 
 
-def test_nothing_is_left_open(tmp_path: Path) -> None:
-    """Closing waits for no goodbye of the server; it may be gone."""
-    server = Guarded(tmp_path)
-    over = threading.Event()
+class Mute:
+    """A server in a thread that answers and never says goodbye."""
 
-    def serve(listener: socket.socket) -> None:
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
-        client, _ = listener.accept()
-        with context.wrap_socket(client, server_side=True) as link:
-            link.recv(1 << 16)
-            link.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-            over.wait()
+    def __init__(self, folder: Path) -> None:
+        self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self._context.load_cert_chain(folder / "server.crt", folder / "server.key")
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._accept)]
+        self.url = f"https://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def __enter__(self) -> Self:
+        self._threads[0].start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for thread in self._threads:
+            thread.join()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                thread = threading.Thread(target=self._serve, args=(client,))
+                self._threads.append(thread)
+                thread.start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with client, contextlib.suppress(OSError):
+            link = self._context.wrap_socket(client, server_side=True)
+            with link:
+                if link.recv(1 << 16):
+                    link.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+                self._over.wait()
+
+
+def left_open(folder: Path, act: Callable[[HttpTransport], Awaitable[None]]) -> list[str]:
+    """What the event loop leaves open after somebody has used a transport and closed it."""
+    server = Guarded(folder)
 
     async def main(url: str) -> None:
         transport = HttpTransport(Endpoint(url, tls=replace(server.tls, cert_file="")))
-        await transport.send(GET)
-        await transport.close()
+        try:
+            await act(transport)
+        finally:
+            await transport.close()
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=serve, args=(listener,))
-        thread.start()
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            asyncio.run(main(f"https://127.0.0.1:{listener.getsockname()[1]}"))
-            gc.collect()
-        over.set()
-        thread.join()
-    assert [str(one.message) for one in said] == []
+    with Mute(folder) as mute, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        asyncio.run(main(mute.url))
+        gc.collect()
+    return [str(one.message) for one in said]
+
+
+def test_nothing_is_left_open(tmp_path: Path) -> None:
+    """Closing waits for no goodbye of the server; it may be gone."""
+
+    async def act(transport: HttpTransport) -> None:
+        await transport.send(GET)
+        async with transport.stream(GET) as stream:
+            await stream.read()
+
+    assert left_open(tmp_path, act) == []
+
+
+@pytest.mark.parametrize("how", ["send", "stream"])
+def test_who_gives_up_while_connecting_leaves_nothing_open(tmp_path: Path, how: str) -> None:
+    """At any moment of it: in the handshake, before it, and just after it."""
+
+    async def ask(transport: HttpTransport) -> None:
+        if how == "send":
+            await transport.send(POST)
+        else:
+            async with transport.stream(GET):
+                pass
+
+    async def act(transport: HttpTransport) -> None:
+        for turns in range(0, 300, 3):
+            async with asyncio.TaskGroup() as group:
+                task = group.create_task(ask(transport))
+                for _ in range(turns):
+                    await asyncio.sleep(0)  # noqa: TID251  gives way without waiting
+                task.cancel()
+            transport._drop_pool()
+
+    assert left_open(tmp_path, act) == []

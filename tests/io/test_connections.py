@@ -96,6 +96,10 @@ class Wire(asyncio.Transport):
     def abort(self) -> None:
         """Do nothing."""
 
+    def get_write_buffer_size(self) -> int:
+        """Nothing is kept."""
+        return 0
+
 
 def heard(pieces: Sequence[bytes], *, then_closed: bool = False) -> HttpResponse:
     """What a connection makes of bytes that come in these pieces."""
@@ -450,3 +454,26 @@ def test_addresses() -> None:
     assert str(Address.of("https://a.example", None)) == "a.example:443"
     assert str(Address.of("http://a.example", None)) == "a.example:80"
     assert str(Address.of("https://[::1]:6443", None)) == "[::1]:6443"
+
+
+def test_an_answer_before_the_request_was_read_ends_the_connection() -> None:
+    """413 to a large object: the rest of it would stand before the next request."""
+    first = asyncio.Event()
+
+    async def speak(
+        number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await request(reader)
+        if number == 1:
+            writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+            await first.wait()
+        else:
+            writer.write(OK)
+
+    async def check(pool: Pool) -> None:
+        answer = await pool.send("POST", "/", (), b"x" * 50_000_000)
+        assert answer.status == 413
+        assert (await send(pool, "POST")).status == 200
+        first.set()
+
+    play(speak, check)
