@@ -67,7 +67,10 @@ async def _run(args: argparse.Namespace) -> list[str]:
             f"  fix: `kubectl get {args.kind} -A` lists those that are"
         ) from None
     except (ApiError, TransportError) as error:
-        raise UsageError(f"the cluster cannot be read: {error}") from None
+        raise UsageError(
+            f"the cluster cannot be read: {error}\n"
+            "  fix: choose a user who may with --context, or another cluster with --kubeconfig"
+        ) from None
     finally:
         await transport.close()
 

@@ -111,7 +111,10 @@ async def _read(
             if child.namespace not in {"", ref.namespace}:
                 found += [obj for obj in (await _found(client, child),) if obj is not None]
     except (ApiError, TransportError) as error:
-        raise UsageError(f"the cluster cannot be read: {error}") from None
+        raise UsageError(
+            f"the cluster cannot be read: {error}\n"
+            "  fix: choose a user who may with --context, or another cluster with --kubeconfig"
+        ) from None
     finally:
         await transport.close()
     return found

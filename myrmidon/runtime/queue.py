@@ -114,7 +114,6 @@ class WorkQueue(Generic[K]):
         del self._working[key]
         turn = self._turns.get(key)
         if turn is not None:
-            turn.delayed_until = None
             self._place(turn, now)
 
     def wake_at(self) -> float | None:
@@ -171,9 +170,4 @@ class WorkQueue(Generic[K]):
     def _is_current(self, due_at: float, _sequence: int, key: K) -> bool:
         """Whether a delay still counts: the key may have been taken, forgotten or made due sooner."""
         turn = self._turns.get(key)
-        return (
-            turn is not None
-            and turn.due_at == due_at
-            and key not in self._working
-            and key not in self._ready[turn.urgency]
-        )
+        return turn is not None and turn.due_at == due_at and key not in self._working

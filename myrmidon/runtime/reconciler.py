@@ -35,6 +35,7 @@ class Reconciler:
         self._crew, self._again = crew, again
         self._log = log.having(controller=crew.controller.name)
         self._passes = 0
+        self._overtook: set[ObjectRef] = set()  # whose last pass wrote what it had read before
 
     async def reconcile(self, turn: Turn[ObjectRef]) -> Outcome | None:
         """One pass over one object; None where nothing is left to do for it."""
@@ -67,12 +68,15 @@ class Reconciler:
     ) -> Outcome | None:
         """See to it that a pass which wrote what it had read before is looked at once more.
 
-        One that does so again and again would never end; from the second time on it has to wait.
+        One that does so again and again would never end; from the second time on it has to wait,
+        longer each time.
         """
         if outcome is None or outcome.released or not single.overtaken:
+            self._overtook.discard(turn.key)
             return outcome
-        if any(cause.relation == "again" for cause in turn.causes):
+        if turn.key in self._overtook:
             return outcome._replace(backoff=True)
+        self._overtook.add(turn.key)
         self._again(turn.key)
         return outcome
 
@@ -94,6 +98,7 @@ class Reconciler:
 
     async def _absent(self, turn: Turn[ObjectRef], log: Logger) -> Outcome | None:
         self._crew.forget(turn.key)
+        self._overtook.discard(turn.key)
         related = any(cause.relation == "relative" for cause in turn.causes)
         if not (self._crew.controller.options.create_if_not_found and related):
             return None

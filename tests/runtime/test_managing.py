@@ -1,0 +1,59 @@
+"""What an object manages, as its status records it, whoever wrote that status."""
+
+from typing import Any
+
+import pytest
+
+from myrmidon import kinds
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import ObjectRef
+from myrmidon.runtime.managing import is_child, is_tracked_child, recorded
+from myrmidon.sets.ownership import PARENT_UID
+
+NAMED = {"apiVersion": "v1", "kind": "Secret", "name": "a", "namespace": "default"}
+
+
+@pytest.mark.parametrize("entries", [None, "text", {"a": 1}, 7, [], ["text", 7, {}, {"kind": "X"}]])
+def test_a_record_that_names_nothing_lists_nothing(entries: Any) -> None:
+    """The status may have been written by anybody."""
+    assert recorded({"status": {"resourceRefs": entries}}, (kinds.SECRET,)) == []
+    assert recorded({"status": None}, (kinds.SECRET,)) == []
+    assert recorded({}, (kinds.SECRET,)) == []
+
+
+def test_a_record_names_declared_kinds_and_others() -> None:
+    """A kind that is no longer declared has no plural: it is kept on record and never touched."""
+    strange = {"apiVersion": "x.example/v2", "kind": "Gone", "name": "b"}
+    own, other = recorded({"status": {"resourceRefs": [NAMED, strange]}}, (kinds.SECRET,))
+
+    assert own == ObjectRef(kinds.SECRET, "a", "default")
+    assert (other.kind.group, other.kind.version, other.kind.kind) == ("x.example", "v2", "Gone")
+    assert (other.kind.plural, other.kind.namespaced, other.namespace) == ("", False, "")
+    (here,) = recorded({"status": {"resourceRefs": [NAMED]}}, ())
+    assert here.kind.namespaced
+
+
+def child(owner: str | None = None, label: str | None = None) -> Json:
+    """An object with a controller, with a tracking label, or with both."""
+    owners = [{"uid": owner, "controller": True}] if owner else []
+    labels = {PARENT_UID: label} if label else {}
+    return {"metadata": {"ownerReferences": owners, "labels": labels}}
+
+
+@pytest.mark.parametrize(
+    ("obj", "ours", "tracked"),
+    [
+        (None, False, False),
+        (child(), False, False),
+        (child("us"), True, False),
+        (child("them"), False, False),
+        (child(label="us"), True, True),
+        (child(label="them"), False, False),
+        (child("them", "us"), False, False),
+        (child("us", "them"), True, False),
+    ],
+)
+def test_whose_child_it_is(obj: Json | None, ours: Any, tracked: Any) -> None:
+    """A controller reference says more than a label; only without one must we delete it ourselves."""
+    assert is_child(obj, "us") == ours
+    assert is_tracked_child(obj, "us") == tracked
