@@ -75,7 +75,7 @@ class HttpTransport:
         self._pool: Pool | None = None
         self._sessions: dict[int, aiohttp.ClientSession] = {}
         self._retired: list[aiohttp.ClientSession] = []
-        self._openings: set[asyncio.Task[aiohttp.ClientResponse]] = set()
+        self._openings: list[asyncio.Task[aiohttp.ClientResponse]] = []
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
         """Send, wait for the whole answer, renew the credentials once if they are refused."""
@@ -137,7 +137,7 @@ class HttpTransport:
             async with asyncio.timeout(seconds):
                 return await asyncio.shield(opening)
         except asyncio.CancelledError:
-            self._openings.add(opening)
+            self._openings.append(opening)
             opening.add_done_callback(self._opened_late)
             loop.call_later(seconds, opening.cancel)
             raise
@@ -241,7 +241,7 @@ class HttpTransport:
         return True
 
     def _opened_late(self, opening: asyncio.Task[aiohttp.ClientResponse]) -> None:
-        self._openings.discard(opening)
+        self._openings.remove(opening)
         if not opening.cancelled() and opening.exception() is None:
             _hang_up(opening.result())
 
@@ -249,8 +249,8 @@ class HttpTransport:
         """Close every connection."""
         self._drop_pool()
         if self._openings:
-            await asyncio.wait(set(self._openings), timeout=_OPENING_SECONDS_MAX)
-        for opening in set(self._openings):
+            await asyncio.wait(list(self._openings), timeout=_OPENING_SECONDS_MAX)
+        for opening in list(self._openings):
             opening.cancel()
         for session in (*self._sessions.values(), *self._retired):
             await session.close()
