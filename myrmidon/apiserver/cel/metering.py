@@ -127,8 +127,10 @@ def _call_cost(
     name: str, overloads: tuple[Overload, ...], values: tuple[Value, ...], *, is_method: bool
 ) -> int:
     """What a call costs for these values: the estimate for sizes that are known."""
-    fits = next((each for each in overloads if each.takes(values)), overloads[0])
-    nodes = [Node(DYN, (), _size(value)) for value in values]
+    fits = next((each for each in overloads if each.takes(values)), None)
+    if fits is None:
+        return 1  # it is about to fail
+    nodes = [Node(DYN, (), _size(value), _number(value)) for value in values]
     target = nodes.pop(0) if is_method else None
     return call_estimate(_unknown, name, fits.id, target, nodes).cost
 
@@ -136,6 +138,11 @@ def _call_cost(
 def _unknown(_path: Path) -> Size:
     """Elements of arguments are not looked at."""
     return ONE
+
+
+def _number(value: Value) -> Literal | None:
+    """Some estimates depend on numbers: how long a range is."""
+    return Literal("int", value) if type(value) is int else None
 
 
 def _size(value: Value) -> Size:
