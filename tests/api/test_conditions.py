@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.conditions import Condition, find, timestamp
+from myrmidon.api.conditions import Condition, find, status_of, timestamp
 from tests.strategies import values
 
 CONDITIONS = st.builds(
@@ -52,6 +52,15 @@ def test_find_looks_by_type() -> None:
     assert find(obj, "Missing") is None
     assert find({}, "Ready") is None
     assert find({"status": {"conditions": None}}, "Ready") is None
+
+
+@given(condition=CONDITIONS, wanted=st.sampled_from(["Ready", "Deployed"]))
+def test_the_status_alone_is_that_of_the_condition(condition: Condition, wanted: str) -> None:
+    """Without one, or without a status in it, nothing is known."""
+    obj = {"status": {"conditions": [condition.to_json()]}}
+    found = find(obj, wanted)
+    assert status_of(obj, wanted) == (found.status if found else "Unknown")
+    assert status_of({"status": {"conditions": [{"type": wanted}]}}, wanted) == "Unknown"
 
 
 def test_timestamps_are_utc_in_whole_seconds() -> None:
