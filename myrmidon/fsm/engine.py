@@ -114,6 +114,8 @@ Report: TypeAlias = Acted | Result
 
 _TRUE = ConditionValue("True", "Done")
 _DONE = Done()
+# Tuples made once: a union is made anew for each question, and a walk asks many.
+_RESULTS, _STOPS = (Done, Wait, Failed), (Wait, Failed)
 
 
 class Walk:
@@ -181,7 +183,7 @@ class Walk:
 
     def _checked(self, state: State, report: object) -> Result:
         """The result, or the failure that stands for one that nobody could follow."""
-        if not isinstance(report, Done | Wait | Failed):
+        if not isinstance(report, _RESULTS):
             wrong = StateResultError(self._controller, state.name, report)
             return Failed(wrong.reason, wrong, retry=False)
         if isinstance(report, Done) and report.pause is None and self._strays(state, report):
@@ -202,7 +204,7 @@ class Walk:
         return self._stopped(state, result)
 
     def _written(self, state: State, report: object) -> Action:
-        if isinstance(report, Wait | Failed):
+        if isinstance(report, _STOPS):
             return self._stopped(state, report)
         assert isinstance(report, Acted), f"{report!r} answers no Write"
         result = self._result
@@ -231,7 +233,7 @@ class Walk:
 
     def _acted(self, report: object, then: Action) -> Action:
         """Go on after an act of the framework's own, or finish where it did not succeed."""
-        if isinstance(report, Wait | Failed):
+        if isinstance(report, _STOPS):
             return self._finish(report)
         assert isinstance(report, Acted), f"{report!r} answers no {self.action!r}"
         return then

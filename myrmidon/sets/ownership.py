@@ -87,10 +87,10 @@ def owners_with(wanted: list[Json], current: Mapping[str, Any]) -> list[Json]:
 def has_owners(current: Mapping[str, Any], wanted: list[Json]) -> bool:
     """Whether the object carries these very references already."""
     present = owners_of(current)
-    return all(
-        owner in present or any(owner.items() <= there.items() for there in present)
-        for owner in wanted
-    )
+    for owner in wanted:
+        if owner not in present and not any(owner.items() <= there.items() for there in present):
+            return False
+    return True
 
 
 def tracked_parent(obj: Mapping[str, Any], kind: Kind) -> ObjectRef | None:

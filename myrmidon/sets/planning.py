@@ -127,10 +127,11 @@ def _plan_absent(output: Apply, parent: Parent) -> Request:
 
 
 def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
-    declared, mark = _declared(output, parent, current)
+    seen = _mark_on(current, output)
+    declared, mark = _declared(output, parent, seen)
     owners = owners_wanted(output, parent)
     adopting = not has_owners(current, owners)
-    if not adopting and _holds(output, declared, mark, current):
+    if not adopting and mark == seen and _holds(output, declared, current):
         return None
     declared = _marked(output, declared, mark)
     if adopting:
@@ -142,17 +143,18 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
 
 
 def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None:
-    declared, mark = _declared(output, parent, current)
+    seen = _mark_on(current, output)
+    declared, mark = _declared(output, parent, seen)
     declared, settled = _without_nulls(declared), False
     owners = owners_wanted(output, parent)
     if not _is_built_in(output.ref.kind):
-        seen = _mark_on(current, output)
         mark = next_mark(current, declared, seen, output.ref.kind)
         settled = mark == seen
     marked = _marked(output, declared, mark)
     if (
         has_owners(current, owners)
-        and _holds(output, declared, mark, current)
+        and mark == seen
+        and _holds(output, declared, current)
         and not exceeds(current, marked, output.ref.kind, settled=settled)
     ):
         return None
@@ -165,10 +167,11 @@ def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None
 
 
 def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request | None:
-    declared, mark = _declared(output, parent, current)
+    seen = _mark_on(current, output)
+    declared, mark = _declared(output, parent, seen)
     declared = _without_nulls(declared)
     owners = owners_wanted(output, parent)
-    if has_owners(current, owners) and _holds(output, declared, mark, current):
+    if has_owners(current, owners) and mark == seen and _holds(output, declared, current):
         return None
     # Owner references are a list keyed by uid: the server merges ours with those of others.
     body = _with_owners(_marked(output, declared, mark), owners)
@@ -181,9 +184,7 @@ def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request |
 # -------------------------------------------------------------------------------- bodies
 
 
-def _declared(
-    output: Apply, parent: Parent, current: Json | None = None
-) -> tuple[Json, str | None]:
+def _declared(output: Apply, parent: Parent, seen: str | None = None) -> tuple[Json, str | None]:
     """What the author declared and its mark, with what leads back to the parent.
 
     Without lock, uid and owners: each way to write has its own use for those.  An object that was
@@ -198,21 +199,21 @@ def _declared(
             key: value for key, value in meta["annotations"].items() if not key.startswith(APPLIED)
         }
     declared = {**output.manifest, "metadata": meta}
-    mark = _mark(output, declared, current)
+    mark = _mark(output, declared, seen)
     if is_tracked(output):
         meta["labels"] = {**(meta.get("labels") or {}), PARENT_UID: parent.uid}
         meta["annotations"] = {**(meta.get("annotations") or {}), PARENT: parent.tracking_name}
     return declared, mark
 
 
-def _mark(output: Apply, declared: Json, current: Json | None) -> str | None:
+def _mark(output: Apply, declared: Json, seen: str | None) -> str | None:
     """The fingerprint that goes with the declaration; None where a comparison alone can tell.
 
     An object that has one keeps it: an old one that nobody renews would lie.
     """
     if (
         output.options.server_side
-        or (current is not None and _mark_on(current, output) is not None)
+        or seen is not None
         or leaves_doubt(declared, built_in=_is_built_in(output.ref.kind))
     ):
         return fingerprint(declared)
@@ -239,9 +240,7 @@ def _applied_key(author: str) -> str:
     return f"{APPLIED}/{name}"
 
 
-def _holds(output: Apply, declared: Json, mark: str | None, current: Json) -> bool:
-    if mark is not None and mark != _mark_on(current, output):
-        return False
+def _holds(output: Apply, declared: Json, current: Json) -> bool:
     if output.ref.kind == kinds.POD:
         current = shortened(current, declared)
     return covers_object(current, declared, built_in=_is_built_in(output.ref.kind))
