@@ -14,7 +14,7 @@ from myrmidon.apiserver.builtin.decoding import DecodingError, decode
 from myrmidon.apiserver.builtin.types import schema_of
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import invalid
-from myrmidon.apiserver.containers import connect, log, proxy, stored
+from myrmidon.apiserver.containers import connect, log, proxy
 from myrmidon.apiserver.creating import check_namespace, commit
 from myrmidon.apiserver.deleting import DeleteOptions, delete_record
 from myrmidon.apiserver.failures import bad_request, internal, invalid_object
@@ -75,7 +75,7 @@ def _bind(call: Call) -> HttpResponse:
     node = target.get("name")
     if not node:
         raise internal("target.name: Required value")
-    record = stored(call)
+    record = call.stored()
     pod: Json = copy_json(views.shown(call.type, record))
     if pod["metadata"].get("deletionTimestamp"):
         raise call.conflict(f"pod {call.route.name} is being deleted, cannot be assigned to a host")
@@ -108,7 +108,7 @@ def _evict(call: Call) -> HttpResponse:
         uid=wanted.get("uid"),
         version=wanted.get("resourceVersion"),
     )
-    delete_record(call, stored(call), how)
+    delete_record(call, call.stored(), how)
     return HttpResponse(201, _JSON, encoding.encode(_SUCCESS))
 
 
@@ -129,7 +129,7 @@ def _token(call: Call) -> HttpResponse:
     """A token for a service account.  It names the account, and nobody checks its signature."""
     read_write_options(call, "CreateOptions")
     body = _body(call, _TOKEN_REQUEST)
-    account = views.shown(call.type, stored(call))
+    account = views.shown(call.type, call.stored())
     spec: dict[str, Any] = body.get("spec") or {}
     seconds = _token_seconds(spec.get("expirationSeconds"))
     claims = {

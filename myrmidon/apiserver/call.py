@@ -12,7 +12,7 @@ from myrmidon.apiserver.failures import Cause, Failure, conflict, invalid_object
 from myrmidon.apiserver.registry import Registry, ResourceType
 from myrmidon.apiserver.routing import Route
 from myrmidon.apiserver.seams import Seams, timestamp
-from myrmidon.apiserver.store import Store
+from myrmidon.apiserver.store import Record, Store
 
 
 @dataclass(slots=True)
@@ -98,6 +98,13 @@ class Call:
         """The group in failures: that of the type behind the resource, which may be another one."""
         stored = self.type.storage_api_version
         return stored.rpartition("/")[0] if stored else self.type.kind.group
+
+    def stored(self) -> Record:
+        """The object that the path names; raises where there is none."""
+        record = self.core.store.get(self.type.stored_as, self.key)
+        if record is None:
+            raise self.not_found()
+        return record
 
     def not_found(self, name: str | None = None) -> Failure:
         """The object is not there."""

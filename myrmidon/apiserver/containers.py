@@ -9,7 +9,6 @@ from myrmidon.api.wire import HttpResponse
 from myrmidon.apiserver import views
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, bad_request
-from myrmidon.apiserver.store import Record
 
 _TEXT = (("content-type", "text/plain"),)
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -32,16 +31,8 @@ def connect(call: Call) -> HttpResponse:
 
 def proxy(call: Call) -> HttpResponse:
     """A request to a pod, a service or a node."""
-    stored(call)
+    call.stored()
     raise _nothing_runs(f"{call.type.kind.kind} {call.route.name} cannot be reached")
-
-
-def stored(call: Call) -> Record:
-    """The object whose subresource is meant; raises where there is none."""
-    record = call.core.store.get(call.type.stored_as, call.key)
-    if record is None:
-        raise call.not_found()
-    return record
 
 
 def _nothing_runs(what: str) -> Failure:
@@ -51,7 +42,7 @@ def _nothing_runs(what: str) -> Failure:
 
 def _pod(call: Call) -> Json:
     """The pod, once it is known which of its containers is meant."""
-    pod = views.shown(call.type, stored(call))
+    pod = views.shown(call.type, call.stored())
     if call.route.subresource != "portforward":
         _check_container(pod, call.route.name, call.query.get("container", ""))
     return pod

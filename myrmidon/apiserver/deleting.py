@@ -119,10 +119,7 @@ def _from_query(call: Call) -> Json:
 def delete(call: Call) -> tuple[Record, bool]:
     """Delete the object of the path; returns whether it is gone."""
     options = read_options(call)
-    record = call.core.store.get(call.type.stored_as, call.key)
-    if record is None:
-        raise call.not_found()
-    return delete_record(call, record, options)
+    return delete_record(call, call.stored(), options)
 
 
 def delete_collection(call: Call) -> Page:

@@ -37,9 +37,7 @@ def patch(call: Call, subresource: str = "") -> tuple[Record, bool]:
     media = read_patch_options(call)
     if media == APPLY:
         return apply(call, subresource)
-    record = call.core.store.get(call.type.stored_as, call.key)
-    if record is None:
-        raise call.not_found()
+    record = call.stored()
     current = views.shown(call.type, record)
     obj = read_patched(call, patched(call, media, current, call.type.schema))
     return update(call, record, obj, subresource), False

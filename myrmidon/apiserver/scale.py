@@ -44,7 +44,7 @@ SCALE = Kind("autoscaling", "v1", "Scale", "scales")
 
 def get_scale(call: Call) -> Json:
     """The scale of the object of the path."""
-    record = _record(call)
+    record = call.stored()
     obj = views.shown(call.type, record)
     paths = _paths(call)
     if call.type.custom and _at(obj, paths.replicas) is None:
@@ -66,7 +66,7 @@ def replace_scale(call: Call) -> Json:
         raise strict_failure(call, problems)
     check_name(call, scale["metadata"])
     check_namespace(call, scale["metadata"])
-    record = _record(call)
+    record = call.stored()
     check_uid(call, scale["metadata"], record)
     return _write(call, record, scale, _after_update(call, record, scale))
 
@@ -74,7 +74,7 @@ def replace_scale(call: Call) -> Json:
 def patch_scale(call: Call) -> Json:
     """PATCH: patch the scale, then take its number."""
     media = read_patch_options(call)
-    record = _record(call)
+    record = call.stored()
     current = _owned_scale(call, record)
     entries: list[Json] | None = None
     if media == APPLY:
@@ -236,13 +236,6 @@ def selector_text(selector: Json) -> str:
             case _:
                 parts.append(f"!{key}")
     return ",".join(sorted(parts))
-
-
-def _record(call: Call) -> Record:
-    record = call.core.store.get(call.type.stored_as, call.key)
-    if record is None:
-        raise call.not_found()
-    return record
 
 
 def _paths(call: Call) -> ScalePaths:

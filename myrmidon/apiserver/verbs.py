@@ -96,10 +96,7 @@ def _get(call: Call, form: Form) -> Outcome:
         waiting = _await_version(call, version)
         if waiting is not None:
             return waiting
-    record = call.core.store.get(call.type.stored_as, call.key)
-    if record is None:
-        raise call.not_found()
-    return _object(call, form, record, 200)
+    return _object(call, form, call.stored(), 200)
 
 
 def _await_version(call: Call, version: str) -> WaitFor | None:

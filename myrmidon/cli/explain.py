@@ -21,13 +21,14 @@ from myrmidon.api.conditions import READY, Condition
 from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting, metadata
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.wire import HttpRequest
+from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.views import age
-from myrmidon.errors import ApiError, NotFoundError, TransportError, UsageError
+from myrmidon.errors import NotFoundError, TransportError, UsageError
 from myrmidon.fsm.readiness import is_ready
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.client import Client
 from myrmidon.io.clock import LoopClock
-from myrmidon.io.config import Endpoint, load_endpoint
+from myrmidon.io.config import Endpoint
 from myrmidon.io.discovery import Discovery
 from myrmidon.io.http import HttpTransport
 
@@ -41,8 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", metavar="KIND", help="as kubectl takes it: webapp, webapps, wa")
     parser.add_argument("name", metavar="NAME")
     parser.add_argument("-n", "--namespace", metavar="NS", help="by default that of the context")
-    parser.add_argument("--kubeconfig", metavar="FILE")
-    parser.add_argument("--context", metavar="NAME", help="of the kubeconfig")
+    add_cluster_arguments(parser)
     parser.add_argument(
         "--process", metavar="ADDR", help="health address of the controller, to ask why it last ran"
     )
@@ -56,23 +56,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace) -> list[str]:
-    endpoint = await load_endpoint(args.kubeconfig, args.context)
-    transport = HttpTransport(endpoint)
-    client = Client(transport)
-    try:
-        return await _explained(client, args, args.namespace or endpoint.namespace)
-    except NotFoundError:
-        raise UsageError(
-            f"there is no {args.kind} {args.name} in {args.namespace or endpoint.namespace}.\n"
-            f"  fix: `kubectl get {args.kind} -A` lists those that are"
-        ) from None
-    except (ApiError, TransportError) as error:
-        raise UsageError(
-            f"the cluster cannot be read: {error}\n"
-            "  fix: choose a user who may with --context, or another cluster with --kubeconfig"
-        ) from None
-    finally:
-        await transport.close()
+    async with reading(args) as (client, endpoint):
+        namespace = args.namespace or endpoint.namespace
+        try:
+            return await _explained(client, args, namespace)
+        except NotFoundError:
+            raise UsageError(
+                f"there is no {args.kind} {args.name} in {namespace}.\n"
+                f"  fix: `kubectl get {args.kind} -A` lists those that are"
+            ) from None
 
 
 async def _explained(client: Client, args: argparse.Namespace, namespace: str) -> list[str]:

@@ -21,14 +21,13 @@ from myrmidon.api.objects import Json, namespace_of, uid_of
 from myrmidon.api.refs import Kind, ObjectRef, split_api_version
 from myrmidon.api.requests import Patch, collection_path
 from myrmidon.apiserver.server import ApiServer
+from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.targets import load, made
 from myrmidon.cli.workbench import documents
-from myrmidon.errors import ApiError, NotFoundError, TransportError, UsageError
+from myrmidon.errors import NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate import to_yaml
 from myrmidon.io.client import Client
-from myrmidon.io.config import load_endpoint
-from myrmidon.io.http import HttpTransport
 from myrmidon.patch.diff import difference
 from myrmidon.runtime import ManagerOptions
 from myrmidon.runtime.snapshot import ObjectView
@@ -49,8 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", help="pkg.module[:Controller], or a folder with a controller.py")
     parser.add_argument("object", metavar="FILE|KIND/NAME", help="a YAML file, or an object")
     parser.add_argument("-n", "--namespace", default="default", metavar="NS")
-    parser.add_argument("--kubeconfig", metavar="FILE")
-    parser.add_argument("--context", metavar="NAME", help="of the kubeconfig")
+    add_cluster_arguments(parser)
     parser.add_argument(
         "--offline", action="store_true", help="ask no cluster; plan as if there were nothing"
     )
@@ -95,9 +93,7 @@ async def _read(
     args: argparse.Namespace, cls: type[Controller[Any]], ref: ObjectRef, *, expected: bool
 ) -> list[Json]:
     """The object and everything that a pass over it could read."""
-    transport = HttpTransport(await load_endpoint(args.kubeconfig, args.context))
-    client = Client(transport)
-    try:
+    async with reading(args) as (client, _):
         parent = await _found(client, ref)
         if parent is None and expected:
             raise UsageError(
@@ -110,13 +106,6 @@ async def _read(
         for child in _recorded(cls, parent or {}):
             if child.namespace not in {"", ref.namespace}:
                 found += [obj for obj in (await _found(client, child),) if obj is not None]
-    except (ApiError, TransportError) as error:
-        raise UsageError(
-            f"the cluster cannot be read: {error}\n"
-            "  fix: choose a user who may with --context, or another cluster with --kubeconfig"
-        ) from None
-    finally:
-        await transport.close()
     return found
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from myrmidon.cli.clusters import add_cluster_arguments
 from myrmidon.cli.targets import load, made
 from myrmidon.fsm.controller import Controller
 from myrmidon.runtime import Manager, ManagerOptions
@@ -26,8 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target", nargs="+", help="pkg.module[:Controller ...], or a folder with a controller.py"
     )
-    parser.add_argument("--kubeconfig", metavar="FILE")
-    parser.add_argument("--context", metavar="NAME", help="of the kubeconfig")
+    add_cluster_arguments(parser)
     parser.add_argument(
         "--namespace",
         action="append",

@@ -13,11 +13,15 @@
     clock       the clock of the event loop
 
     config      kubeconfig and in-cluster files          imports kubernetes-asyncio when used
-    auth        tokens, files, plugins
+    auth        tokens and files, and credentials that end
+    exec_plugin credentials from a program
+    oidc        credentials from a provider              imports aiohttp
+    certificates the TLS context, and its files when they are replaced
+    reasons     why a connection failed                  imports aiohttp
     connections a pool of HTTP connections               imports httptools
     http        the transport over sockets               imports aiohttp
 
-The last four are not imported here, so that whoever runs without a network does not pay for one.
+Those of the last group are not imported here, so that whoever runs without a network does not pay for one.
 """
 
 from myrmidon.io.cache import Cache

@@ -10,8 +10,6 @@ Every failure says whether the request can have been sent (``AmbiguousError``) o
 
 import asyncio
 import errno
-import os
-import socket
 import ssl
 from collections.abc import Iterable
 from functools import lru_cache
@@ -22,6 +20,7 @@ from httptools import HttpParserError, HttpResponseParser
 
 from myrmidon.api.wire import HttpResponse
 from myrmidon.errors import AmbiguousError, UnreachableError, UsageError
+from myrmidon.io.reasons import why
 
 _ENDED_BY = frozenset({"content-length", "transfer-encoding"})
 
@@ -56,7 +55,7 @@ class Pool:
         connect_seconds: float,
         keepalive_seconds: float,
     ) -> None:
-        self.address = address
+        self.address, self._host = address, str(address)
         self._slots = asyncio.Semaphore(connections_max)
         self._connect_seconds, self._keepalive_seconds = connect_seconds, keepalive_seconds
         self._idle: list[tuple[float, Connection]] = []  # the one that was used last comes last
@@ -66,7 +65,7 @@ class Pool:
         self, method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes
     ) -> HttpResponse:
         """Send a request and wait for its whole answer."""
-        message = _message(method, target, (("host", str(self.address)), *headers), body)
+        message = _message(method, target, (("host", self._host), *headers), body)
         async with self._slots:
             idle = self._take()
             if idle is None or method != "GET":
@@ -251,10 +250,3 @@ def _message(method: str, target: str, headers: Iterable[tuple[str, str]], body:
             "ASCII, or one of its headers a line end.\n  fix: escape it"
         )
     return head.encode() + body
-
-
-def why(error: Exception) -> str:
-    """The reason of a failure, without the address; TLS has no use for numbers of errors."""
-    if isinstance(error, ssl.SSLError | socket.gaierror) or not isinstance(error, OSError):
-        return str(error) or type(error).__name__
-    return os.strerror(error.errno).lower() if error.errno else str(error) or type(error).__name__

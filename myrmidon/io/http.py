@@ -25,7 +25,8 @@ from myrmidon.io.auth import Credentials
 from myrmidon.io.certificates import Certificates
 from myrmidon.io.clock import LoopClock
 from myrmidon.io.config import Endpoint, Tls
-from myrmidon.io.connections import Address, Pool, why
+from myrmidon.io.connections import Address, Pool
+from myrmidon.io.reasons import why
 
 _PIECES_BYTES_MIN = 1 << 20
 _TURNS_TO_CLOSE = 3  # of the event loop, until a TLS connection that was cut off is really closed
@@ -319,11 +320,8 @@ def _headers(answer: aiohttp.ClientResponse) -> tuple[tuple[str, str], ...]:
 
 def _failure(error: Exception, request: HttpRequest) -> TransportError:
     said = str(error) or type(error).__name__
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        said = f"{error.host}:{error.port}: {why(error.certificate_error)}"
-    elif isinstance(error, aiohttp.ClientConnectorError):
-        # aiohttp says the address twice, and `ssl:default` where there is no TLS.
-        said = f"{error.host}:{error.port}: {why(error.os_error)}"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        said = f"{error.host}:{error.port}: {why(error)}"
     text = f"{_named(request)}: {said}"
     if isinstance(error, _NOT_SENT):
         return UnreachableError(text)

@@ -24,7 +24,7 @@ import orjson
 from myrmidon.api.clock import Clock
 from myrmidon.errors import UnreachableError
 from myrmidon.io.auth import Renewable
-from myrmidon.io.connections import why
+from myrmidon.io.reasons import why
 
 _SECONDS_MAX = 30.0
 _DISCOVERY = "/.well-known/openid-configuration"
@@ -69,10 +69,8 @@ class Oidc(Renewable):
                 given = await self._refresh(refresh_token)
         except TimeoutError as error:
             raise self._failed(f"it said nothing in {_SECONDS_MAX:g} s") from error
-        except aiohttp.ClientConnectorCertificateError as error:
-            raise self._failed(why(error.certificate_error)) from error
         except aiohttp.ClientConnectorError as error:
-            raise self._failed(why(error.os_error)) from error
+            raise self._failed(why(error)) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise self._failed(str(error) or type(error).__name__) from error
         self._settings["id-token"] = given["id_token"]

@@ -1,0 +1,32 @@
+"""Which cluster a command reads: the same flags, and the same words where it cannot be read."""
+
+import argparse
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from myrmidon.errors import ApiError, TransportError, UsageError
+from myrmidon.io.client import Client
+from myrmidon.io.config import Endpoint, load_endpoint
+from myrmidon.io.http import HttpTransport
+
+
+def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that choose a cluster."""
+    parser.add_argument("--kubeconfig", metavar="FILE")
+    parser.add_argument("--context", metavar="NAME", help="of the kubeconfig")
+
+
+@asynccontextmanager
+async def reading(args: argparse.Namespace) -> AsyncIterator[tuple[Client, Endpoint]]:
+    """A client of the chosen cluster, and where that is."""
+    endpoint = await load_endpoint(args.kubeconfig, args.context)
+    client = Client(HttpTransport(endpoint))
+    try:
+        yield client, endpoint
+    except (ApiError, TransportError) as error:
+        raise UsageError(
+            f"the cluster cannot be read: {error}\n"
+            "  fix: choose a user who may with --context, or another cluster with --kubeconfig"
+        ) from None
+    finally:
+        await client.close()
