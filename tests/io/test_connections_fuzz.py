@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from myrmidon.errors import AmbiguousError, UnreachableError
 from myrmidon.io.connections import Pool
-from tests.io.test_connections import pool_to
+from tests.io.talking import Peer, pool_to
 
 CONNECTIONS_MAX = 10
 REQUESTS = 100
@@ -24,18 +24,17 @@ class Moody:
         self.heard: Counter[str] = Counter()
         self.kind = False
 
-    async def __call__(
-        self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def __call__(self, peer: Peer) -> None:
         """Speak on one connection until it is over."""
-        del number
         while True:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            head = (await peer.request()).decode()
             target = head.split(" ")[1]
             length = head.partition("content-length: ")[2].partition("\r\n")[0]
-            assert (await reader.readexactly(int(length or "0"))) == target.encode() * bool(length)
+            assert (await peer.reader.readexactly(int(length or "0"))) == target.encode() * bool(
+                length
+            )
             self.heard[target] += 1
-            if not await self._answer(target, writer):
+            if not await self._answer(target, peer.writer):
                 return
             if not self.kind and self._rng.random() < 0.05:
                 return  # an idle connection is closed, without a word
@@ -131,16 +130,13 @@ def test_large_answers_and_bodies() -> None:
     """Twenty megabytes of a list, and an object of two."""
     large, body = b"x" * 20_000_000, b"y" * 2_000_000
 
-    async def speak(
-        number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        del number
+    async def speak(peer: Peer) -> None:
         for _ in range(2):
-            await reader.readuntil(b"\r\n\r\n")
-            assert await reader.readexactly(len(body)) == body
-            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(large))
-            writer.write(large)
-            await writer.drain()
+            await peer.request()
+            assert await peer.reader.readexactly(len(body)) == body
+            peer.writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(large))
+            peer.writer.write(large)
+            await peer.writer.drain()
 
     async def main() -> None:
         async with pool_to(speak) as pool:
