@@ -20,8 +20,9 @@ import orjson
 from myrmidon.api import kinds
 from myrmidon.io.client import Client
 from myrmidon.io.config import Endpoint, load_endpoint
-from myrmidon.io.connections import Address, Pool
+from myrmidon.io.connections import Limits, Pool
 from myrmidon.io.http import HttpTransport
+from myrmidon.io.sockets import Address
 
 PATH = "/api/v1/namespaces/default/configmaps"
 HEADERS = {"accept": "application/json", "content-type": "application/json"}
@@ -63,10 +64,8 @@ async def measure(endpoint: Endpoint) -> dict[str, float]:
         headers={**HEADERS, **authorization},
         connector=aiohttp.TCPConnector(ssl=tls, limit=AT_ONCE),
     )
-    pool = Pool(
-        Address.of(endpoint.server, tls),
-        connections_max=AT_ONCE, connect_seconds=5.0, keepalive_seconds=30.0,
-    )  # fmt: skip
+    limits = Limits(connections_max=AT_ONCE, connect_seconds=5.0, keepalive_seconds=30.0)
+    pool = Pool(Address.of(endpoint.server, tls), limits)
     client = Client(HttpTransport(endpoint))
 
     async def by_session(name: str) -> None:
@@ -75,8 +74,8 @@ async def measure(endpoint: Endpoint) -> dict[str, float]:
             orjson.loads(await answer.read())
 
     async def by_pool(name: str) -> None:
-        headers = {**HEADERS, **authorization}
-        answer = await pool.send("POST", PATH, headers.items(), orjson.dumps(manifest(name)))
+        headers = (*HEADERS.items(), *authorization.items())
+        answer = await pool.send("POST", PATH, headers, orjson.dumps(manifest(name)))
         orjson.loads(answer.body)
 
     async def by_client(name: str) -> None:
@@ -87,7 +86,7 @@ async def measure(endpoint: Endpoint) -> dict[str, float]:
     for round_number in range(ROUNDS):
         for number, (way, send) in enumerate(ways.items()):
             taken[way].append(await microseconds(send, f"r{round_number}-{number}"))
-    pool.close()
+    await pool.close()
     await client.close()
     await session.close()
     return {way: min(times) for way, times in taken.items()}

@@ -18,8 +18,12 @@
     oidc        credentials from a provider              imports aiohttp
     certificates the TLS context, and its files when they are replaced
     reasons     why a connection failed                  imports aiohttp
+    deadlines   many deadlines, one timer
+    sockets     one connected socket, plain or TLS
+    streams     an answer that is handed out while it comes
     connections a pool of HTTP connections               imports httptools
-    http        the transport over sockets               imports aiohttp
+    proxied     the same through a proxy                 imports aiohttp
+    http        the transport: deadlines, credentials, certificates
 
 Those of the last group are not imported here, so that whoever runs without a network does not pay for one.
 """

@@ -16,6 +16,8 @@ def why(error: Exception) -> str:
         return why(error.certificate_error)
     if isinstance(error, aiohttp.ClientConnectorError):
         return why(error.os_error)
+    if isinstance(error, ssl.SSLEOFError):
+        return "the server closed the connection"
     if isinstance(error, ssl.SSLError | socket.gaierror) or not isinstance(error, OSError):
         return str(error) or type(error).__name__
     return os.strerror(error.errno).lower() if error.errno else str(error) or type(error).__name__

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from myrmidon.api.wire import HttpResponse
-from myrmidon.io.connections import Address, Pool
+from myrmidon.io.connections import Limits, Pool
+from myrmidon.io.sockets import Address
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -46,11 +47,11 @@ async def pool_to(speaking: Speaking, **options: Any) -> AsyncIterator[Pool]:
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()[:2]
     limits = {"connections_max": 10, "connect_seconds": 5.0, "keepalive_seconds": 30.0, **options}
-    pool = Pool(Address(host, port), **limits)
+    pool = Pool(Address(host, port), Limits(**limits))
     try:
         yield pool
     finally:
-        pool.close()
+        await pool.close()
         server.close()
         for writer in writers:
             writer.transport.abort()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -12,21 +12,20 @@ from hypothesis import strategies as st
 from myrmidon.api.wire import HttpResponse
 from myrmidon.errors import AmbiguousError
 from myrmidon.io.connections import Connection
+from myrmidon.io.sockets import Wire
 from tests.io.talking import OK
 
 
-class Wire(asyncio.Transport):
-    """A transport that keeps nothing."""
+class Deaf:
+    """A wire on which nothing is sent."""
 
-    def write(self, data: Any) -> None:
+    is_flushed = True
+
+    def write(self, data: bytes) -> None:
         """Forget it."""
 
     def abort(self) -> None:
         """Do nothing."""
-
-    def get_write_buffer_size(self) -> int:
-        """Nothing is kept."""
-        return 0
 
 
 def heard(pieces: Sequence[bytes], *, then_closed: bool = False) -> HttpResponse:
@@ -34,12 +33,12 @@ def heard(pieces: Sequence[bytes], *, then_closed: bool = False) -> HttpResponse
 
     async def main() -> HttpResponse:
         connection = Connection()
-        connection.connection_made(Wire())
+        connection.wire = cast("Wire", Deaf())
         loop = asyncio.get_running_loop()
         for piece in pieces:
-            loop.call_soon(connection.data_received, piece)
+            loop.call_soon(connection.received, piece)
         if then_closed:
-            loop.call_soon(connection.connection_lost, None)
+            loop.call_soon(connection.lost, None)
         return await connection.exchange(b"")
 
     return asyncio.run(main())

@@ -346,6 +346,6 @@ def test_who_gives_up_while_connecting_leaves_nothing_open(tmp_path: Path, how: 
                 for _ in range(turns):
                     await asyncio.sleep(0)  # noqa: TID251  gives way without waiting
                 task.cancel()
-            transport._drop_pool()
+            transport._retire()
 
     assert left_open(tmp_path, act) == []

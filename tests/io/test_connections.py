@@ -7,7 +7,8 @@ from contextlib import suppress
 import pytest
 
 from myrmidon.errors import AmbiguousError, UnreachableError, UsageError
-from myrmidon.io.connections import Address, Pool
+from myrmidon.io.connections import Limits, Pool
+from myrmidon.io.sockets import Address
 from tests.io.talking import OK, Peer, play, pool_to, send
 
 
@@ -225,7 +226,7 @@ def test_what_is_in_use_when_the_pool_closes_gets_its_answer() -> None:
 
     async def speak(peer: Peer) -> None:
         await peer.request()
-        pools[0].close()
+        pools[0].retire()
         peer.writer.write(OK)
         assert await peer.reader.read() == b""
         ended.set()
@@ -247,7 +248,7 @@ def test_no_connection_in_time_was_not_sent() -> None:
     async def main() -> None:
         async with pool_to(speak) as plain:
             address = plain.address._replace(tls=ssl.create_default_context())
-            pool = Pool(address, connections_max=1, connect_seconds=0.05, keepalive_seconds=1.0)
+            pool = Pool(address, Limits(1, connect_seconds=0.05, keepalive_seconds=1.0))
             with pytest.raises(
                 UnreachableError, match=r"127\.0\.0\.1:\d+: no connection in 0.05 s"
             ):
@@ -264,7 +265,7 @@ def test_what_would_be_two_requests_is_refused(target: str) -> None:
         with pytest.raises(UsageError, match="cannot be sent"):
             await send(pool, "GET", target)
         with pytest.raises(UsageError, match="cannot be sent"):
-            await pool.send("GET", "/", [("x", "a\r\nhost: b")], b"")
+            await pool.send("GET", "/", (("x", "a\r\nhost: b"),), b"")
 
     play(silent, check)
 
