@@ -5,6 +5,7 @@
 
 import json
 import logging
+import re
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import Any, Literal
 
 ROOT = "myrmidon"
 _FACTS = "facts"
+_UNCLEAR = re.compile('[ "\n=]')
 
 
 class Logger:
@@ -54,9 +56,13 @@ class Logger:
     def _write(
         self, level: int, message: str, facts: Mapping[str, Any], error: BaseException | None = None
     ) -> None:
-        if self._logger.isEnabledFor(level):
-            extra = {_FACTS: {**self._facts, **facts}}
-            self._logger.log(level, message, extra=extra, exc_info=error)
+        if not self._logger.isEnabledFor(level):
+            return
+        # Not Logger.log: it looks for the line that called, which would always be this one.
+        raised = None if error is None else (type(error), error, error.__traceback__)
+        record = self._logger.makeRecord(self._logger.name, level, __file__, 0, message, (), raised)
+        setattr(record, _FACTS, {**self._facts, **facts})
+        self._logger.handle(record)
 
 
 def configure(style: Literal["text", "json"] = "text", level: int = logging.INFO) -> None:
@@ -103,7 +109,7 @@ def _facts_of(record: logging.LogRecord) -> Mapping[str, Any]:
 
 def _plain(value: Any) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return json.dumps(text) if not text or any(sign in text for sign in ' "\n=') else text
+    return json.dumps(text) if not text or _UNCLEAR.search(text) else text
 
 
 def _jsonable(value: Any) -> Any:

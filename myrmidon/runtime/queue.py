@@ -20,6 +20,7 @@ K = TypeVar("K", bound=Hashable)
 
 CAUSES_MAX = 8
 _ALARMS = ("timer", "resync")
+DUE_NOW = float("-inf")
 LIVE_TURNS_MAX = 10  # then one turn for the background, if it has any
 
 
@@ -117,9 +118,9 @@ class WorkQueue(Generic[K]):
             self._place(turn, now)
 
     def wake_at(self) -> float | None:
-        """When the next key is due that nobody works on; None if there is none."""
+        """When the next key is due that nobody works on, perhaps DUE_NOW; None if there is none."""
         if self._ready[0] or self._ready[1]:
-            return float("-inf")
+            return DUE_NOW
         while self._delayed and not self._is_current(*self._delayed[0]):
             heappop(self._delayed)
         return self._delayed[0][0] if self._delayed else None

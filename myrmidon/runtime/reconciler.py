@@ -1,6 +1,5 @@
 """Reconciler: from a key to a pass, and from its outcome to what is shown."""
 
-import asyncio
 from collections.abc import Callable
 
 from myrmidon.api.conditions import READY, status_of
@@ -19,6 +18,7 @@ from myrmidon.fsm.raised import UnexpectedError
 from myrmidon.fsm.results import Failed, Wait
 from myrmidon.fsm.status import status_after, status_request
 from myrmidon.fsm.suspension import is_suspended
+from myrmidon.io.deadlines import Deadlines
 from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.passes import GoneError, Pass
@@ -34,7 +34,7 @@ class Reconciler:
     def __init__(self, crew: Crew, log: Logger, again: Callable[[ObjectRef], None]) -> None:
         self._crew, self._again = crew, again
         self._log = log.having(controller=crew.controller.name)
-        self._passes = 0
+        self._passes, self._deadlines = 0, Deadlines()
         self._overtook: set[ObjectRef] = set()  # whose last pass wrote what it had read before
 
     async def reconcile(self, turn: Turn[ObjectRef]) -> Outcome | None:
@@ -84,7 +84,7 @@ class Reconciler:
         """Let a pass run, but not for ever."""
         limit = self._crew.controller.options.pass_timeout
         try:
-            async with asyncio.timeout(limit.total_seconds()):
+            with self._deadlines.within(limit.total_seconds()):
                 return await single.run()
         except TimeoutError:
             self._crew.observing.pass_broke(timed_out=True)

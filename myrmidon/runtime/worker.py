@@ -1,6 +1,5 @@
 """Worker: takes keys that are due, has them reconciled, puts them back when they ask for it."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -10,9 +9,10 @@ from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import Outcome
 from myrmidon.runtime.backoff import Backoff
+from myrmidon.runtime.bell import Bell
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.observing import Observing
-from myrmidon.runtime.queue import Turn, Urgency, WorkQueue
+from myrmidon.runtime.queue import DUE_NOW, Turn, Urgency, WorkQueue
 
 Reconcile = Callable[[Turn[ObjectRef]], Awaitable[Outcome | None]]
 
@@ -31,7 +31,7 @@ class Shift:
     generation: Callable[[ObjectRef], int]
     began: Callable[[ObjectRef], None] = lambda _key: None
     ended: Callable[[ObjectRef], None] = lambda _key: None
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    bell: Bell = field(default_factory=Bell)
     stopping: bool = False
 
     def add(
@@ -42,35 +42,35 @@ class Shift:
         delay: float = 0.0,
         urgency: Urgency = Urgency.LIVE,
     ) -> None:
-        """Owe a key a turn, and wake whoever is idle."""
+        """Owe a key a turn, and wake one who is idle."""
         now = self.clock.monotonic()
         self.queue.add(key, now=now, due_at=now + delay, urgency=urgency, cause=cause)
         self.observing.added(delayed=delay > 0)
-        self.changed.set()
+        self.bell.ring()
 
     def stop(self) -> None:
         """No new passes; those under way go on."""
         self.stopping = True
-        self.changed.set()
+        self.bell.ring_for_all()
 
 
 async def work(shift: Shift) -> None:
     """Reconcile keys as they come due, one at a time, until the shift is over."""
     while not shift.stopping:
         turn = shift.queue.take(shift.clock.monotonic())
+        wake_at = shift.queue.wake_at()
         if turn is None:
-            # No await between take() and clear(), so no add can slip in unseen.
-            shift.changed.clear()
-            await _idle(shift.changed, shift.queue.wake_at(), shift.clock)
+            # No await since take(), so nothing can have been added unseen.
+            await shift.bell.sleep(None if wake_at is None else wake_at - shift.clock.monotonic())
             continue
+        if wake_at == DUE_NOW:
+            shift.bell.ring()  # an alarm wakes one worker, and there is more to do
         shift.began(turn.key)
         try:
             await _take_turn(shift, turn)
         finally:
             shift.ended(turn.key)
             shift.queue.finish(turn.key, now=shift.clock.monotonic())
-            # What came during the work is due now, and another worker may be asleep.
-            shift.changed.set()
 
 
 async def _take_turn(shift: Shift, turn: Turn[ObjectRef]) -> None:
@@ -109,13 +109,3 @@ def _again(shift: Shift, key: ObjectRef, outcome: Outcome | None, *, broken: boo
     seconds = shift.resync()
     if seconds is not None:
         shift.add(key, cause=Cause("resync"), delay=seconds, urgency=Urgency.BACKGROUND)
-
-
-async def _idle(changed: asyncio.Event, until: float | None, clock: Clock) -> None:
-    """Sleep until something is added or a delay is over."""
-    seconds = None if until is None else max(until - clock.monotonic(), 0.0)
-    try:
-        async with asyncio.timeout(seconds):
-            await changed.wait()
-    except TimeoutError:
-        return
