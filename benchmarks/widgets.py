@@ -10,8 +10,9 @@ N Widgets, three ConfigMaps each, then Ready:
     restart  the controller is started again, and has nothing to do
 
 ``raw`` is the floor: a bare aiohttp session that sends the three creates and the status of each
-Widget of a backlog, and knows nothing.  Absolute figures say little on a shared machine; compare
-within one run.
+Widget of a backlog, and knows nothing.  ``bare`` is a controller without a framework: it does the same
+when a watch tells it to, and shows what the API server leaves to anybody in each phase.  Absolute
+figures say little on a shared machine; compare within one run.
 """
 
 import argparse
@@ -51,6 +52,7 @@ MYRMIDON = [
     "-m", "myrmidon", "run", "benchmarks.widget:Widgets", "--namespace", SPACE, "--workers", "16",
     "--metrics-addr", "", "--health-addr", "",
 ]  # fmt: skip
+BARE = ["-m", "benchmarks.bare_widgets"]
 KOPF = ["-m", "kopf", "run", "-q", "-n", SPACE, "--standalone", str(HERE / "kopf_widgets.py")]
 _COUNTED = re.compile(r"^apiserver_request_total\{(.*)\} (\S+)$", re.MULTILINE)
 _WRITES = ("POST", "PUT", "PATCH", "APPLY")
@@ -235,7 +237,7 @@ async def run(objects: int, rounds: int) -> None:
         await bench.create("one")
         floor = await raw.measure(await bench.widgets())
         print(floor.line(number, floor), flush=True)
-        for who, command in (("myrmidon", MYRMIDON), ("kopf", KOPF)):
+        for who, command in (("bare", BARE), ("myrmidon", MYRMIDON), ("kopf", KOPF)):
             for row in await Contender(who, command, bench, objects).measure():
                 print(row.line(number, floor), flush=True)
     await client.close()
