@@ -296,3 +296,54 @@ def test_an_answer_before_the_request_was_read_ends_the_connection() -> None:
         first.set()
 
     play(speak, check)
+
+
+def test_an_early_word_does_not_begin_a_stream() -> None:
+    """1xx comes before the answer."""
+
+    async def speak(peer: Peer) -> None:
+        await peer.request()
+        peer.writer.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+        peer.writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\na\nb\n")
+        await peer.reader.read()
+
+    async def check(pool: Pool) -> None:
+        stream = await pool.stream("GET", "/", ())
+        assert (stream.status, [line async for line in stream.lines()]) == (200, [b"a", b"b"])
+        stream.hang_up()
+
+    play(speak, check)
+
+
+def test_who_gives_up_before_a_stream_begins_hangs_up() -> None:
+    """Nobody else knows of its connection."""
+    asked, gone = asyncio.Event(), asyncio.Event()
+
+    async def speak(peer: Peer) -> None:
+        await peer.request()
+        asked.set()
+        with suppress(ConnectionError):
+            assert await peer.reader.read() == b""
+        gone.set()
+
+    async def check(pool: Pool) -> None:
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(pool.stream("GET", "/", ()))
+            await asked.wait()
+            task.cancel()
+        await gone.wait()
+
+    play(speak, check)
+
+
+def test_a_stream_that_never_begins_may_have_been_asked_for() -> None:
+    """The server closes instead of an answer."""
+
+    async def speak(peer: Peer) -> None:
+        await peer.request()
+
+    async def check(pool: Pool) -> None:
+        with pytest.raises(AmbiguousError, match="the server closed the connection"):
+            await pool.stream("GET", "/", ())
+
+    play(speak, check)

@@ -1,6 +1,7 @@
 """Many deadlines and one timer: what asyncio.timeout does, for less."""
 
 import asyncio
+from collections.abc import Awaitable
 
 import pytest
 from hypothesis import given
@@ -100,6 +101,31 @@ def test_another_error_of_a_late_block_is_that_error() -> None:
 
     with pytest.raises(KeyError, match="other"):
         run(main())
+
+
+def test_a_late_block_is_interrupted_once() -> None:
+    """What it does to clean up takes as long as it takes, also while others come to their end."""
+    ended: list[float] = []
+
+    async def slow_to_end() -> None:
+        try:
+            await sleep(60)
+        finally:
+            await sleep(10)
+            ended.append(asyncio.get_running_loop().time())
+
+    async def block(deadlines: Deadlines, seconds: float, work: Awaitable[None]) -> None:
+        with pytest.raises(TimeoutError), deadlines.within(seconds):
+            await work
+
+    async def main() -> None:
+        deadlines = Deadlines()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(block(deadlines, 1, slow_to_end()))
+            group.create_task(block(deadlines, 5, sleep(60)))
+
+    run(main())
+    assert ended == [11]
 
 
 def test_all_share_one_timer() -> None:

@@ -80,6 +80,46 @@ def test_large_pieces_go_both_ways(tmp_path: Path, tls: bool) -> None:
     asyncio.run(main())
 
 
+def test_who_has_sent_all_is_not_asked_for_more(tmp_path: Path) -> None:
+    """A socket can nearly always be written to, and the event loop would say so all the time."""
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(len(LARGE))
+        writer.write(b"thanks")
+        await reader.read()
+
+    async def main() -> None:
+        async with wired(tmp_path, listen) as (wire, ear):
+            wire.write(LARGE)
+            await ear.more.wait()
+            assert not asyncio.get_running_loop().remove_writer(wire._fd)
+
+    asyncio.run(main())
+
+
+def test_who_hangs_up_hears_nothing_more(tmp_path: Path) -> None:
+    """Not even that it is over."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(LARGE)
+        await reader.read()
+
+    async def main() -> None:
+        async with wired(tmp_path, talk) as (wire, ear):
+            heard = ear.received
+
+            def hang_up(data: bytes) -> None:
+                heard(data)
+                wire.abort()
+
+            ear.received = hang_up  # type: ignore[method-assign]
+            await ear.more.wait()
+            await asyncio.sleep(0)  # noqa: TID251  gives way without waiting
+            assert (ear.count, ear.ended.is_set()) == (1, False)
+
+    asyncio.run(main())
+
+
 def test_who_pauses_hears_nothing_until_it_goes_on(tmp_path: Path) -> None:
     """And loses nothing."""
 
