@@ -5,7 +5,7 @@ answer got lost.  Then the object is read from the server and the decision is ma
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
@@ -25,10 +25,8 @@ from myrmidon.errors import (
     TerminatingError,
 )
 from myrmidon.io.client import Client, is_ambiguous
-from myrmidon.patch.covering import covers
-from myrmidon.sets.fingerprints import fingerprint
 from myrmidon.sets.output_set import Apply, Delete, Output
-from myrmidon.sets.ownership import Parent
+from myrmidon.sets.ownership import Parent, reference_to
 from myrmidon.sets.planning import plan, plan_recreate
 
 _ATTEMPTS_MAX = 3  # against other writers; a fight is left to the backoff of the whole pass
@@ -54,7 +52,7 @@ class Known(Protocol):
 class Written(NamedTuple):
     """What became of one output."""
 
-    ref: ObjectRef
+    output: Output
     outcome: Literal["changed", "noop", "skipped", "failed"]
     verb: Verb | None = None
     error: MyrmidonError | None = None
@@ -66,25 +64,26 @@ class Applicator:
     def __init__(self, client: Client, known: Known, *, writes_max: int = 8) -> None:
         self._client, self._known = client, known
         self._writes_max = writes_max
-        self._settled: dict[ObjectRef, tuple[str, str]] = {}  # what was sent, what it left
+        self._settled: dict[ObjectRef, tuple[int, str]] = {}  # what was written, what it left
         self._held: dict[ObjectRef, tuple[int, int]] = {}  # what was wanted and there, and was one
 
     async def write(
-        self, outputs: Iterable[Output], parent: Parent, *, creating: bool = True, by: str = ""
+        self, outputs: Sequence[Output], parent: Parent, *, creating: bool = True, by: str = ""
     ) -> list[Written]:
         """Make every output true; one that fails does not stop the others.
 
-        Outputs are independent of each other, but for what others live in: that goes first.
+        Outputs are independent of each other, but for what others live in: that goes first, and
+        where it fails, nothing becomes of the others.
         """
-        waiting = list(outputs)
-        first = [output for output in waiting if output.ref.kind in _FIRST]
-        if not first:
-            return await self._wave(waiting, parent, creating=creating, by=by)
-        written = await self._wave(first, parent, creating=creating, by=by)
-        if all(one.error is None for one in written):
-            others = [output for output in waiting if output.ref.kind not in _FIRST]
-            written += await self._wave(others, parent, creating=creating, by=by)
-        return written
+        tasks = [
+            _Task(output, parent, creating, by, _question(output, parent, creating))
+            for output in outputs
+        ]
+        first = [task for task in tasks if task.output.ref.kind in _FIRST]
+        await self._wave(first or tasks)
+        if first and all(task.written and task.written.error is None for task in first):
+            await self._wave([task for task in tasks if task.written is None])
+        return [task.written for task in tasks if task.written is not None]
 
     async def send(self, request: Request, *, by: str = "") -> Json:
         """Send one write about one object and make its answer known."""
@@ -124,67 +123,73 @@ class Applicator:
 
     # -------------------------------------------------------------------------- inside
 
-    async def _wave(
-        self, outputs: Sequence[Output], parent: Parent, *, creating: bool, by: str
-    ) -> list[Written]:
+    async def _wave(self, tasks: Sequence["_Task"]) -> None:
         """Decide all, then send what is left to send; a converged set costs no task and no request."""
-        written: dict[ObjectRef, Written] = {}
-        pending: list[_Task] = []
-        for output in outputs:
-            task = _Task(output, parent, creating, by)
-            try:
-                if self._known.is_unknown(output.ref) or not self._holds(task):
-                    pending.append(task)
-                else:
-                    written[output.ref] = Written(output.ref, "skipped")
-            except MyrmidonError as error:
-                written[output.ref] = Written(output.ref, "failed", error=error)
-        await _together([self._into(written, task) for task in pending], self._writes_max)
-        return [written[output.ref] for output in outputs]
+        pending = [task for task in tasks if not self._is_over(task)]
+        if len(pending) == 1:
+            await self._write(pending[0])
+        elif pending:
+            await self._write_together(pending)
+
+    def _is_over(self, task: "_Task") -> bool:
+        """Whether nothing is to be sent: what is known holds, or must not be touched."""
+        try:
+            if self._known.is_unknown(task.output.ref) or not self._holds(task):
+                return False
+            task.written = Written(task.output, "skipped")
+        except MyrmidonError as error:
+            task.written = Written(task.output, "failed", error=error)
+        return True
 
     def _holds(self, task: "_Task") -> bool:
         """Decide on what is known; the same question about the same object has the same answer."""
         ref = task.output.ref
-        digest = task.digest()
-        question = None if digest is None else (digest, self._known.stamp(ref))
-        if question is not None and self._held.get(ref) == question:
+        asked = (task.question, self._known.stamp(ref))
+        if self._held.get(ref) == asked:
             return True
         self._decide(task, self._known.get(ref))
         if task.request is not None:
             return False
-        if question is not None:
-            _remember(self._held, ref, question)
+        _remember(self._held, ref, asked)
         return True
 
-    def _into(
-        self, written: dict[ObjectRef, Written], task: "_Task"
-    ) -> Callable[[], Awaitable[None]]:
-        async def write() -> None:
-            ref = task.output.ref
-            try:
-                written[ref] = await self._write(task)
-            except MyrmidonError as error:
-                written[ref] = Written(ref, "failed", error=error)
-
-        return write
-
     def _decide(self, task: "_Task", current: Json | None) -> None:
+        ref = task.output.ref
         task.current = current
         task.request = plan(task.output, current, task.parent, creating=task.creating)
-        settled = self._settled.get(task.output.ref)
-        if task.request is None or current is None or settled is None:
-            return
-        if settled == (fingerprint({"body": task.request.body}), version_of(current)):
-            task.request = None  # the server has already refused to store it any closer
+        if task.request is None:
+            self._settled.pop(ref, None)
+        elif current and self._settled.get(ref) == (task.question, version_of(current)):
+            # Just this was written, and this is what the server made of it: a webhook or a schema
+            # changed it.  Sending the same again would change nothing, for ever.
+            task.request = None
 
-    async def _write(self, task: "_Task") -> Written:
+    async def _write_together(self, tasks: Sequence["_Task"]) -> None:
+        """Write all, at most ``writes_max`` at a time."""
+        waiting = iter(tasks)
+
+        async def work() -> None:
+            for task in waiting:
+                await self._write(task)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self._writes_max, len(tasks))):
+                group.create_task(work())
+
+    async def _write(self, task: "_Task") -> None:
+        try:
+            task.written = await self._attempt(task)
+        except MyrmidonError as error:
+            task.written = Written(task.output, "failed", error=error)
+
+    async def _attempt(self, task: "_Task") -> Written:
         output = task.output
         error: ApiError | None = None
         for _ in range(_ATTEMPTS_MAX):
             if error is not None or self._known.is_unknown(output.ref):
                 self._decide(task, await self.read(output.ref))
             if task.request is None:
-                return Written(output.ref, "skipped")
+                return Written(output, "skipped")
             try:
                 answer = await self.send(task.request, by=task.by)
             except (ConflictError, NotFoundError) as refused:
@@ -195,10 +200,10 @@ class Applicator:
                 await self._make_way(output, task.current, refused, task.by)
                 error = refused
             else:
-                self._settle(task, answer)
-                current = task.current
-                same = current is not None and version_of(answer) == version_of(current)
-                return Written(output.ref, "noop" if same else "changed", task.request.verb)
+                left = version_of(answer)
+                _remember(self._settled, output.ref, (task.question, left))
+                same = task.current is not None and left == version_of(task.current)
+                return Written(output, "noop" if same else "changed", task.request.verb)
         assert error is not None
         raise error
 
@@ -215,43 +220,28 @@ class Applicator:
         if is_deleting(answer):
             raise TerminatingError(str(output.ref)) from refused
 
-    def _settle(self, task: "_Task", answer: Json) -> None:
-        """Remember a write that the server took and did not store as it was sent.
-
-        A webhook or a schema changed it; sending the same again would change nothing, for ever.
-        """
-        output, ref = task.output, task.output.ref
-        self._settled.pop(ref, None)
-        if isinstance(output, Delete) or not uid_of(answer):
-            return
-        assert task.request is not None
-        if not output.options.as_update and covers(answer, task.request.body):
-            return  # every field is there as it was sent, so there is nothing to ask the plan
-        again = plan(output, answer, task.parent, creating=task.creating)
-        if again is not None:
-            _remember(self._settled, ref, (fingerprint({"body": again.body}), version_of(answer)))
-
 
 @dataclass(slots=True)
 class _Task:
-    """One output on its way: whose it is, and what was last decided about it."""
+    """One output on its way: whose it is, what was last decided about it, what became of it."""
 
     output: Output
     parent: Parent
     creating: bool
     by: str
+    question: int
     current: Json | None = None
     request: Request | None = None
+    written: Written | None = None
 
-    def digest(self) -> int | None:
-        """A number for the question, another for other questions; None where it has none."""
-        output = self.output
-        if isinstance(output, Delete):
-            return hash((output, self.parent, self.creating))
-        if output.options.owner is not None:
-            return None
-        wanted = orjson.dumps(output.manifest)
-        return hash((wanted, output.options, output.author, self.parent, self.creating))
+
+def _question(output: Output, parent: Parent, creating: bool) -> int:
+    """A number for what is asked of the server, another for other questions."""
+    if isinstance(output, Delete):
+        return hash((output, parent, creating))
+    owner = output.options.owner
+    wanted = orjson.dumps((output.manifest, owner and reference_to(owner)))
+    return hash((wanted, output.options, output.author, parent, creating))
 
 
 def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
@@ -276,20 +266,3 @@ def _remember(memory: dict[ObjectRef, V], ref: ObjectRef, value: V) -> None:
     memory[ref] = value
     if len(memory) > _REMEMBERED_MAX:
         del memory[next(iter(memory))]
-
-
-async def _together(acts: Sequence[Callable[[], Awaitable[None]]], at_once: int) -> None:
-    """Run all, at most ``at_once`` at a time; one alone needs no task."""
-    if len(acts) <= 1:
-        for act in acts:
-            await act()
-        return
-    waiting = iter(acts)
-
-    async def work() -> None:
-        for act in waiting:
-            await act()
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(min(at_once, len(acts))):
-            group.create_task(work())

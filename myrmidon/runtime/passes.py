@@ -54,6 +54,9 @@ class GoneError(MyrmidonError):
     """The object disappeared during its own pass; there is nothing left to do or to say."""
 
 
+_ACTED = Acted()
+
+
 class Pass:
     """The walk of one object through the machine, from its first action to the last."""
 
@@ -130,7 +133,7 @@ class Pass:
         except MyrmidonError as error:
             return await self._edit_refused(error)
         self._typed = self._controller.resource.from_json(self.obj)
-        return Acted()
+        return _ACTED
 
     async def _enter(self, state: State) -> Report:
         self._declared.state = state.name
@@ -152,12 +155,12 @@ class Pass:
         )
 
     async def _write(self, state: State) -> Report:
-        if not len(self._out):
-            return Acted()
-        obstacle = await self._record_tracked()
-        if obstacle is not None:
-            return obstacle
-        return await self._flush(self._out, state.name)
+        outputs = list(self._out)
+        if not outputs:
+            return _ACTED
+        tracked = [one.ref for one in outputs if isinstance(one, Apply) and is_tracked(one)]
+        obstacle = await self._record(tracked) if tracked else None
+        return obstacle or await self._flush(outputs, state.name)
 
     async def _release_finalizer(self) -> Report:
         try:
@@ -172,15 +175,15 @@ class Pass:
                 "DeletingChildren", f"waiting for {', '.join(map(str, children))} to be gone"
             )
         if self._controller.finalizer() not in finalizers_of(self.obj):
-            return Acted()  # somebody took it off while we worked
+            return _ACTED  # somebody took it off while we worked
         request = remove_finalizer(self._ref, self.obj, self._controller.finalizer())
         try:
             await self._crew.applicator.send(request, by=self._by)
         except NotFoundError:
-            return Acted()
+            return _ACTED
         except MyrmidonError as error:
             return await self._edit_refused(error)
-        return Acted()
+        return _ACTED
 
     async def _edit_refused(self, error: MyrmidonError) -> Report:
         """An edit of the finalizers failed.  422 without causes means that its test did."""
@@ -209,38 +212,33 @@ class Pass:
 
     # -------------------------------------------------------------------------- outputs
 
-    async def _flush(self, outputs: Iterable[Apply | Delete], state: str) -> Report:
+    async def _flush(self, outputs: Sequence[Apply | Delete], state: str) -> Report:
         """Write outputs; the first one that failed is the reason for all."""
         creating = not is_deleting(self.obj)
         written = await self._crew.applicator.write(
             outputs, self._parent, creating=creating, by=self._by
         )
-        self._note(outputs, written, state)
-        failed = next((one for one in written if one.error is not None), None)
-        if failed is None:
-            return Acted()
-        assert failed.error is not None
-        return refusal(failed.ref, failed.error)
+        report: Report = _ACTED
+        for one in written:
+            self._note(one, state)
+            if one.error is not None and report is _ACTED:
+                report = refusal(one.output.ref, one.error)
+        return report
 
-    def _note(
-        self, outputs: Iterable[Apply | Delete], written: Sequence[Written], state: str
-    ) -> None:
-        became = {one.ref: one for one in written}
-        for output in outputs:
-            one = became.get(output.ref)
-            if one is None:
-                continue  # a wave before it failed
-            verb = one.verb or ("delete" if isinstance(output, Delete) else "apply")
-            self._crew.observing.wrote(output.ref.kind.kind, str(verb), one.outcome)
-            if one.outcome == "changed" and output.ref.kind in self._declared.read:
-                self.overtaken = True
-            if one.outcome in ("changed", "noop"):
-                self.wrote.append(f"{verb} {output.ref}")
-                self._log.debug("wrote", output=output.ref, state=state, outcome=one.outcome)
-            if one.error is None and isinstance(output, Apply):
-                self._applied[output.ref] = None
-            elif one.error is None and self._crew.objects.get(output.ref) is None:
-                self._gone[output.ref] = None
+    def _note(self, written: Written, state: str) -> None:
+        output, outcome, verb, error = written
+        ref, applied = output.ref, isinstance(output, Apply)
+        said = verb or ("apply" if applied else "delete")
+        self._crew.observing.wrote(ref.kind.kind, said, outcome)
+        if outcome == "changed" and ref.kind in self._declared.read:
+            self.overtaken = True
+        if verb is not None:
+            self.wrote.append(f"{verb} {ref}")
+            self._log.debug("wrote", output=ref, state=state, outcome=outcome)
+        if error is None and applied:
+            self._applied[ref] = None
+        elif error is None and self._crew.objects.get(ref) is None:
+            self._gone[ref] = None
 
     async def _tidy(self, outcome: Outcome) -> Outcome:
         """After a whole walk: deal with what is on record and was not wanted."""
@@ -276,13 +274,12 @@ class Pass:
 
     # --------------------------------------------------------------- tracked by labels
 
-    async def _record_tracked(self) -> Report | None:
+    async def _record(self, tracked: Iterable[ObjectRef]) -> Report | None:
         """Write down what the garbage collector will not find, before it exists.
 
         Were it written down afterwards, a crash in between would leave an object that nobody
         knows.  For the same reason its parent must not go without us: it gets the finalizer.
         """
-        tracked = [one.ref for one in self._out if isinstance(one, Apply) and is_tracked(one)]
         new = [ref for ref in tracked if ref not in self._recorded()]
         if not new or is_deleting(self.obj):
             return None

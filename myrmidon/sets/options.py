@@ -1,6 +1,6 @@
 """How one output is written, as a value."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any
 
@@ -36,7 +36,7 @@ class ApplyOptions:
     """Server-side apply takes fields from other managers instead of a conflict."""
     owner_refs: bool = True
     """False: no owner references are added or touched; the object is tracked by label."""
-    owner: Any = None
+    owner: Any = field(default=None, hash=False)
     """A plain owner reference to this object instead of the controller reference."""
     create_only: bool = False
     """Created when absent, never changed afterwards."""

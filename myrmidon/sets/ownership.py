@@ -60,6 +60,17 @@ def owners_wanted(output: Apply, parent: Parent) -> list[Json]:
     return [*declared, ours]
 
 
+def reference_to(owner: Any) -> Json:
+    """A plain reference to an owner, a manifest or a typed object, as far as it says what it is."""
+    raw = _raw(owner)
+    return {
+        "apiVersion": raw.get("apiVersion"),
+        "kind": raw.get("kind"),
+        "uid": uid_of(raw),
+        "name": name_of(raw),
+    }
+
+
 def _controller_reference(output: Apply, parent: Parent) -> Json:
     _check_reach(output, parent.ref, parent.ref.namespace)
     return {
@@ -113,14 +124,18 @@ def _check_reach(output: Apply, owner: object, namespace: str) -> None:
 
 
 def _plain_reference(output: Apply) -> Json:
-    owner = output.options.owner
-    raw: Mapping[str, Any] = owner if isinstance(owner, Mapping) else owner.raw
-    identity = {"apiVersion": raw.get("apiVersion"), "kind": raw.get("kind"), "uid": uid_of(raw)}
-    lacking = next((field for field, value in identity.items() if not value), None)
+    reference = reference_to(output.options.owner)
+    lacking = next((field for field, value in reference.items() if not value), None)
     if lacking is not None:
         raise OutputError(
             f"the owner of {output.ref} has no {lacking}: only an object of the server can own another.\n"
             "  fix: pass an object that was read with ctx.get, or the parent itself"
         )
+    raw = _raw(output.options.owner)
     _check_reach(output, describe(raw), namespace_of(raw))
-    return {**identity, "name": name_of(raw)}
+    return reference
+
+
+def _raw(owner: Any) -> Mapping[str, Any]:
+    raw: Mapping[str, Any] = owner if isinstance(owner, Mapping) else owner.raw
+    return raw

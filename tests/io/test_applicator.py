@@ -297,7 +297,7 @@ def test_a10_writes_are_concurrent_within_bounds(count: int, at_once: int) -> No
     """And the answers come in the order of the outputs."""
     bench = Bench(writes_max=at_once)
     written = bench.write(*config_maps(count))
-    assert [one.ref.name for one in written] == [f"c{number}" for number in range(count)]
+    assert [one.output.ref.name for one in written] == [f"c{number}" for number in range(count)]
     assert bench.server.busiest == min(count, at_once)
 
 
@@ -311,7 +311,10 @@ def test_a10_namespaces_go_first_and_nothing_follows_one_that_failed() -> None:
     out.apply(space, owner_refs=False)
 
     bench = Bench()
-    assert [one.ref.kind.kind for one in bench.write(*out)] == ["Namespace", "ConfigMap"]
+    done: list[str] = []
+    bench.server.after = lambda request: done.append(request.ref.kind.kind)
+    assert [one.output.ref.kind.kind for one in bench.write(*out)] == ["ConfigMap", "Namespace"]
+    assert done == ["Namespace", "ConfigMap"]
 
     def forbidden(request: Request) -> None:
         if request.ref.kind == kinds.NAMESPACE:
@@ -320,7 +323,7 @@ def test_a10_namespaces_go_first_and_nothing_follows_one_that_failed() -> None:
     bench = Bench()
     bench.server.before = forbidden
     (only,) = bench.write(*out)
-    assert (only.ref.kind, only.outcome) == (kinds.NAMESPACE, "failed")
+    assert (only.output.ref.kind, only.outcome) == (kinds.NAMESPACE, "failed")
 
 
 def test_one_that_fails_does_not_stop_the_others() -> None:
