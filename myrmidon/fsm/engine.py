@@ -27,6 +27,7 @@ The walk does no I/O and keeps no clock; a test drives it with a list.
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from myrmidon.api.conditions import ConditionValue
@@ -114,6 +115,7 @@ Report: TypeAlias = Acted | Result
 
 _TRUE = ConditionValue("True", "Done")
 _DONE = Done()
+_enter, _write = cache(Enter), cache(Write)  # each pass takes the same actions
 # Tuples made once: a union is made anew for each question, and a walk asks many.
 _RESULTS, _STOPS = (Done, Wait, Failed), (Wait, Failed)
 
@@ -179,7 +181,7 @@ class Walk:
         return self._start()
 
     def _start(self) -> Enter:
-        return Enter(self._graph.start(deleting=self._deleting))
+        return _enter(self._graph.start(deleting=self._deleting))
 
     def _checked(self, state: State, report: object) -> Result:
         """The result, or the failure that stands for one that nobody could follow."""
@@ -200,28 +202,28 @@ class Walk:
     def _entered(self, state: State, result: Result) -> Action:
         self._result = result
         if isinstance(result, Done) or (isinstance(result, Wait) and result.keep_outputs):
-            return Write(state)
+            return _write(state)
         return self._stopped(state, result)
 
     def _written(self, state: State, report: object) -> Action:
-        if isinstance(report, _STOPS):
+        if not isinstance(report, Acted):
+            assert isinstance(report, _STOPS), f"{report!r} answers no Write"
             return self._stopped(state, report)
-        assert isinstance(report, Acted), f"{report!r} answers no Write"
         result = self._result
         if not isinstance(result, Done):
             return self._stopped(state, result)
-        self._visit(state, _value_of(result))
+        self._visits.append(Visit(state, _value_of(result)))
         if result.pause is not None:
             return self._finish(result.pause)
         if result.recheck is not None:
             self._look_again(result.recheck)
         if state.then:
-            return Enter(self._graph.states[result.goto or state.then[0]])
+            return _enter(self._graph.states[result.goto or state.then[0]])
         return self._arrived()
 
     def _stopped(self, state: State, result: Wait | Failed) -> Finish:
         value = ConditionValue("False", result.reason, result.message)
-        self._visit(state, value, failed=isinstance(result, Failed))
+        self._visits.append(Visit(state, value, failed=isinstance(result, Failed)))
         return self._finish(result)
 
     def _arrived(self) -> Action:
@@ -239,9 +241,6 @@ class Walk:
         return then
 
     # ------------------------------------------------------------------------ the record
-
-    def _visit(self, state: State, value: ConditionValue, *, failed: bool = False) -> None:
-        self._visits.append(Visit(state, value, failed))
 
     def _finish(self, result: Wait | Failed) -> Finish:
         if isinstance(result, Wait):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from myrmidon.api.conditions import READY
 from myrmidon.errors import (
@@ -20,7 +21,7 @@ _CONDITION_TYPE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Graph:
     """All states of a controller by name, in the order of declaration, and where walks start."""
 
@@ -46,7 +47,7 @@ class Graph:
                     queue.append(target)
         return tuple(found.values())
 
-    @property
+    @cached_property
     def conditions(self) -> tuple[str, ...]:
         """The condition types of all states."""
         return tuple(state.condition for state in self.states.values())

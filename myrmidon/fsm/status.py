@@ -8,7 +8,7 @@ when the walk has come to an end.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from myrmidon.api.conditions import READY, ConditionValue, timestamp
 from myrmidon.api.objects import Json, generation_of, version_of
@@ -18,6 +18,8 @@ from myrmidon.fsm.engine import Outcome, Visit
 from myrmidon.fsm.graph import Graph
 from myrmidon.patch.covering import covers
 from myrmidon.patch.merge_patch import same
+
+T = TypeVar("T")
 
 _READY = ConditionValue("True", "Ready")
 _NOT_REACHED = ConditionValue("Unknown", "NotReached")
@@ -52,16 +54,17 @@ def status_after(
     ready: bool = True,
 ) -> Json:
     """All status fields as they should be: the framework's and those that states have set."""
-    current = obj.get("status") or {}
+    current, generation = obj.get("status") or {}, generation_of(obj)
     status: Json = dict(own_fields or {})
     status["conditions"] = conditions_after(
-        outcome, graph, current.get("conditions") or [], generation_of(obj), now, ready=ready
+        outcome, graph, current.get("conditions") or [], generation, now, ready=ready
     )
-    if generation_of(obj):
-        status["observedGeneration"] = generation_of(obj)
+    if generation:
+        status["observedGeneration"] = generation
     refs = [reference(ref) for ref in managed]
-    if refs or current.get("resourceRefs"):
-        status["resourceRefs"] = refs
+    recorded = current.get("resourceRefs")
+    if refs or recorded:
+        status["resourceRefs"] = _kept(recorded, refs)
     return status
 
 
@@ -74,20 +77,28 @@ def conditions_after(
     *,
     ready: bool = True,
 ) -> list[Json]:
-    """The list of conditions after a pass; those of other writers stay as they are, where they are."""
-    own = {*graph.conditions, READY} if ready else {*graph.conditions}
-    typed = [(_type_of(raw), raw) for raw in previous]
-    before = {kind: raw for kind, raw in typed if kind is not None and kind in own}
-    made = _Making(before, generation, now)
-    after = made.unvisited(outcome)
-    after += [
-        made.condition(visit.state.condition, visit.value, failed=visit.failed)
-        for visit in outcome.visits
-    ]
+    """The list of conditions after a pass, each where it was, those of other writers untouched."""
+    own = (*graph.conditions, READY) if ready else graph.conditions
+    left: dict[str, tuple[ConditionValue, bool] | None] = {
+        visit.state.condition: (visit.value, visit.failed) for visit in outcome.visits
+    }
     if ready:
-        failed = outcome.failure is not None
-        after.append(made.condition(READY, _ready(outcome), failed=failed))
-    return _in_place(typed, own, after)
+        left[READY] = (_ready(outcome), outcome.failure is not None)
+    if not outcome.ended:  # else, branches not taken disappear
+        for kind in graph.conditions:
+            left.setdefault(kind, None)
+    making = _Making(generation, now)
+    after: list[Any] = []
+    for raw in previous:
+        found = raw.get("type") if isinstance(raw, dict) else None
+        if found not in own:
+            after.append(raw)
+        elif found in left:
+            said = left.pop(found)
+            made = making.condition(found, *said, raw) if said else making.unreached(found, raw)
+            after.append(made)
+    after += [making.condition(kind, *said) for kind, said in left.items() if said]
+    return _kept(previous, after)
 
 
 def managed_after(
@@ -113,22 +124,20 @@ def reference(ref: ObjectRef) -> Json:
 
 
 class _Making(NamedTuple):
-    """What the conditions of a pass are made from, beside what they say.
+    """What all conditions of a pass have in common.
 
     They are made as JSON, without a stop at ``Condition``: every pass over every object makes them.
     """
 
-    before: Mapping[str, Json]
     generation: int
     now: datetime
 
-    def condition(self, kind: str, value: ConditionValue, *, failed: bool = False) -> Json:
-        """A condition without what only seems to change: the time unless it flips, noise in errors.
-
-        The old one itself where nothing changes, so that comparing the two costs nothing.
-        """
-        status, reason, message, since = value.status, value.reason, value.message, None
-        old = self.before.get(kind)
+    def condition(
+        self, kind: str, value: ConditionValue, failed: bool, old: Json | None = None
+    ) -> Json:
+        """A condition without what only seems to change: the time unless it flips, noise in errors."""
+        status, reason, message = value
+        since = None
         if old is not None and old.get("status") == status:
             since = old.get("lastTransitionTime")
             if (
@@ -145,20 +154,18 @@ class _Making(NamedTuple):
             "observedGeneration": self.generation,
             "lastTransitionTime": since or timestamp(self.now),
         }
-        return old if old == made else made
+        return _kept(old, made)
 
-    def unvisited(self, outcome: Outcome) -> list[Json]:
-        """Conditions of states that this pass did not reach, as far as they may stay."""
-        if outcome.ended:
-            return []
-        passed = {READY, *(visit.state.condition for visit in outcome.visits)}
-        return [
-            raw
-            if raw.get("observedGeneration") == self.generation
-            else self.condition(kind, _NOT_REACHED)
-            for kind, raw in self.before.items()
-            if kind not in passed
-        ]
+    def unreached(self, kind: str, old: Json) -> Json:
+        """The condition of a state that this pass did not reach, as far as it may stay."""
+        if old.get("observedGeneration") == self.generation:
+            return old
+        return self.condition(kind, _NOT_REACHED, False, old)
+
+
+def _kept(old: Any, new: T) -> T:
+    """The old value itself where it says the same, so that comparing the two costs nothing."""
+    return old if old == new else new
 
 
 def _differ_in_noise_only(old: str, new: str) -> bool:
@@ -184,26 +191,6 @@ def _ready(outcome: Outcome) -> ConditionValue:
 def _named(visit: Visit) -> str:
     """A condition that is not True: its name, and whether it is known to be False."""
     return f"{visit.state.condition} is {visit.value.status} ({visit.value.reason})"
-
-
-def _type_of(raw: Any) -> str | None:
-    """The type of a condition; None for what is none, which then nobody touches."""
-    found = raw.get("type") if isinstance(raw, dict) else None
-    return found if isinstance(found, str) else None
-
-
-def _in_place(
-    typed: Iterable[tuple[str | None, Any]], own: set[str], after: Sequence[Json]
-) -> list[Json]:
-    """Put our conditions where they were, others' untouched between them, new ones at the end."""
-    left = {condition["type"]: condition for condition in after}
-    placed: list[Json] = []
-    for kind, raw in typed:
-        if kind not in own:
-            placed.append(raw)
-        elif kind in left:
-            placed.append(left.pop(kind))
-    return [*placed, *left.values()]
 
 
 def _holds(there: Any, wanted: Any) -> bool:

@@ -132,25 +132,23 @@ class Applicator:
             await self._write_together(pending)
 
     def _is_over(self, task: "_Task") -> bool:
-        """Whether nothing is to be sent: what is known holds, or must not be touched."""
+        """Whether nothing is to be sent, as far as is known: it holds, or must not be touched.
+
+        The same question about the same object has the same answer.
+        """
+        ref = task.output.ref
         try:
-            if self._known.is_unknown(task.output.ref) or not self._holds(task):
+            if self._known.is_unknown(ref):
                 return False
+            asked = (task.question, self._known.stamp(ref))
+            if self._held.get(ref) != asked:
+                self._decide(task, self._known.get(ref))
+                if task.request is not None:
+                    return False
+                _remember(self._held, ref, asked)
             task.written = Written(task.output, "skipped")
         except MyrmidonError as error:
             task.written = Written(task.output, "failed", error=error)
-        return True
-
-    def _holds(self, task: "_Task") -> bool:
-        """Decide on what is known; the same question about the same object has the same answer."""
-        ref = task.output.ref
-        asked = (task.question, self._known.stamp(ref))
-        if self._held.get(ref) == asked:
-            return True
-        self._decide(task, self._known.get(ref))
-        if task.request is not None:
-            return False
-        _remember(self._held, ref, asked)
         return True
 
     def _decide(self, task: "_Task", current: Json | None) -> None:

@@ -62,7 +62,10 @@ def same_booleans(left: Any, right: Any) -> bool:
         return True
     if isinstance(left, dict):
         for key, value in left.items():
-            if type(value) is not str and not same_booleans(value, right[key]):
+            if type(value) is str:
+                continue
+            other = right[key]
+            if value is not other and not same_booleans(value, other):
                 return False
         return True
     if isinstance(left, list):

@@ -86,7 +86,7 @@ class Pass:
         """What this pass has sent, for the log."""
         self.overtaken = False
         """Whether this pass wrote what it had read before, so that its beginning may be old."""
-        self._out = OutputSet()
+        self._out: OutputSet
         self._applied: dict[ObjectRef, None] = {}
         self._gone: dict[ObjectRef, None] = {}
 
@@ -145,14 +145,11 @@ class Pass:
             class_name=type(self._controller).__name__,
         )
         method = getattr(self._controller, state.name)
-        arguments = (self._typed, self._out, *((self._context(),) if state.takes_context else ()))
-        return await run_state(
-            state,
-            partial(method, *arguments),
-            self._crew.clock,
-            self._log,
-            partial(self._crew.observing.state_ran, state.name),
-        )
+        call = partial(method, self._typed, self._out)
+        if state.takes_context:
+            call = partial(call, self._context())
+        ran = self._crew.observing.state_ran
+        return await run_state(state, call, self._crew.clock, self._log, ran)
 
     async def _write(self, state: State) -> Report:
         outputs = list(self._out)

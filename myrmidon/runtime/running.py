@@ -45,9 +45,13 @@ class Held:
 
 
 async def run_state(
-    state: State, call: Callable[[], Any], clock: Clock, log: Logger, ran: Callable[[float], None]
+    state: State,
+    call: Callable[[], Any],
+    clock: Clock,
+    log: Logger,
+    ran: Callable[[str, float], None],
 ) -> Result:
-    """What a state says; what it raises is its failure.  ``ran`` is told how long it took."""
+    """What a state says; what it raises is its failure.  ``ran`` is told which took how long."""
     started_at = clock.monotonic()
     held: Held | None = None
     try:
@@ -60,7 +64,7 @@ async def run_state(
         return failure_of(error)
     finally:
         seconds = clock.monotonic() - started_at
-        ran(seconds)
+        ran(state.name, seconds)
         held_seconds = seconds if held is None else held.seconds
         if held_seconds > HELD_SECONDS_MAX:
             log.warning(

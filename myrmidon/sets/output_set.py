@@ -37,7 +37,7 @@ class OutputSet:
     Namespaced objects without a namespace go to the one of the parent.
     """
 
-    __slots__ = ("_class_name", "_controller", "_intentions", "_kinds", "_namespace", "_state")
+    __slots__ = ("_author", "_class_name", "_intentions", "_kinds", "_namespace", "_state")
 
     def __init__(
         self,
@@ -49,7 +49,8 @@ class OutputSet:
         class_name: str = "",
     ) -> None:
         self._kinds = _WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
-        self._namespace, self._controller, self._state = namespace, controller, state
+        self._namespace, self._state = namespace, state
+        self._author = f"{controller}.{state}" if controller else state
         self._class_name = class_name or controller or "the controller"
         self._intentions: dict[ObjectRef, Output] = {}
 
@@ -73,7 +74,7 @@ class OutputSet:
     ) -> None:
         """Say that an object should be gone: an object, a reference, or a kind with a name."""
         ref = self._ref_to_delete(what, name, namespace)
-        self._intend(ref, Delete(ref, foreground))
+        self._intend(Delete(ref, foreground))
 
     def __iter__(self) -> Iterator[Output]:
         return iter(self._intentions.values())
@@ -105,13 +106,12 @@ class OutputSet:
             manifest["metadata"]["namespace"] = ref.namespace
         else:  # the server would drop it, and we would miss it for ever
             manifest["metadata"].pop("namespace", None)
-        author = f"{self._controller}.{self._state}" if self._controller else self._state
-        self._intend(ref, Apply(ref, manifest, options, author))
+        self._intend(Apply(ref, manifest, options, self._author))
 
-    def _intend(self, ref: ObjectRef, output: Output) -> None:
+    def _intend(self, output: Output) -> None:
         # Out and in again: the last word also takes the last place.
-        self._intentions.pop(ref, None)
-        self._intentions[ref] = output
+        self._intentions.pop(output.ref, None)
+        self._intentions[output.ref] = output
 
     def _ref_of(self, manifest: Mapping[str, Any]) -> ObjectRef:
         kind = self._kinds.get((manifest.get("apiVersion", ""), manifest.get("kind", "")))
@@ -121,9 +121,10 @@ class OutputSet:
                     raise UnidentifiedObjectError(field, describe(manifest))
             raise self._undeclared(manifest["kind"], manifest["apiVersion"])
         meta = metadata(manifest)
-        if meta.get("generateName") and not meta.get("name"):
+        name = meta.get("name")
+        if not name and meta.get("generateName"):
             raise GeneratedNameError(f"{manifest['kind']} {meta['generateName']}*")
-        return self._located(kind, str(meta.get("name") or ""), meta.get("namespace"))
+        return self._located(kind, str(name or ""), meta.get("namespace"))
 
     def _ref_to_delete(self, what: Any, name: str | None, namespace: str | None) -> ObjectRef:
         # The order matters: references and kinds are tuples, resource classes are types.

@@ -32,17 +32,20 @@ class Hand(VirtualClock):
 
 def ran(act: Callable[[Hand], Any], *, is_async: bool = True) -> tuple[Result, float]:
     """The result of a state that does this, and how long it is said to have taken."""
-    seconds: list[float] = []
+    told: list[tuple[str, float]] = []
 
     async def main() -> Result:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualTimeLoop)
         hand = Hand(loop)
         state = State("made", "Made", is_async=is_async)
-        return await run_state(state, lambda: act(hand), hand, Logger(), seconds.append)
+        return await run_state(
+            state, lambda: act(hand), hand, Logger(), lambda *said: told.append(said)
+        )
 
     result: Result = run(main())
-    (took,) = seconds
+    ((name, took),) = told
+    assert name == "made"
     return result, round(took, 6)
 
 
