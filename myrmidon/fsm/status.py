@@ -8,7 +8,7 @@ when the walk has come to an end.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from myrmidon.api.conditions import READY, ConditionValue, timestamp
 from myrmidon.api.objects import Json, generation_of, version_of
@@ -20,9 +20,10 @@ from myrmidon.patch.covering import covers
 from myrmidon.patch.merge_patch import same
 
 T = TypeVar("T")
+_Said: TypeAlias = tuple[ConditionValue, bool]  # the second: whether it is a failure
 
 _READY = ConditionValue("True", "Ready")
-_NOT_REACHED = ConditionValue("Unknown", "NotReached")
+_NOT_REACHED = (ConditionValue("Unknown", "NotReached"), False)
 _VOLATILE = re.compile(r"\S*\d\S*")
 
 
@@ -79,15 +80,14 @@ def conditions_after(
 ) -> list[Json]:
     """The list of conditions after a pass, each where it was, those of other writers untouched."""
     own = (*graph.conditions, READY) if ready else graph.conditions
-    left: dict[str, tuple[ConditionValue, bool] | None] = {
-        visit.state.condition: (visit.value, visit.failed) for visit in outcome.visits
+    left: dict[str, _Said] = {
+        state.condition: (value, failed) for state, value, failed in outcome.visits
     }
     if ready:
         left[READY] = (_ready(outcome), outcome.failure is not None)
     if not outcome.ended:  # else, branches not taken disappear
         for kind in graph.conditions:
-            left.setdefault(kind, None)
-    making = _Making(generation, now)
+            left.setdefault(kind, _NOT_REACHED)
     after: list[Any] = []
     for raw in previous:
         found = raw.get("type") if isinstance(raw, dict) else None
@@ -95,9 +95,13 @@ def conditions_after(
             after.append(raw)
         elif found in left:
             said = left.pop(found)
-            made = making.condition(found, *said, raw) if said else making.unreached(found, raw)
-            after.append(made)
-    after += [making.condition(kind, *said) for kind, said in left.items() if said]
+            stays = said is _NOT_REACHED and raw.get("observedGeneration") == generation
+            after.append(raw if stays else _condition(found, said, raw, generation, now))
+    after += [
+        _condition(kind, said, None, generation, now)
+        for kind, said in left.items()
+        if said is not _NOT_REACHED
+    ]
     return _kept(previous, after)
 
 
@@ -123,44 +127,30 @@ def reference(ref: ObjectRef) -> Json:
 # -------------------------------------------------------------------------------- inside
 
 
-class _Making(NamedTuple):
-    """What all conditions of a pass have in common.
+def _condition(kind: str, said: _Said, old: Json | None, generation: int, now: datetime) -> Json:
+    """A condition without what only seems to change: the time unless it flips, noise in errors.
 
-    They are made as JSON, without a stop at ``Condition``: every pass over every object makes them.
+    It is made as JSON, without a stop at ``Condition``: every pass over every object makes them.
     """
-
-    generation: int
-    now: datetime
-
-    def condition(
-        self, kind: str, value: ConditionValue, failed: bool, old: Json | None = None
-    ) -> Json:
-        """A condition without what only seems to change: the time unless it flips, noise in errors."""
-        status, reason, message = value
-        since = None
-        if old is not None and old.get("status") == status:
-            since = old.get("lastTransitionTime")
-            if (
-                failed
-                and (old.get("reason"), old.get("observedGeneration")) == (reason, self.generation)
-                and _differ_in_noise_only(str(old.get("message")), message)
-            ):
-                message = old["message"]
-        made = {
-            "type": kind,
-            "status": status,
-            "reason": reason,
-            "message": message,
-            "observedGeneration": self.generation,
-            "lastTransitionTime": since or timestamp(self.now),
-        }
-        return _kept(old, made)
-
-    def unreached(self, kind: str, old: Json) -> Json:
-        """The condition of a state that this pass did not reach, as far as it may stay."""
-        if old.get("observedGeneration") == self.generation:
-            return old
-        return self.condition(kind, _NOT_REACHED, False, old)
+    (status, reason, message), failed = said
+    since = None
+    if old is not None and old.get("status") == status:
+        since = old.get("lastTransitionTime")
+        if (
+            failed
+            and (old.get("reason"), old.get("observedGeneration")) == (reason, generation)
+            and _differ_in_noise_only(str(old.get("message")), message)
+        ):
+            message = old["message"]
+    made = {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "observedGeneration": generation,
+        "lastTransitionTime": since or timestamp(now),
+    }
+    return _kept(old, made)
 
 
 def _kept(old: Any, new: T) -> T:
