@@ -1,8 +1,39 @@
-"""What an object manages, as its own status records it."""
+"""What an object manages: as its own status records it, and as its pass leaves it."""
 
 from myrmidon.api.objects import Json, controller_of, labels_of
 from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name, split_api_version
+from myrmidon.fsm.status import managed_after
 from myrmidon.sets.ownership import PARENT_UID
+
+
+class Managed:
+    """What one object manages, from the beginning of its pass to the end."""
+
+    __slots__ = ("_kinds", "_recorded", "_recorded_by", "applied", "gone")
+
+    def __init__(self, kinds: tuple[Kind, ...]) -> None:
+        self._kinds = kinds
+        self._recorded_by: Json | None = None
+        self._recorded: list[ObjectRef] = []
+        self.applied: dict[ObjectRef, None] = {}
+        """What the pass applied, in order."""
+        self.gone: dict[ObjectRef, None] = {}
+        """What the pass found gone."""
+
+    def recorded(self, obj: Json) -> list[ObjectRef]:
+        """What the object says that it manages."""
+        if self._recorded_by is not obj:
+            self._recorded_by, self._recorded = obj, recorded(obj, self._kinds)
+        return self._recorded
+
+    def unwanted(self, obj: Json) -> list[ObjectRef]:
+        """What the object says that it manages, and the pass did not apply."""
+        applied = self.applied
+        return [ref for ref in self.recorded(obj) if ref.kind.plural and ref not in applied]
+
+    def by_now(self, obj: Json) -> tuple[ObjectRef, ...]:
+        """All that the object manages now."""
+        return managed_after(self.recorded(obj), self.applied, self.gone)
 
 
 def recorded(obj: Json, kinds: tuple[Kind, ...]) -> list[ObjectRef]:

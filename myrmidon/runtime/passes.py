@@ -34,13 +34,13 @@ from myrmidon.fsm.engine import (
 from myrmidon.fsm.finalizers import add_finalizer, remove_finalizer
 from myrmidon.fsm.results import Failed, Wait
 from myrmidon.fsm.states import State
-from myrmidon.fsm.status import managed_after, reference, status_after, status_request
+from myrmidon.fsm.status import reference, status_after, status_request
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.applicator import Written
 from myrmidon.runtime.context import Declared, PassContext
 from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.managing import is_child, is_tracked_child, recorded
+from myrmidon.runtime.managing import Managed, is_child, is_tracked_child
 from myrmidon.runtime.refusals import CONFLICT, refusal
 from myrmidon.runtime.running import run_state
 from myrmidon.runtime.triggers import author
@@ -64,31 +64,28 @@ class Pass:
         self, crew: Crew, ref: ObjectRef, obj: Json, causes: Sequence[Cause], log: Logger
     ) -> None:
         self._crew, self._ref, self._causes, self._log = crew, ref, tuple(causes), log
-        self._controller = crew.controller
-        self._by = author(crew.controller.name, ref)
+        controller = self._controller = crew.controller
+        self._by = author(controller.name, ref)
         self._now = crew.clock.now()
         self.obj = obj
         """The object as the server has it, our own writes of this pass included."""
-        self._typed: Resource[Any, Any] = crew.controller.resource.from_json(obj)
+        self._typed: Resource[Any, Any] = controller.resource.from_json(obj)
         self._parent = Parent(ref, uid_of(obj))
-        self._declared = Declared(type(crew.controller), ref.namespace)
+        self._declared = Declared(type(controller), ref.namespace)
+        self._managed = Managed(controller.managed_kinds)
         self._walk = Walk(
-            type(crew.controller).__name__,
-            crew.controller.graph,
-            finalizer=crew.controller.finalizer(),
+            type(controller).__name__,
+            controller.graph,
+            finalizer=controller.finalizer(),
             finalizers=finalizers_of(obj),
             deleting=is_deleting(obj),
             suspended=is_suspended(obj),
         )
-        self._recorded_of: Json | None = None
-        self._recorded_refs: list[ObjectRef] = []
         self.wrote: list[str] = []
         """What this pass has sent, for the log."""
         self.overtaken = False
         """Whether this pass wrote what it had read before, so that its beginning may be old."""
         self._out: OutputSet
-        self._applied: dict[ObjectRef, None] = {}
-        self._gone: dict[ObjectRef, None] = {}
 
     async def run(self) -> Outcome | None:
         """Walk to the end; None where nothing was to be done."""
@@ -201,7 +198,7 @@ class Pass:
             self._controller.graph,
             self.obj,
             now=self._now,
-            managed=self._managed(),
+            managed=self._managed.by_now(self.obj),
             own_fields=own_fields,
             ready=self._controller.options.ready_condition,
         )
@@ -233,13 +230,13 @@ class Pass:
             self.wrote.append(f"{verb} {ref}")
             self._log.debug("wrote", output=ref, state=state, outcome=outcome)
         if error is None and applied:
-            self._applied[ref] = None
+            self._managed.applied[ref] = None
         elif error is None and self._crew.objects.get(ref) is None:
-            self._gone[ref] = None
+            self._managed.gone[ref] = None
 
     async def _tidy(self, outcome: Outcome) -> Outcome:
         """After a whole walk: deal with what is on record and was not wanted."""
-        unwanted = [ref for ref in self._recorded() if ref.kind.plural and ref not in self._applied]
+        unwanted = self._managed.unwanted(self.obj)
         for ref in unwanted:
             if self._crew.applicator.is_unknown(ref):
                 try:
@@ -250,15 +247,16 @@ class Pass:
             outcome = await self._prune(outcome)
         # It may have been deleted by somebody else, or by a process that died before it said so.
         absent = (ref for ref in unwanted if self._crew.objects.get(ref) is None)
-        self._gone.update(dict.fromkeys(absent))
+        self._managed.gone.update(dict.fromkeys(absent))
         return outcome
 
     async def _prune(self, outcome: Outcome) -> Outcome:
         """Delete what this object managed and no longer emits, if it is still its own."""
         limit = self._controller.options.prune_max
-        ours = [ref for ref in self._recorded() if self._has(ref)]
+        managed = self._managed
+        ours = [ref for ref in managed.recorded(self.obj) if self._has(ref)]
         try:
-            surplus = prunable(ours, (*self._applied, *self._gone), limit=limit)
+            surplus = prunable(ours, (*managed.applied, *managed.gone), limit=limit)
         except PruneRefusedError as error:
             self._event("Warning", "PruneRefused", str(error))
             return _unfinished(outcome, Failed("PruneRefused", error))
@@ -277,14 +275,14 @@ class Pass:
         Were it written down afterwards, a crash in between would leave an object that nobody
         knows.  For the same reason its parent must not go without us: it gets the finalizer.
         """
-        new = [ref for ref in tracked if ref not in self._recorded()]
+        new = [ref for ref in tracked if ref not in self._managed.recorded(self.obj)]
         if not new or is_deleting(self.obj):
             return None
         if self._controller.finalizer() not in finalizers_of(self.obj):
             report = await self._finalizer_for_tracked()
             if not isinstance(report, Acted):
                 return report
-        refs = [reference(ref) for ref in (*self._recorded(), *new)]
+        refs = [reference(ref) for ref in (*self._managed.recorded(self.obj), *new)]
         request = status_request(self._ref, self.obj, {"resourceRefs": refs})
         assert request is not None, "new references are a change"
         try:
@@ -302,24 +300,13 @@ class Pass:
     async def _tracked_children(self) -> list[ObjectRef]:
         """Children that we must delete ourselves, asked of the server where the cache has none."""
         found: list[ObjectRef] = []
-        for ref in self._recorded():
+        for ref in self._managed.recorded(self.obj):
             if not ref.kind.plural:
                 continue
             child = self._crew.objects.get(ref) or await self._crew.applicator.read(ref)
             if is_tracked_child(child, self._parent.uid):
                 found.append(ref)
         return found
-
-    def _managed(self) -> tuple[ObjectRef, ...]:
-        """What the object manages by now."""
-        return managed_after(self._recorded(), self._applied, self._gone)
-
-    def _recorded(self) -> list[ObjectRef]:
-        """What the object says that it manages."""
-        if self._recorded_of is not self.obj:
-            self._recorded_of = self.obj
-            self._recorded_refs = recorded(self.obj, self._controller.managed_kinds)
-        return self._recorded_refs
 
     # --------------------------------------------------------------------------- status
 
@@ -375,7 +362,7 @@ class Pass:
             log=self._log.having(state=self._declared.state),
             cause=self._causes,
             record=self._event,
-            managed=self._managed,
+            managed=lambda: self._managed.by_now(self.obj),
         )
 
     def _event(self, kind: str, reason: str, message: str) -> None:
