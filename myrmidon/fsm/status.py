@@ -184,8 +184,6 @@ def _named(visit: Visit) -> str:
 
 
 def _holds(there: Any, wanted: Any) -> bool:
-    if wanted is None:
-        return there is None
-    if isinstance(wanted, dict):
-        return covers(there, wanted)
-    return there is not None and same(there, wanted)
+    if there is wanted:
+        return True
+    return covers(there, wanted) if isinstance(wanted, dict) else same(there, wanted)

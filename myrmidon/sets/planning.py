@@ -190,10 +190,10 @@ def _declared(output: Apply, parent: Parent, seen: str | None = None) -> tuple[J
     Without lock, uid and owners: each way to write has its own use for those.  An object that was
     read, changed and applied again carries old marks; they are no declaration.
     """
-    said = metadata(output.manifest)
-    meta = {key: value for key, value in said.items() if key not in _NOT_DECLARED}
-    if not output.options.owner_refs and "ownerReferences" in said:
-        meta["ownerReferences"] = said["ownerReferences"]
+    meta = dict(metadata(output.manifest))
+    for field in _NOT_DECLARED & meta.keys():
+        if field != "ownerReferences" or output.options.owner_refs:
+            del meta[field]
     if meta.get("annotations"):
         meta["annotations"] = {
             key: value for key, value in meta["annotations"].items() if not key.startswith(APPLIED)

@@ -33,6 +33,7 @@ FOREIGN = st.sampled_from(
     [
         {"type": "Theirs", "status": "True", "observedGeneration": "odd", "extra": [1]},
         {"type": "example.com/Other"},
+        {"type": ["no", "text"]},
         "nonsense",
     ]
 )
@@ -80,7 +81,8 @@ def cases(draw: st.DrawFn) -> tuple[Graph, Outcome, list[Any]]:
 
 def by_type(conditions: list[Any]) -> dict[str, Any]:
     """Conditions by their type."""
-    return {raw["type"]: raw for raw in conditions if isinstance(raw, dict)}
+    typed = [raw for raw in conditions if isinstance(raw, dict)]
+    return {raw["type"]: raw for raw in typed if isinstance(raw["type"], str)}
 
 
 @given(case=cases())
@@ -214,7 +216,7 @@ def test_c5_only_what_differs_is_sent(case: Any, own: Json) -> None:
 def test_c6_conditions_of_others_survive_where_they_are(case: Any, ready: bool) -> None:
     """Byte for byte and in their order; without ready_condition, Ready is somebody else's."""
     graph, outcome, before = case
-    own = {*graph.conditions, *(["Ready"] if ready else [])}
+    own = [*graph.conditions, *(["Ready"] if ready else [])]
 
     def foreign(conditions: list[Any]) -> list[Any]:
         return [c for c in conditions if isinstance(c, str) or c.get("type") not in own]
@@ -226,6 +228,33 @@ def test_c6_conditions_of_others_survive_where_they_are(case: Any, ready: bool) 
     assert len(set(kept)) == len(kept)
     order = [raw["type"] for raw in before if isinstance(raw, dict) and raw["type"] in kept]
     assert kept[: len(order)] == order
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_c6_a_condition_that_is_there_twice_is_one(ended: bool) -> None:
+    """The first of them; whether or not the pass came to its state."""
+    made, twice = Things.graph.states["made"].condition, ConditionValue("True", "Done")
+    visits = (Visit(Things.graph.states["made"], twice),) if ended else ()
+    raw = {"type": made, "status": "True", "observedGeneration": 3, "lastTransitionTime": BEFORE}
+
+    after = conditions_after(Outcome(visits, ended), Things.graph, [raw, raw], 3, NOW)
+
+    assert [condition["type"] for condition in after] == [made, "Ready"]
+
+
+@given(case=cases())
+def test_what_did_not_change_is_the_old_value_itself(case: Any) -> None:
+    """So that comparing it costs nothing, as every pass over a converged object does."""
+    graph, outcome, before = case
+    managed = [ObjectRef(kinds.SECRET, "a", "b")]
+    obj = obj_with(before)
+    status = status_after(outcome, graph, obj, now=NOW, managed=managed)
+    after = applied(obj, status_request(REF, obj, status))
+
+    again = status_after(outcome, graph, after, now=NOW, managed=managed)
+
+    for field in ("conditions", "resourceRefs"):
+        assert again[field] is after["status"][field]
 
 
 NOISE = st.sampled_from(

@@ -112,7 +112,7 @@ class Bench:
 
     def __init__(self, *, writes_max: int = 8) -> None:
         self.server, self.memory = Server(), Memory()
-        self._applicator = self._made(writes_max)
+        self.applicator = self._made(writes_max)
 
     def _made(self, writes_max: int = 8) -> Applicator:
         return Applicator(cast("Client", self.server), self.memory, writes_max=writes_max)
@@ -120,11 +120,11 @@ class Bench:
     def write(self, *outputs: Output) -> list[Written]:
         """Write the outputs of a state; what was sent for them is in ``server.sent``."""
         self.server.sent = []
-        return asyncio.run(self._applicator.write(outputs, PARENT))
+        return asyncio.run(self.applicator.write(outputs, PARENT))
 
     def restart(self) -> None:
         """Another process: it knows what is there, and remembers nothing."""
-        self._applicator = self._made()
+        self.applicator = self._made()
         self.memory.objects = dict(self.server.model.objects)
 
 
@@ -158,16 +158,42 @@ def test_a2_what_holds_is_not_sent(way: str, first: Json, second: Json) -> None:
 # --------------------------------------------------------------- stored otherwise than sent
 
 
+def owner(uid: str) -> Json:
+    """An object that can own others."""
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "owner", "uid": uid}}
+
+
+@pytest.mark.parametrize("owned", [{}, {"owner": owner("u")}], ids=["by-parent", "by-another"])
 @pytest.mark.parametrize("way", WAYS)
-def test_what_the_server_stores_otherwise_is_sent_once(way: str) -> None:
+def test_what_the_server_stores_otherwise_is_sent_once(way: str, owned: Json) -> None:
     """A schema drops a field, a webhook changes one: asking again would change nothing."""
     bench = Bench()
     bench.server.stores = lambda obj: obj["spec"].update(size="large") or obj["spec"].pop("lost", 0)
-    output = apply(manifest({"size": "small", "lost": True}), **WAYS[way])
+    output = apply(manifest({"size": "small", "lost": True}), **WAYS[way], **owned)
     bench.write(output)
     assert len(bench.server.sent) == 1
     bench.write(output)
     assert bench.server.sent == []
+    another = apply(manifest({"size": "medium", "lost": True}), **WAYS[way], **owned)
+    bench.write(another)
+    assert len(bench.server.sent) == 1
+
+
+def test_another_owner_is_another_question() -> None:
+    """The first one holds, and the second does not yet."""
+    bench = Bench()
+    for uid, sent in (("u", ["create"]), ("u", []), ("v", ["patch"]), ("v", [])):
+        bench.write(apply(manifest({}, kinds.CONFIG_MAP), owner=owner(uid)))
+        assert bench.server.sent == sent
+
+
+def test_what_was_stored_as_sent_is_not_remembered_for_ever() -> None:
+    """There are as many as objects."""
+    bench = Bench()
+    output = apply(manifest({"size": "small"}))
+    for remembered in (1, 0, 0):
+        bench.write(output)
+        assert len(bench.applicator._settled) == remembered
 
 
 def test_what_the_server_adds_to_an_update_is_not_fought_over() -> None:
@@ -282,7 +308,7 @@ def test_a_cancelled_write_is_a_lost_answer() -> None:
 
     async def main() -> None:
         async with asyncio.timeout(0):
-            await bench._applicator.write([apply(manifest({"a": 1}))], PARENT)
+            await bench.applicator.write([apply(manifest({"a": 1}))], PARENT)
 
     with pytest.raises(TimeoutError):
         asyncio.run(main())

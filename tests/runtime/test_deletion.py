@@ -9,7 +9,7 @@ from myrmidon.fsm import Controller, Done, Failed, Result, Wait, delete_children
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness
-from tests.runtime.things import FinalThings, Thing, Things, config_map, done, thing
+from tests.runtime.things import Act, FinalThings, Thing, Things, config_map, done, thing
 from tests.runtime.webapps import cluster_role
 
 OURS = "test.myrmidon.dev/thing"
@@ -192,6 +192,24 @@ def test_tracked_children_are_recorded_before_they_are_made() -> None:
         assert cluster.get(kinds.CONFIG_MAP, "far", "elsewhere") is None
         assert cluster.get(kinds.CONFIG_MAP, "near") is None
         assert cluster.get(kinds.CLUSTER_ROLE, "wide") is None
+
+
+def test_tracked_children_of_one_state_stay_on_record_while_another_records_its_own() -> None:
+    """A crash before the end of the pass must not lose the first."""
+
+    def act(name: str) -> Act:
+        def apply(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
+            out.apply(config_map(name), owner_refs=False)
+            return Done()
+
+        return apply
+
+    with Harness(Things(act("one"), act("two"))) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        bodies: list[Any] = [one.body for one in cluster.writes if "/status" in one.request.path]
+        said = [body["status"].get("resourceRefs") for body in bodies]
+        assert [[ref["name"] for ref in refs] for refs in said if refs] == [["one"], ["one", "two"]]
 
 
 def test_tracked_children_wake_their_parent() -> None:

@@ -59,6 +59,25 @@ def test_what_another_controller_owns_is_left_alone() -> None:
         assert len(cluster.writes) == 1, "the status and nothing else"
 
 
+def test_the_first_that_fails_is_the_reason_for_all() -> None:
+    """The others are written all the same, and recorded in the order in which they were declared."""
+
+    def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        out.apply_all(config_map(name) for name in ("d", "a", "b", "c"))
+        return Done()
+
+    with Harness(Things(act), actors=()) as cluster:
+        cluster.apply(owned_by_another("a"))
+        cluster.apply(owned_by_another("b"))
+        cluster.apply(thing())
+        cluster.advance(HOUR)
+
+        assert first(cluster).reason == "AlreadyOwned"
+        assert first(cluster).message.startswith("ConfigMap default/a ")
+        refs = cluster.get(Thing, "it").status.resource_refs
+        assert [ref["name"] for ref in refs] == ["d", "c"]
+
+
 def test_what_another_controller_owns_is_not_deleted() -> None:
     """O2: neither on purpose nor by pruning."""
 

@@ -125,11 +125,11 @@ def test_an_owner_may_be_a_typed_object() -> None:
     ]
 
 
-@pytest.mark.parametrize("field", ["uid", "kind", "apiVersion"])
+@pytest.mark.parametrize("field", ["uid", "name", "kind", "apiVersion"])
 def test_an_owner_that_no_server_has_seen_is_refused(field: str) -> None:
     """There is nothing to refer to."""
     owner: Json = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "uid": "u"}}
-    (owner["metadata"] if field == "uid" else owner).pop(field)
+    (owner["metadata"] if field in owner["metadata"] else owner).pop(field)
 
     with pytest.raises(OutputError) as caught:
         created(apply(manifest({}, kinds.CONFIG_MAP), owner=owner))
