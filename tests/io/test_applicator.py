@@ -187,6 +187,16 @@ def test_another_owner_is_another_question() -> None:
         assert bench.server.sent == sent
 
 
+def test_other_options_are_another_question() -> None:
+    """What is never changed holds, whatever it says; else it does not."""
+    bench = Bench()
+    bench.write(apply(manifest({"size": 1}, kinds.CONFIG_MAP)))
+    wanted = manifest({"size": 2}, kinds.CONFIG_MAP)
+    for options, sent in (({"create_only": True}, []), ({}, ["patch"])):
+        bench.write(apply(wanted, **options))
+        assert bench.server.sent == sent
+
+
 def test_what_was_stored_as_sent_is_not_remembered_for_ever() -> None:
     """There are as many as objects."""
     bench = Bench()
@@ -300,6 +310,24 @@ def test_a9_after_a_lost_answer_the_server_is_asked(happened: bool) -> None:
     bench.write(apply(manifest({"a": 1})))
     assert bench.server.sent == (["get"] if happened else ["get", "create"])
     assert bench.memory.unknown == {}
+
+
+def test_a9_after_a_lost_answer_what_held_before_is_not_trusted() -> None:
+    """The wish may be the old one again, and the object no longer."""
+    bench = Bench()
+    one, other = (apply(manifest({"size": size})) for size in (1, 2))
+    bench.write(one)
+    bench.write(one)
+
+    def lost(_request: Request) -> None:
+        raise AmbiguousError("no answer")
+
+    bench.server.after = lost
+    bench.write(other)
+    bench.server.after = lambda _request: None
+    bench.write(one)
+    assert bench.server.sent == ["get", "patch"]
+    assert bench.server.model.objects[REF]["spec"] == {"size": 1}
 
 
 def test_a_cancelled_write_is_a_lost_answer() -> None:

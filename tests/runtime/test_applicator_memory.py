@@ -50,6 +50,8 @@ def test_other_question_is_decided_anew() -> None:
         cluster.patch(Thing, "it", {"spec": {"value": "a"}})
         cluster.settle()
         assert cluster.get(kinds.CONFIG_MAP, "child")["data"] == {"value": "a"}
+        cluster.patch(Thing, "it", {"metadata": {"labels": {"pass": "once-more"}}})
+        cluster.settle()
         cluster.apply(thing("rival"))
         cluster.advance(timedelta(seconds=1))
         condition = cluster.condition(Thing, "rival", "First")
