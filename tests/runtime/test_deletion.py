@@ -8,7 +8,7 @@ from myrmidon.api.objects import Json
 from myrmidon.fsm import Controller, Done, Failed, Result, Wait, delete_children_foreground, state
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
-from myrmidon.testing import Harness
+from myrmidon.testing import Harness, Status
 from tests.runtime.things import Act, FinalThings, Thing, Things, config_map, done, thing
 from tests.runtime.webapps import cluster_role
 
@@ -210,6 +210,19 @@ def test_tracked_children_of_one_state_stay_on_record_while_another_records_its_
         bodies: list[Any] = [one.body for one in cluster.writes if "/status" in one.request.path]
         said = [body["status"].get("resourceRefs") for body in bodies]
         assert [[ref["name"] for ref in refs] for refs in said if refs] == [["one"], ["one", "two"]]
+
+
+def test_tracked_children_that_cannot_be_recorded_are_not_made() -> None:
+    """Nobody would know them."""
+    refused = Status(403, "Forbidden")
+    with Harness(
+        Things(tracked),
+        manifests=[SPACE],
+        faults=lambda request: refused if "resourceRefs" in str(request.body) else None,
+    ) as cluster:
+        cluster.apply(thing())
+        cluster.advance(timedelta(seconds=10))
+        assert cluster.get(kinds.CONFIG_MAP, "near") is None
 
 
 def test_tracked_children_wake_their_parent() -> None:

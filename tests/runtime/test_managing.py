@@ -7,7 +7,7 @@ import pytest
 from myrmidon import kinds
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
-from myrmidon.runtime.managing import is_child, is_tracked_child, recorded
+from myrmidon.runtime.managing import Managed, is_child, is_tracked_child, recorded
 from myrmidon.sets.ownership import PARENT_UID
 
 NAMED = {"apiVersion": "v1", "kind": "Secret", "name": "a", "namespace": "default"}
@@ -31,6 +31,24 @@ def test_a_record_names_declared_kinds_and_others() -> None:
     assert (other.kind.plural, other.kind.namespaced, other.namespace) == ("", False, "")
     (here,) = recorded({"status": {"resourceRefs": [NAMED]}}, ())
     assert here.kind.namespaced
+
+
+def test_what_is_managed_during_a_pass() -> None:
+    """On record or applied, and not gone; a kind that is no longer declared is nobody's surplus."""
+    a, b, c = (ObjectRef(kinds.SECRET, name, "default") for name in "abc")
+    strange = {"apiVersion": "x.example/v2", "kind": "Gone", "name": "b"}
+    obj = {"status": {"resourceRefs": [NAMED, {**NAMED, "name": "b"}, strange]}}
+    managed = Managed((kinds.SECRET,))
+
+    managed.applied.update(dict.fromkeys((b, c)))
+    assert managed.unwanted(obj) == [a]
+    other = managed.recorded(obj)[2]
+    assert managed.by_now(obj) == (a, b, other, c)
+
+    managed.gone[a] = None
+    assert managed.by_now(obj) == (b, other, c)
+    assert managed.recorded({}) == []
+    assert managed.by_now({}) == (b, c)
 
 
 def child(owner: str | None = None, label: str | None = None) -> Json:

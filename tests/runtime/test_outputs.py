@@ -7,7 +7,7 @@ from myrmidon.api import kinds
 from myrmidon.api.conditions import Condition
 from myrmidon.api.objects import Json
 from myrmidon.api.wire import HttpRequest
-from myrmidon.fsm import Done, Result
+from myrmidon.fsm import Done, Result, Wait
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness, Lose
@@ -262,6 +262,32 @@ def letters(it: Thing, out: OutputSet, _ctx: Context) -> Result:
 def left(cluster: Harness) -> list[str]:
     """The children that are there."""
     return sorted(one["metadata"]["name"] for one in cluster.list(MAP))
+
+
+def test_what_was_deleted_is_off_the_record_though_the_walk_goes_on() -> None:
+    """And a delete of what is not there is counted as one."""
+
+    def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        if it.spec.value == "a":
+            out.apply(config_map("child"))
+        else:
+            out.delete(MAP, "child")
+        return Done()
+
+    def wait(it: Thing, _out: OutputSet, _ctx: Context) -> Result:
+        return Done() if it.spec.value == "a" else Wait("Waiting", after=HOUR)
+
+    with Harness(Things(act, wait)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.advance(timedelta(minutes=1))
+        assert cluster.get(Thing, "it").status.resource_refs == []
+
+        cluster.advance(HOUR)
+        writes = cluster.manager.metrics.writes
+        assert writes.labels("ConfigMap", "delete", "changed").count == 1
+        assert writes.labels("ConfigMap", "delete", "skipped").count >= 1
 
 
 def test_prune_after_a_walk_that_ended() -> None:
