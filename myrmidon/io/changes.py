@@ -4,8 +4,8 @@ An object is kept as the JSON bytes it came in: a fifth of the memory of a decod
 reader who decodes them has a copy of its own.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+from struct import Struct
 from typing import Any, NamedTuple, TypeAlias
 
 import orjson
@@ -18,6 +18,8 @@ Entry: TypeAlias = bytes
 
 One ``bytes`` for all of it: a tuple of a body, a uid and a version would cost 150 bytes more, and
 there can be a hundred thousand objects."""
+
+_HEAD = Struct(">qB")  # version, length of the uid
 
 OPAQUE = -1
 """The version of an object whose resourceVersion is no number; some aggregated servers do that."""
@@ -48,8 +50,7 @@ class Listing(NamedTuple):
     forgets: bool = False  # versions begin anew: the server was restored from a backup
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One difference that became visible: an object before and after it.
 
     ``before`` and ``after`` decode on every access, so each access is a copy of one's own.
@@ -101,34 +102,34 @@ class Change:
 
 def encode(obj: Json, uid: str, version: int) -> Entry:
     """The bytes to keep of an object: without what the cache's kind says already."""
-    body = orjson.dumps({name: obj[name] for name in obj if name not in _IMPLIED})
+    body = {**obj}
+    body.pop("apiVersion", None)
+    body.pop("kind", None)
     name = uid.encode()
-    # Joining also copies, into just enough room: orjson hands out its work buffer of 8 KB or more.
-    return b"".join((version.to_bytes(8, "big", signed=True), bytes((len(name),)), name, body))
+    # Adding also copies, into just enough room: orjson hands out its work buffer of 8 KB or more.
+    return _HEAD.pack(version, len(name)) + name + orjson.dumps(body)
 
 
 def decode(kind: Kind, entry: Entry) -> Json:
     """A fresh object from the bytes of an entry."""
-    body = orjson.loads(memoryview(entry)[9 + entry[8] :])
+    body = orjson.loads(memoryview(entry)[_HEAD.size + entry[8] :])
     return {"apiVersion": kind.api_version, "kind": kind.kind, **body}
 
 
 def uid_in(entry: Entry) -> str:
     """The uid, without decoding the object."""
-    return entry[9 : 9 + entry[8]].decode()
+    return entry[_HEAD.size : _HEAD.size + entry[8]].decode()
 
 
 def version_in(entry: Entry) -> int:
     """The version, without decoding the object."""
-    return int.from_bytes(entry[:8], "big", signed=True)
+    version: int = _HEAD.unpack_from(entry)[0]
+    return version
 
 
 def unversioned(entry: Entry) -> Entry:
     """The same object, older than any other."""
     return bytes(8) + entry[8:]
-
-
-_IMPLIED = frozenset({"apiVersion", "kind"})
 
 
 def parse_version(text: Any) -> int:
