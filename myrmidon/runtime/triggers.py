@@ -9,13 +9,12 @@ A change that a pass made itself does not wake that same pass again: it knows.
 
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from myrmidon.api.objects import Json, controller_of, labels_of, namespace_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.selectors import selector
-from myrmidon.fsm.context import Cause
+from myrmidon.fsm.context import Cause, Relation
 from myrmidon.fsm.controller import Controller, kind_of
 from myrmidon.fsm.watches import Key, Watch
 from myrmidon.io.changes import Change
@@ -26,8 +25,7 @@ _log = logging.getLogger("myrmidon.triggers")
 Event = Literal["create", "update", "delete"]
 
 
-@dataclass(frozen=True, slots=True)
-class Trigger:
+class Trigger(NamedTuple):
     """One of our objects should have a pass, because of this."""
 
     key: ObjectRef
@@ -45,24 +43,20 @@ class Triggers:
 
     def of(self, change: Change, remote: str | None = None) -> list[Trigger]:
         """Everything that the change concerns; ``remote`` names the cluster that it comes from."""
-        if remote is not None:
-            return list(self._related(change, remote))
-        found = (*self._own(change), *self._related(change, None))
-        return [trigger for trigger in found if change.by != author(self._name, trigger.key)]
-
-    def _own(self, change: Change) -> Iterator[Trigger]:
-        event = _event(change)
-        if change.ref.kind == self._kind:
-            yield Trigger(change.ref, Cause("self", event, change.ref))
-        if change.ref.kind in self._managed:
-            for parent in self._parents(change):
-                yield Trigger(parent, Cause("child", event, change.ref))
-
-    def _related(self, change: Change, remote: str | None) -> Iterator[Trigger]:
+        ref, event, by = change.ref, _event(change), change.by
+        found: list[tuple[Relation, ObjectRef]] = []
+        if remote is None and ref.kind == self._kind:
+            found.append(("self", ref))
+        if remote is None and ref.kind in self._managed:
+            found += [("child", parent) for parent in self._parents(change)]
         for kind, watch in self._watches:
-            if kind == change.ref.kind and watch.remote == remote:
-                for key in self._relatives(watch, change):
-                    yield Trigger(key, Cause("relative", _event(change), change.ref))
+            if kind == ref.kind and watch.remote == remote:
+                found += [("relative", key) for key in self._relatives(watch, change)]
+        return [
+            Trigger(key, Cause(relation, event, ref))
+            for relation, key in found
+            if not by or by != author(self._name, key)
+        ]
 
     def _parents(self, change: Change) -> list[ObjectRef]:
         """Whoever was or is the parent: a child that was taken away concerns its old one."""
