@@ -145,16 +145,17 @@ class Reflector:
         self._store(self._watching.on_event(event, now))
 
     def _store(self, fact: Listing | WatchEvent | None) -> None:
-        if isinstance(fact, Listing):
+        if isinstance(fact, WatchEvent):
+            change = self._cache.apply(fact)
+            if change is not None:
+                self._sink([change])
+        elif fact is not None:
             changes = self._cache.load(fact)
-        else:
-            change = None if fact is None else self._cache.apply(fact)
-            changes = [] if change is None else [change]
-        if self._watching.synced and not self._synced.is_set():
-            _log.info("synced", extra=self._words(objects=len(self._cache)))
-            self._synced.set()
-        if changes:
-            self._sink(changes)
+            if self._watching.synced and not self._synced.is_set():
+                _log.info("synced", extra=self._words(objects=len(self._cache)))
+                self._synced.set()
+            if changes:
+                self._sink(changes)
 
     def _failed(self, error: ApiError | TransportError) -> None:
         _log.warning("cannot look: %s", error, extra=self._words())

@@ -158,10 +158,9 @@ class Watching:
     def on_event(self, event: WatchEvent, now: float) -> WatchEvent | Listing | None:
         """A line of a watch came."""
         assert isinstance(self.action, Watch), f"an event came in answer to {self.action}"
-        if event.type == "ERROR":
-            self.on_error(_refusal(event.object))
-            return None
         if event.type not in _TYPES:
+            if event.type == "ERROR":
+                self.on_error(_refusal(event.object))
             return None
         self._fresh(now)
         if self._initial:
@@ -344,8 +343,7 @@ class Watching:
 
 
 def _is_behind(version: str, other: str) -> bool:
-    ours, theirs = parse_version(version), parse_version(other)
-    return OPAQUE not in {ours, theirs} and ours < theirs
+    return OPAQUE < parse_version(version) < parse_version(other)
 
 
 def _refusal(status: Json) -> ApiError:
