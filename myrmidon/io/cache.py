@@ -12,9 +12,9 @@ comparable numbers, and that is enough for four rules:
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting, metadata, uid_of
+from myrmidon.api.objects import Json, finalizers_of, is_deleting, metadata
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.io.changes import (
     OPAQUE,
@@ -38,6 +38,14 @@ Changes: TypeAlias = list[Change]
 _log = logging.getLogger(__name__)
 
 
+class Sighting(NamedTuple):
+    """What a fact is about: which key, which incarnation of it, and how old the news is."""
+
+    key: Key
+    uid: str
+    version: int
+
+
 class Cache(Store):
     """The objects of one scope.  A reflector and our own writes fill it, everyone reads it."""
 
@@ -54,7 +62,6 @@ class Cache(Store):
         self.version = 0  # how far the watch has come
         self._unlisted: dict[Key, None] | None = None  # during a list: not found in it so far
         self._tombstones = Tombstones()
-        self._unknown: dict[Key, None] = {}
         self._expected: dict[Key, int] = {}
         self._transform = transform
         self._keep_managed_fields = keep_managed_fields
@@ -64,10 +71,7 @@ class Cache(Store):
     # ------------------------------------------------------------------- list and watch
 
     def load(self, listing: Listing) -> Changes:
-        """Take in a part of a list; at its end, what was in no part of it is gone.
-
-        The objects of a listing or an event belong to the cache from then on.
-        """
+        """Take in a part of a list; at its end, what was in no part of it is gone."""
         if listing.forgets:
             self.version = 0
             self._tombstones = Tombstones()
@@ -76,44 +80,40 @@ class Cache(Store):
         if listing.begins:
             self._unlisted = dict.fromkeys(self.keys())
             self._tombstones.begin_list()
-        changes = [self._put(item, Source.LIST) for item in listing.items]
+        changes = [self._put(self._sighting(item), item, Source.LIST) for item in listing.items]
         if listing.completes:
             changes += self._sweep(parse_version(listing.version))
         return [change for change in changes if change is not None]
 
     def apply(self, event: WatchEvent) -> Change | None:
         """Take in one event of the watch."""
-        meta = metadata(event.object)
-        version = parse_version(meta.get("resourceVersion"))
-        self.version = max(self.version, version)
+        seen = self._sighting(event.object)
+        self.version = max(self.version, seen.version)
         if event.type == "BOOKMARK":
             return None
         if event.type == "DELETED":
-            key, uid = self._key(meta), str(meta.get("uid") or "")
-            self._tombstones.settle(key, uid)
-            return self._remove(key, version, Source.WATCH)
-        return self._put(event.object, Source.WATCH)
+            self._tombstones.settle(seen.key, seen.uid)
+            return self._remove(seen.key, seen.version, Source.WATCH)
+        return self._put(seen, event.object, Source.WATCH)
 
     # ----------------------------------------------------------------------- own writes
 
     def record_write(self, obj: Json, *, by: str = "") -> Change | None:
         """Make the answer to an own write (or a live read) visible at once."""
-        meta = metadata(obj)
-        key, version = self._key(meta), parse_version(meta.get("resourceVersion"))
-        self._unknown.pop(key, None)
-        held = self.entry(key)
-        if held is None and OPAQUE < version <= self.version:
+        seen = self._sighting(obj)
+        held = self.entry(seen.key)
+        if held is None and OPAQUE < seen.version <= self.version:
             return None  # rule 4
         admitted = self.scope.admits(obj)
         if admitted is False or (admitted is None and held is None):
-            return None if held is None else self._bury(key, uid_of(obj), version, by)
+            return None if held is None else self._bury(seen, by)
         if _is_gone(obj):
-            return self._bury(key, uid_of(obj), version, by)
-        body = {} if self.scope.metadata_only else obj
-        copied = {**body, "metadata": {**meta}}
-        change = self._put(copied, Source.WRITE, by)
+            return self._bury(seen, by)
+        shown = {"metadata": metadata(obj)} if self.scope.metadata_only else obj
+        change = self._put(seen, shown, Source.WRITE, by)
         if change is not None and self._unlisted is not None:
-            self._unlisted[key] = None  # a list that does not know it can still be the newer one
+            # A list that does not know it can still be the newer one.
+            self._unlisted[seen.key] = None
         return change
 
     def record_delete(
@@ -125,7 +125,6 @@ class Cache(Store):
         decided on, for a watch that has not come that far and will still tell of its life.
         """
         key = (ref.namespace, ref.name)
-        self._unknown.pop(key, None)
         held = self.entry(key)
         seen = parse_version(version)
         if held is not None and uid_in(held) == uid:
@@ -134,18 +133,6 @@ class Cache(Store):
             return None  # the watch has told of its end already, or of its successor
         self._tombstones.add(key, uid, seen, final=True)
         return self._remove(key, seen, Source.WRITE, by)
-
-    def mark_unknown(self, ref: ObjectRef) -> None:
-        """A write got no clear answer: the next decision about the object needs a live read."""
-        self._unknown[ref.namespace, ref.name] = None
-
-    def is_unknown(self, ref: ObjectRef) -> bool:
-        """Whether a write to the object got no clear answer and nothing was recorded since."""
-        return (ref.namespace, ref.name) in self._unknown
-
-    def clear_unknown(self, ref: ObjectRef) -> None:
-        """A live read has settled it, without an object to record."""
-        self._unknown.pop((ref.namespace, ref.name), None)
 
     def expect(self, ref: ObjectRef, version: str) -> None:
         """A write whose answer was not the object itself: we are behind until the watch is there."""
@@ -165,12 +152,19 @@ class Cache(Store):
 
     # ------------------------------------------------------------------------ judgement
 
-    def _put(self, obj: Json, source: Source, by: str = "") -> Change | None:
+    def _sighting(self, obj: Json) -> Sighting:
         meta = obj.get("metadata")
-        if not isinstance(meta, dict) or not meta.get("name"):
-            return None  # nobody's object; the others must go on
-        key, uid = self._key(meta), str(meta.get("uid") or "")
-        version = parse_version(meta.get("resourceVersion"))
+        if not isinstance(meta, dict):
+            meta = {}
+        namespace = str(meta.get("namespace") or "") if self.kind.namespaced else ""
+        return Sighting(
+            (namespace, str(meta.get("name") or "")),
+            str(meta.get("uid") or ""),
+            parse_version(meta.get("resourceVersion")),
+        )
+
+    def _put(self, seen: Sighting, obj: Json, source: Source, by: str = "") -> Change | None:
+        key, uid, version = seen
         if self._unlisted and source is not Source.WRITE:
             self._unlisted.pop(key, None)
         held = self.entry(key)
@@ -178,25 +172,30 @@ class Cache(Store):
             return None  # rule 1
         if self._tombstones.hides(key, uid, version):
             return None  # rule 3
+        if not key[1]:
+            return None  # nobody's object; the others must go on
         self._tombstones.clear(key)
+        kept = {**obj, "metadata": {**obj["metadata"]}}  # others may hold it, too
         if not self._keep_managed_fields:
-            meta.pop("managedFields", None)
-        stored = self._transformed(obj)
-        entry = encode(stored, uid, version)
-        same = held is not None and held[8:] == entry[8:]
-        change = self.replace(key, entry, stored, source, by)
-        return None if same else change
+            kept["metadata"].pop("managedFields", None)
+        kept = self._transformed(kept)
+        entry = encode(kept, uid, version)
+        self.replace(key, held, entry, kept)
+        if held is not None and held[8:] == entry[8:]:
+            return None
+        return Change(self.ref(key), held, entry, source, by)
 
     def _remove(self, key: Key, version: int, source: Source, by: str = "") -> Change | None:
         held = self.entry(key)
         if held is None or OPAQUE < version < version_in(held):
             return None
-        return self.replace(key, None, None, source, by)
+        self.replace(key, held, None, None)
+        return Change(self.ref(key), held, None, source, by)
 
-    def _bury(self, key: Key, uid: str, version: int, by: str) -> Change | None:
+    def _bury(self, seen: Sighting, by: str) -> Change | None:
         """It is gone, or no longer ours to see; something newer of that name may come."""
-        self._tombstones.add(key, uid, version, final=False)
-        return self._remove(key, version, Source.WRITE, by)
+        self._tombstones.add(*seen, final=False)
+        return self._remove(seen.key, seen.version, Source.WRITE, by)
 
     def _sweep(self, version: int) -> list[Change | None]:
         unlisted, self._unlisted = self._unlisted or {}, None
@@ -216,10 +215,6 @@ class Cache(Store):
             )
             return obj
 
-    def _key(self, meta: Mapping[str, Any]) -> Key:
-        namespace = str(meta.get("namespace") or "") if self.kind.namespaced else ""
-        return namespace, str(meta.get("name") or "")
-
 
 def _is_gone(obj: Json) -> bool:
     """Whether this was the last word about an object.
@@ -227,6 +222,8 @@ def _is_gone(obj: Json) -> bool:
     The answer to the removal of the last finalizer is the object, but the write was its deletion.
     Pods have a grace period and namespaces finalizers of their own; those live on.
     """
+    if not is_deleting(obj):
+        return False
     held_by = finalizers_of(obj) or (obj.get("spec") or {}).get("finalizers")
     grace = metadata(obj).get("deletionGracePeriodSeconds")
-    return is_deleting(obj) and not held_by and not grace
+    return not held_by and not grace

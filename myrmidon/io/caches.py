@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json, ref_of, version_of
+from myrmidon.api.objects import Json, version_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.io.cache import Cache, Transform
 from myrmidon.io.changes import Change
@@ -25,6 +25,7 @@ from myrmidon.io.views import View
 from myrmidon.io.watching import Timing
 
 SharedKey: TypeAlias = tuple[Scope, Transform | None]
+Resource: TypeAlias = tuple[str, str]  # group and plural: a kind, whatever the version
 
 
 class Caches:
@@ -45,8 +46,9 @@ class Caches:
         self._rng = rng or random.Random()  # noqa: S311  spreads load; keeps no secret
         self._timing, self._streaming, self._page_size = timing, streaming, page_size
         self._shared: dict[SharedKey, Shared] = {}
+        self._of_resource: dict[Resource, list[Shared]] = {}
+        self._unknown: set[ObjectRef] = set()
         self._group: asyncio.TaskGroup | None = None
-        self._ever_unknown = False
 
     def view(
         self,
@@ -95,42 +97,37 @@ class Caches:
 
     # ----------------------------------------------------------------------- own writes
 
-    def record_write(self, kind: Kind, obj: Json, *, by: str = "") -> None:
+    def record_write(self, ref: ObjectRef, obj: Json, *, by: str = "") -> None:
         """Show the answer to a write, or to a live read, to all who read the object.
 
         A cache of another version of the kind cannot show it; it waits for its watch instead.
         """
-        ref = ref_of(kind, obj)
+        self._unknown.discard(ref)
         for shared in self._holding(ref):
-            if shared.cache.kind == kind:
+            if shared.cache.kind == ref.kind:
                 _publish(shared, shared.cache.record_write(obj, by=by))
             else:
                 shared.cache.expect(_translated(ref, shared), version_of(obj))
 
     def record_delete(self, ref: ObjectRef, *, uid: str, version: str = "", by: str = "") -> None:
         """Show that an object is gone: a delete succeeded, or a live read of that uid missed it."""
+        self.clear_unknown(ref)
         for shared in self._holding(ref):
             here = _translated(ref, shared)
             change = shared.cache.record_delete(here, uid=uid, version=version, by=by)
             _publish(shared, change)
 
     def mark_unknown(self, ref: ObjectRef) -> None:
-        """A write to the object got no clear answer."""
-        self._ever_unknown = True
-        for shared in self._holding(ref):
-            shared.cache.mark_unknown(_translated(ref, shared))
+        """A write got no clear answer: the next decision about the object needs a live read."""
+        self._unknown.update(_translated(ref, shared) for shared in self._holding(ref))
 
     def clear_unknown(self, ref: ObjectRef) -> None:
         """A live read has settled it."""
-        for shared in self._holding(ref):
-            shared.cache.clear_unknown(_translated(ref, shared))
+        self._unknown.difference_update(_translated(ref, shared) for shared in self._holding(ref))
 
     def is_unknown(self, ref: ObjectRef) -> bool:
-        """Whether the next decision about the object must be made on a live read."""
-        # Asked several times in every pass; lost answers are rare.
-        return self._ever_unknown and any(
-            s.cache.is_unknown(_translated(ref, s)) for s in self._holding(ref)
-        )
+        """Whether a write to the object got no clear answer and nothing was recorded since."""
+        return ref in self._unknown
 
     def expect(self, ref: ObjectRef, version: str) -> None:
         """A write to the object answered with something else than the object (scale, eviction)."""
@@ -147,10 +144,8 @@ class Caches:
         """The caches that can hold an object, whatever version they read it in."""
         return [
             shared
-            for (scope, _), shared in self._shared.items()
-            if scope.kind.group == ref.kind.group
-            and scope.kind.plural == ref.kind.plural
-            and scope.namespace in {"", ref.namespace}
+            for shared in self._of_resource.get(_resource(ref.kind), ())
+            if shared.cache.scope.namespace in ("", ref.namespace)
         ]
 
     def _share(self, key: SharedKey) -> Shared:
@@ -170,6 +165,7 @@ class Caches:
                 page_size=self._page_size,
             )
             shared = self._shared[key] = Shared(cache, reflector, subscriptions)
+            self._of_resource.setdefault(_resource(scope.kind), []).append(shared)
             self._start(shared)
         shared.views += 1
         return shared
@@ -184,8 +180,13 @@ class Caches:
         if shared.views == 0:
             key = next(key for key, value in self._shared.items() if value is shared)
             del self._shared[key]
+            self._of_resource[_resource(shared.cache.kind)].remove(shared)
             if shared.task is not None:
                 shared.task.cancel()
+
+
+def _resource(kind: Kind) -> Resource:
+    return kind.group, kind.plural
 
 
 def _translated(ref: ObjectRef, shared: Shared) -> ObjectRef:

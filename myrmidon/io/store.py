@@ -9,7 +9,7 @@ from typing import TypeAlias
 from myrmidon.api.objects import Json, labels_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.selectors import selector
-from myrmidon.io.changes import Change, Entry, Source, decode, unversioned
+from myrmidon.io.changes import Entry, decode, unversioned
 from myrmidon.io.indexes import Indexes, IndexFunction, Key
 
 Objects: TypeAlias = list[Json]
@@ -85,22 +85,19 @@ class Store:
         """The reference of a key."""
         return ObjectRef(self.kind, key[1], key[0])
 
-    def replace(
-        self, key: Key, entry: Entry | None, obj: Json | None, source: Source, by: str = ""
-    ) -> Change:
-        """Hold ``entry`` under a key, None for nothing; ``obj`` is the same, decoded."""
-        held = self.entry(key)
+    def replace(self, key: Key, held: Entry | None, entry: Entry | None, obj: Json | None) -> None:
+        """Hold ``entry`` where ``held`` was, None for nothing; ``obj`` is the entry, decoded."""
+        namespace, name = key
         if entry is not None:
-            self._objects.setdefault(key[0], {})[key[1]] = entry
+            self._objects.setdefault(namespace, {})[name] = entry
         elif held is not None:
-            names = self._objects[key[0]]
-            del names[key[1]]
+            names = self._objects[namespace]
+            del names[name]
             if not names:
-                del self._objects[key[0]]
+                del self._objects[namespace]
         if self._indexes:
             old = None if held is None else decode(self.kind, held)
             self._indexes.move_all(key, old, obj)
-        return Change(self.ref(key), held, entry, source, by)
 
     def forget_versions(self) -> None:
         """Let every object be replaced by whatever comes."""

@@ -36,10 +36,6 @@ class View:
         namespace = namespace if self.kind.namespaced else ""
         return self._part(namespace).cache.stamp(name, namespace)
 
-    def is_unknown(self, ref: ObjectRef) -> bool:
-        """Whether a write to the object got no clear answer and nothing was recorded since."""
-        return self._part(ref.namespace).cache.is_unknown(ref)
-
     def list(
         self,
         namespace: str = "",

@@ -98,7 +98,7 @@ class World:
 
     def is_unknown(self, ref: ObjectRef) -> bool:
         """Whether a write to the object got no clear answer, and no read since."""
-        return self._views[ref.kind].is_unknown(ref)
+        return self._caches.is_unknown(ref)
 
     def mark_unknown(self, ref: ObjectRef) -> None:
         """A write to the object got no clear answer."""
@@ -110,8 +110,9 @@ class World:
 
     def record_write(self, kind: Kind, obj: Json, *, by: str) -> None:
         """Show the answer to a write at once."""
-        self._echoes.expect(by, ref_of(kind, obj), version_of(obj))
-        self._caches.record_write(kind, obj, by=by)
+        ref = ref_of(kind, obj)
+        self._echoes.expect(by, ref, version_of(obj))
+        self._caches.record_write(ref, obj, by=by)
 
     def record_delete(self, ref: ObjectRef, *, uid: str, by: str) -> None:
         """Show that an object is gone at once."""

@@ -70,8 +70,9 @@ def test_a_cache_follows_the_server(
         view.subscribe(heard)
         while len(heard):
             await anext(heard)
-        own = await client.patch(ObjectRef(CONFIG_MAP, "a", namespace), {"data": {"text": "own"}})
-        caches.record_write(CONFIG_MAP, own, by="me")
+        ref = ObjectRef(CONFIG_MAP, "a", namespace)
+        own = await client.patch(ref, {"data": {"text": "own"}})
+        caches.record_write(ref, own, by="me")
         shown = view.get("a", namespace)
         assert shown is not None
         assert version_of(shown) == version_of(own)

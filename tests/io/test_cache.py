@@ -308,19 +308,6 @@ def test_field_selectors_leave_the_word_to_the_server() -> None:
     assert named.record_write(config_map("a", "u", 12)) is not None
 
 
-def test_unclear_writes_stay_unclear_until_something_is_recorded() -> None:
-    """A9, F09: neither outcome is assumed."""
-    cache = loaded(config_map("a", "u", 5))
-    cache.mark_unknown(REF)
-    cache.apply(WatchEvent("MODIFIED", config_map("a", "u", 11)))
-    assert cache.is_unknown(REF)
-    cache.record_write(config_map("a", "u", 11))
-    assert not cache.is_unknown(REF)
-    cache.mark_unknown(REF)
-    cache.record_delete(REF, uid="u")
-    assert not cache.is_unknown(REF)
-
-
 def test_a_cache_is_behind_until_the_watch_is_there() -> None:
     """The barrier for writes that do not answer with the object."""
     cache = loaded(config_map("a", "u", 5))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from myrmidon.api.kinds import CONFIG_MAP, NAMESPACE
+from myrmidon.api.objects import version_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.errors import UsageError
 from myrmidon.io.caches import Caches
@@ -17,6 +18,7 @@ from tests.io.fakes import FakeClock, ModelTransport, beside, broken, until
 from tests.io.model_server import ModelServer, config_map
 
 REF = ObjectRef(CONFIG_MAP, "a", "ns")
+OTHER = ObjectRef(CONFIG_MAP, "b", "ns")
 
 
 class World:
@@ -79,7 +81,7 @@ def test_every_subscriber_hears_of_own_writes_once() -> None:
         await view.wait_synced()
         view.subscribe(second)
         assert [len(first), len(second)] == [1, 1], "what is there already is told to both"
-        world.caches.record_write(CONFIG_MAP, world.server.write("b"), by="me")
+        world.caches.record_write(OTHER, world.server.write("b"), by="me")
         world.transport.deliver()
         world.server.write("c")
         world.transport.deliver()
@@ -132,7 +134,7 @@ def test_another_version_of_the_kind_waits_for_its_watch() -> None:
         world.caches.view(beta)
         await world.caches.wait_synced()
         assert not world.caches.is_behind(REF)
-        world.caches.record_write(CONFIG_MAP, world.server.write("a"))
+        world.caches.record_write(REF, world.server.write("a"))
         assert world.caches.is_behind(REF)
         world.transport.deliver()
         await until(lambda: not world.caches.is_behind(REF))
@@ -140,20 +142,56 @@ def test_another_version_of_the_kind_waits_for_its_watch() -> None:
     play(check)
 
 
-def test_unclear_outcomes_are_known_to_all() -> None:
-    """A9."""
+def test_unclear_writes_stay_unclear_until_something_is_recorded() -> None:
+    """A9, F09: neither outcome is assumed, and no event of the watch tells which it was."""
+
+    async def check(world: World) -> None:
+        caches, view = world.caches, world.caches.view(CONFIG_MAP)
+        await caches.wait_synced()
+        caches.mark_unknown(REF)
+        version = version_of(world.server.write("a"))
+        world.transport.deliver()
+        await until(lambda: version_of(view.get("a", "ns") or {}) == version)
+        assert caches.is_unknown(REF)
+        assert not caches.is_unknown(OTHER)
+        caches.record_write(REF, config_map("a", "a-11", 11))
+        assert not caches.is_unknown(REF)
+        caches.mark_unknown(REF)
+        caches.record_delete(REF, uid="a-11")
+        assert not caches.is_unknown(REF)
+        caches.mark_unknown(REF)
+        caches.clear_unknown(REF)
+        assert not caches.is_unknown(REF)
+
+    play(check)
+
+
+def test_unclear_writes_are_unclear_in_every_version_of_the_kind() -> None:
+    """The answer in one version is not to be seen in another; a live read settles both."""
+    beta = Kind("", "v1beta1", "ConfigMap", "configmaps")
+    same = ObjectRef(beta, "a", "ns")
+
+    async def check(world: World) -> None:
+        caches = world.caches
+        caches.view(CONFIG_MAP)
+        caches.view(beta)
+        await caches.wait_synced()
+        caches.mark_unknown(REF)
+        assert caches.is_unknown(same)
+        caches.record_write(REF, config_map("a", "a-11", 11))
+        assert [caches.is_unknown(ref) for ref in (REF, same)] == [False, True]
+        caches.clear_unknown(REF)
+        assert not caches.is_unknown(same)
+
+    play(check)
+
+
+def test_a_write_that_answers_otherwise_is_awaited_from_the_watch() -> None:
+    """Scale, eviction: the answer has a version and not the object."""
 
     async def check(world: World) -> None:
         world.caches.view(CONFIG_MAP)
-        world.caches.view(CONFIG_MAP, labels="x=y")
         await world.caches.wait_synced()
-        world.caches.mark_unknown(REF)
-        assert world.caches.is_unknown(REF)
-        world.caches.record_write(CONFIG_MAP, config_map("a", "a-11", 11))
-        assert not world.caches.is_unknown(REF)
-        world.caches.mark_unknown(REF)
-        world.caches.clear_unknown(REF)
-        assert not world.caches.is_unknown(REF)
         world.caches.expect(REF, "1000")
         assert world.caches.is_behind(REF)
 
