@@ -114,7 +114,7 @@ class Watching:
         self._jitter = jitter  # between 0 and 1
         self._timing = timing or Timing()
         self._streaming = streaming
-        self._position = ""
+        self._position, self._number = "", OPAQUE  # R, as it was told and as a number
         self._failures = self._suspicions = self._older_lists = 0
         self._opened_at = 0.0
         self._heard = False
@@ -195,7 +195,7 @@ class Watching:
     def on_answer(self, version: str, now: float) -> None:
         """The question was answered, at this version."""
         assert isinstance(self.action, Ask), f"an answer came to {self.action}"
-        if _is_behind(version, self._position):
+        if self._is_behind(version):
             self.on_error(AmbiguousError("an answer is older than what was seen before"))
             return
         self._fresh(now)
@@ -297,13 +297,13 @@ class Watching:
         self._go(List())
 
     def _complete(self, version: str) -> None:
-        self._position = version
+        self._position, self._number = version, parse_version(version)
         self._older_lists = 0
         self.synced = True
 
     def _believes(self, version: str) -> bool:
         """Whether a list of this version may be taken; rule 9."""
-        if not _is_behind(version, self._position):
+        if not self._is_behind(version):
             self._older_lists = 0
             return True
         self._older_lists += 1
@@ -317,10 +317,14 @@ class Watching:
 
     def _move(self, version: str) -> bool:
         """Move the position forward; False for what is not ahead of it."""
-        if version == self._position or _is_behind(version, self._position):
+        number = parse_version(version)
+        if version == self._position or OPAQUE < number < self._number:
             return False
-        self._position = version
+        self._position, self._number = version, number
         return True
+
+    def _is_behind(self, version: str) -> bool:
+        return OPAQUE < parse_version(version) < self._number
 
     def _fresh(self, now: float) -> None:
         self.fresh_at = now
@@ -340,10 +344,6 @@ class Watching:
 
     def _seconds(self) -> int:
         return round(self._timing.watch_seconds * (1.0 + self._jitter()))
-
-
-def _is_behind(version: str, other: str) -> bool:
-    return OPAQUE < parse_version(version) < parse_version(other)
 
 
 def _refusal(status: Json) -> ApiError:
