@@ -89,10 +89,12 @@ class WorkQueue(Generic[K]):
         due = now if due_at is None else due_at
         turn = self._turns.get(key)
         if turn is None:
-            turn = self._turns[key] = Turn(key, due, now, urgency)
-        elif urgency < turn.urgency:
-            self._ready[turn.urgency].pop(key, None)
-        turn.join(due, now, urgency, cause)
+            causes = [] if cause is None else [cause]
+            turn = self._turns[key] = Turn(key, due, now, urgency, causes)
+        else:
+            if urgency < turn.urgency:
+                self._ready[turn.urgency].pop(key, None)
+            turn.join(due, now, urgency, cause)
         self._place(turn, now)
 
     def take(self, now: float) -> Turn[K] | None:
