@@ -101,16 +101,14 @@ class ControllerLoop:
 
     def take(self, change: Change, remote: str | None = None) -> None:
         """Add the keys that one change concerns."""
-        # What the first list finds is old; a live change should not have to wait behind it.
-        urgency = Urgency.BACKGROUND if change.source is Source.LIST else Urgency.LIVE
-        version = change.version
         for trigger in self._triggers.of(change, remote):
-            if self._echoes.is_echo(trigger, version):
-                continue
+            version = change.version
             if version and trigger.key in self.shift.queue.working:
                 self._echoes.hold(trigger, version)
-            else:
-                self._add(trigger, urgency)
+            elif not self._echoes.is_echo(trigger, version):
+                # What the first list finds is old; a live change should not wait behind it.
+                listed = change.source is Source.LIST
+                self._add(trigger, Urgency.BACKGROUND if listed else Urgency.LIVE)
 
     def _pass_ended(self, key: ObjectRef) -> None:
         """Add what came during a pass and was not its own echo."""

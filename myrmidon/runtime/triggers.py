@@ -9,6 +9,7 @@ A change that a pass made itself does not wake that same pass again: it knows.
 
 import logging
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from myrmidon.api.objects import Json, controller_of, labels_of, namespace_of
@@ -96,6 +97,7 @@ def _sees(watch: Watch, obj: Json) -> bool:
     return not watch.selector or selector(watch.selector).matches(labels_of(obj))
 
 
+@lru_cache(maxsize=1024)  # asked for each change that a pass makes
 def author(controller: str, key: ObjectRef) -> str:
     """How a pass signs its writes, so that their echo is told from other people's changes."""
     return f"{controller}:{key.key}"
