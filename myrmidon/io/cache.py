@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class Sighting(NamedTuple):
-    """What a fact is about: which key, which incarnation of it, and how old the news is."""
+    """What a fact is about: the key of an object, which incarnation, and at which version."""
 
     key: Key
     uid: str
@@ -126,13 +126,13 @@ class Cache(Store):
         """
         key = (ref.namespace, ref.name)
         held = self.entry(key)
-        seen = parse_version(version)
+        last = parse_version(version)
         if held is not None and uid_in(held) == uid:
-            seen = max(seen, version_in(held))
-        elif seen <= (self.version if held is None else version_in(held)):
+            last = max(last, version_in(held))
+        elif last <= (self.version if held is None else version_in(held)):
             return None  # the watch has told of its end already, or of its successor
-        self._tombstones.add(key, uid, seen, final=True)
-        return self._remove(key, seen, Source.WRITE, by)
+        self._tombstones.add(key, uid, last, final=True)
+        return self._remove(key, last, Source.WRITE, by)
 
     def expect(self, ref: ObjectRef, version: str) -> None:
         """A write whose answer was not the object itself: we are behind until the watch is there."""
@@ -175,7 +175,7 @@ class Cache(Store):
         if not key[1]:
             return None  # nobody's object; the others must go on
         self._tombstones.clear(key)
-        kept = {**obj, "metadata": {**obj["metadata"]}}  # others may hold it, too
+        kept = {**obj, "metadata": {**obj["metadata"]}}  # who told it may hold it still
         if not self._keep_managed_fields:
             kept["metadata"].pop("managedFields", None)
         kept = self._transformed(kept)
