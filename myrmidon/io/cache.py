@@ -178,9 +178,8 @@ class Cache(Store):
         kept = {**obj, "metadata": {**obj["metadata"]}}  # who told it may hold it still
         if not self._keep_managed_fields:
             kept["metadata"].pop("managedFields", None)
-        kept = self._transformed(kept)
-        entry = encode(kept, uid, version)
-        self.replace(key, held, entry, kept)
+        entry = encode(self._transformed(kept), uid, version)
+        self.replace(key, held, entry)
         if held is not None and held[8:] == entry[8:]:
             return None
         return Change(self.ref(key), held, entry, source, by)
@@ -189,7 +188,7 @@ class Cache(Store):
         held = self.entry(key)
         if held is None or OPAQUE < version < version_in(held):
             return None
-        self.replace(key, held, None, None)
+        self.replace(key, held, None)
         return Change(self.ref(key), held, None, source, by)
 
     def _bury(self, seen: Sighting, by: str) -> Change | None:

@@ -85,8 +85,8 @@ class Store:
         """The reference of a key."""
         return ObjectRef(self.kind, key[1], key[0])
 
-    def replace(self, key: Key, held: Entry | None, entry: Entry | None, obj: Json | None) -> None:
-        """Hold ``entry`` where ``held`` was, None for nothing; ``obj`` is the entry, decoded."""
+    def replace(self, key: Key, held: Entry | None, entry: Entry | None) -> None:
+        """Hold ``entry`` where ``held`` was; None for nothing."""
         namespace, name = key
         if entry is not None:
             self._objects.setdefault(namespace, {})[name] = entry
@@ -96,8 +96,8 @@ class Store:
             if not names:
                 del self._objects[namespace]
         if self._indexes:
-            old = None if held is None else decode(self.kind, held)
-            self._indexes.move_all(key, old, obj)
+            sides = [None if side is None else decode(self.kind, side) for side in (held, entry)]
+            self._indexes.move_all(key, *sides)
 
     def forget_versions(self) -> None:
         """Let every object be replaced by whatever comes."""

@@ -10,7 +10,7 @@ from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import UsageError
 from myrmidon.io.cache import Cache
-from myrmidon.io.changes import Listing, Source, WatchEvent
+from myrmidon.io.changes import Listing, Source, WatchEvent, encode
 from myrmidon.io.indexes import by_label, by_owner
 from myrmidon.io.scope import Scope
 from tests.io.model_server import config_map
@@ -103,6 +103,16 @@ def test_indexes_follow_the_objects() -> None:
     assert cache.refs("app", "z") == []
 
 
+def test_an_index_sees_what_readers_see() -> None:
+    """An item of a list has no kind of its own; it must be found again when it changes."""
+    bare = config_map("a", "u", 5)
+    del bare["kind"], bare["apiVersion"]
+    cache = loaded(bare, indexes={"kind": lambda obj: [obj.get("kind", "none")]})
+    assert [ref.name for ref in cache.refs("kind", "ConfigMap")] == ["a"]
+    cache.apply(WatchEvent("DELETED", config_map("a", "u", 12)))
+    assert [cache.refs("kind", word) for word in ("ConfigMap", "none")] == [[], []]
+
+
 def test_an_index_declared_late_finds_what_is_there() -> None:
     """A second controller shares a cache that is full already."""
     cache = loaded(labelled("a", {"app": "x"}))
@@ -134,8 +144,20 @@ def test_functions_that_fail_harm_no_other_object() -> None:
 
 def test_objects_without_a_name_are_skipped() -> None:
     """F28: one malformed item, the others go on."""
-    cache = loaded({"metadata": None}, {"data": {}}, config_map("a", "u", 5))
+    cache = loaded({"metadata": None}, {"metadata": "?"}, {"data": {}}, config_map("a", "u", 5))
     assert len(cache) == 1
+
+
+def test_a_version_that_is_no_number_is_always_news() -> None:
+    """Some aggregated servers have such versions: which of two is newer, nobody can tell."""
+    cache = Cache(CONFIG_MAP)
+    for version in ("zz", "aa"):
+        obj = config_map("a", "u", 5, text=version)
+        obj["metadata"]["resourceVersion"] = version
+        change = cache.apply(WatchEvent("MODIFIED", obj))
+        assert change is not None
+        assert change.version == ""
+        assert cache.get("a", "ns") == change.after
 
 
 def test_a_transform_decides_what_is_kept() -> None:
@@ -337,3 +359,12 @@ def test_bytes_are_about_the_size_of_the_object() -> None:
     entry = cache.entry(("ns", "a"))
     assert entry is not None
     assert len(entry) < len(orjson.dumps(obj)) + 60
+    assert b'"kind"' not in entry, "the cache knows its kind"
+    assert b'"apiVersion"' not in entry
+
+
+def test_what_is_encoded_is_left_alone() -> None:
+    """A transform may give out the same object again and again."""
+    obj = config_map("a", "u", 5)
+    encode(obj, "u", 5)
+    assert obj == config_map("a", "u", 5)
