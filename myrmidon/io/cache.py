@@ -12,7 +12,7 @@ comparable numbers, and that is enough for four rules:
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from myrmidon.api.objects import Json, finalizers_of, is_deleting, metadata
 from myrmidon.api.refs import Kind, ObjectRef
@@ -34,16 +34,9 @@ from myrmidon.io.tombstones import Tombstones
 
 Transform: TypeAlias = Callable[[Json], Json]
 Changes: TypeAlias = list[Change]
+Sighting: TypeAlias = tuple[Key, str, int]  # key, uid and version: what a fact is about
 
 _log = logging.getLogger(__name__)
-
-
-class Sighting(NamedTuple):
-    """What a fact is about: the key of an object, which incarnation, and at which version."""
-
-    key: Key
-    uid: str
-    version: int
 
 
 class Cache(Store):
@@ -87,22 +80,22 @@ class Cache(Store):
 
     def apply(self, event: WatchEvent) -> Change | None:
         """Take in one event of the watch."""
-        seen = self._sighting(event.object)
-        self.version = max(self.version, seen.version)
+        seen = key, uid, version = self._sighting(event.object)
+        self.version = max(self.version, version)
         if event.type == "BOOKMARK":
             return None
         if event.type == "DELETED":
-            self._tombstones.settle(seen.key, seen.uid)
-            return self._remove(seen.key, seen.version, Source.WATCH)
+            self._tombstones.settle(key, uid)
+            return self._remove(key, version, Source.WATCH)
         return self._put(seen, event.object, Source.WATCH)
 
     # ----------------------------------------------------------------------- own writes
 
     def record_write(self, obj: Json, *, by: str = "") -> Change | None:
         """Make the answer to an own write (or a live read) visible at once."""
-        seen = self._sighting(obj)
-        held = self.entry(seen.key)
-        if held is None and OPAQUE < seen.version <= self.version:
+        seen = key, _, version = self._sighting(obj)
+        held = self.entry(key)
+        if held is None and OPAQUE < version <= self.version:
             return None  # rule 4
         admitted = self.scope.admits(obj)
         if admitted is False or (admitted is None and held is None):
@@ -112,8 +105,7 @@ class Cache(Store):
         shown = {"metadata": metadata(obj)} if self.scope.metadata_only else obj
         change = self._put(seen, shown, Source.WRITE, by)
         if change is not None and self._unlisted is not None:
-            # A list that does not know it can still be the newer one.
-            self._unlisted[seen.key] = None
+            self._unlisted[key] = None  # a list that does not know it can still be the newer one
         return change
 
     def record_delete(
@@ -157,11 +149,8 @@ class Cache(Store):
         if not isinstance(meta, dict):
             meta = {}
         namespace = str(meta.get("namespace") or "") if self.kind.namespaced else ""
-        return Sighting(
-            (namespace, str(meta.get("name") or "")),
-            str(meta.get("uid") or ""),
-            parse_version(meta.get("resourceVersion")),
-        )
+        key = namespace, str(meta.get("name") or "")
+        return key, str(meta.get("uid") or ""), parse_version(meta.get("resourceVersion"))
 
     def _put(self, seen: Sighting, obj: Json, source: Source, by: str = "") -> Change | None:
         key, uid, version = seen
@@ -193,8 +182,9 @@ class Cache(Store):
 
     def _bury(self, seen: Sighting, by: str) -> Change | None:
         """It is gone, or no longer ours to see; something newer of that name may come."""
-        self._tombstones.add(*seen, final=False)
-        return self._remove(seen.key, seen.version, Source.WRITE, by)
+        key, uid, version = seen
+        self._tombstones.add(key, uid, version, final=False)
+        return self._remove(key, version, Source.WRITE, by)
 
     def _sweep(self, version: int) -> list[Change | None]:
         unlisted, self._unlisted = self._unlisted or {}, None

@@ -148,6 +148,12 @@ def test_objects_without_a_name_are_skipped() -> None:
     assert len(cache) == 1
 
 
+def test_an_object_of_a_cluster_scoped_kind_has_no_namespace() -> None:
+    """Whatever it says of itself."""
+    cache = loaded(config_map("a", "u", 5, namespace="ns"), scope=NAMESPACE)
+    assert cache.get("a") is not None
+
+
 def test_a_version_that_is_no_number_is_always_news() -> None:
     """Some aggregated servers have such versions: which of two is newer, nobody can tell."""
     cache = Cache(CONFIG_MAP)
