@@ -185,6 +185,21 @@ def test_an_own_write_is_visible_and_its_echo_is_silent() -> None:
     assert cache.apply(WatchEvent("ADDED", config_map("a", "u", 11))) is None
 
 
+def test_an_echo_is_known_by_its_version_alone() -> None:
+    """There is one for every write: nothing else of it is looked at."""
+    looked_at: list[Json] = []
+
+    def look(obj: Json) -> Json:
+        looked_at.append(obj)
+        return obj
+
+    cache = loaded(transform=look)
+    cache.record_write(config_map("a", "u", 12))
+    assert len(looked_at) == 1
+    cache.apply(WatchEvent("ADDED", config_map("a", "u", 12)))
+    assert len(looked_at) == 1
+
+
 def test_an_own_write_leaves_the_object_of_the_caller_alone() -> None:
     """The cache takes events for its own, but not what a caller still holds."""
     obj = config_map("a", "u", 12)
@@ -356,6 +371,13 @@ def test_a_restored_server_may_go_back() -> None:
         ("a", "modified"),
         ("b", "deleted"),
     ]
+
+
+def test_a_restored_server_that_has_the_same_tells_nothing_new() -> None:
+    """Every controller would have a pass for every object, for nothing."""
+    cache = loaded(config_map("a", "u", 40), version=70)
+    again = Listing([config_map("a", "u", 40)], "45", begins=True, completes=True, forgets=True)
+    assert cache.load(again) == []
 
 
 def test_bytes_are_about_the_size_of_the_object() -> None:
