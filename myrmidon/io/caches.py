@@ -47,7 +47,7 @@ class Caches:
         self._timing, self._streaming, self._page_size = timing, streaming, page_size
         self._shared: dict[SharedKey, Shared] = {}
         self._of_resource: dict[Resource, list[Shared]] = {}
-        self._unknown: set[ObjectRef] = set()
+        self._unknown: set[ObjectRef] = set()  # a write to them got no clear answer
         self._group: asyncio.TaskGroup | None = None
 
     def view(
