@@ -225,8 +225,16 @@ def test_a_deleted_object_does_not_come_back() -> None:
     assert cache.apply(WatchEvent("MODIFIED", config_map("a", "u", 11))) is None
     assert cache.get("a", "ns") is None
     assert cache.apply(WatchEvent("DELETED", config_map("a", "u", 12))) is None
+    assert len(cache._tombstones) == 0, "the watch has told of the end"
     successor = cache.apply(WatchEvent("ADDED", config_map("a", "other", 13)))
     assert successor is not None
+
+
+def test_nothing_is_kept_of_a_namespace_without_objects() -> None:
+    """Namespaces come and go for as long as the process runs."""
+    cache = loaded(config_map("a", "u", 5))
+    cache.apply(WatchEvent("DELETED", config_map("a", "u", 12)))
+    assert cache._objects == {}
 
 
 def test_a_write_that_the_watch_has_passed_is_not_brought_back() -> None:

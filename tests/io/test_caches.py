@@ -67,6 +67,8 @@ def test_the_last_reader_ends_the_watch() -> None:
         second.close()
         await until(lambda: not world.transport.streams)
         assert world.caches.health() == []
+        world.caches.mark_unknown(REF)
+        assert not world.caches.is_unknown(REF), "nobody reads it"
 
     play(check)
 
@@ -122,6 +124,21 @@ def test_cluster_scoped_kinds_ignore_namespaces() -> None:
         await view.wait_synced()
         assert world.transport.requests[0].path == "/api/v1/namespaces"
         assert view.get("missing", "ns") is None
+
+    play(check)
+
+
+def test_an_own_write_is_shown_in_its_namespace() -> None:
+    """A cache of another namespace neither shows it nor waits for it."""
+    beta = Kind("", "v1beta1", "ConfigMap", "configmaps")
+
+    async def check(world: World) -> None:
+        view = world.caches.view(CONFIG_MAP, namespaces=["ns"])
+        world.caches.view(beta, namespaces=["other"])
+        await world.caches.wait_synced()
+        world.caches.record_write(OTHER, world.server.write("b"))
+        assert view.get("b", "ns") is not None
+        assert not world.caches.is_behind(OTHER)
 
     play(check)
 
