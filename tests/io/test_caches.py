@@ -129,12 +129,14 @@ def test_cluster_scoped_kinds_ignore_namespaces() -> None:
 
 
 def test_an_own_write_is_shown_in_its_namespace() -> None:
-    """A cache of another namespace neither shows it nor waits for it."""
+    """A cache of another namespace, or another group, neither shows it nor waits for it."""
     beta = Kind("", "v1beta1", "ConfigMap", "configmaps")
+    namesake = Kind("other.dev", "v1", "ConfigMap", "configmaps")
 
     async def check(world: World) -> None:
         view = world.caches.view(CONFIG_MAP, namespaces=["ns"])
         world.caches.view(beta, namespaces=["other"])
+        world.caches.view(namesake)
         await world.caches.wait_synced()
         world.caches.record_write(OTHER, world.server.write("b"))
         assert view.get("b", "ns") is not None
