@@ -1,5 +1,6 @@
 """The rules of the watch protocol, one by one.  Each name is the rule."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,9 +72,10 @@ def test_only_what_is_newer_passes(versions: list[int]) -> None:
     assert all(version > 10 for version in passed)
 
 
-def test_versions_that_are_no_numbers_pass() -> None:
+@pytest.mark.parametrize("begin", ["opaque", "10"])
+def test_versions_that_are_no_numbers_pass(begin: str) -> None:
     """Some aggregated servers have them, and nothing can be said about their order."""
-    watching = started("opaque")
+    watching = started(begin)
     first = WatchEvent("ADDED", {"metadata": {"name": "a", "resourceVersion": "zz"}})
     second = WatchEvent("MODIFIED", {"metadata": {"name": "a", "resourceVersion": "aa"}})
     assert watching.on_event(first, 1.0) is not None
