@@ -116,6 +116,13 @@ def test_an_older_list_is_not_believed_until_it_insists() -> None:
     assert watching.on_event(event(6), 2.0) is not None
 
 
+def test_a_list_whose_version_is_no_number_is_believed() -> None:
+    """It cannot be said to be older than anything."""
+    watching = started("10")
+    watching.on_error(expired())
+    assert watching.on_page([], "opaque", "", 1.0) is not None
+
+
 def test_one_older_list_does_not_count_towards_another() -> None:
     """Insisting means in a row."""
     watching = started("10")
