@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from pydantic import Field
 
 from myrmidon.api import Resource, kinds
 from myrmidon.api.objects import Json
+from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.fsm import (
     Channel,
     ClaimController,
@@ -24,7 +26,8 @@ from myrmidon.fsm.context import Cause, Context
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets import OutputSet
-from myrmidon.testing import Harness
+from myrmidon.testing import Harness, is_write
+from myrmidon.testing.faults import FaultyTransport
 from tests.runtime.things import Thing, Things, ThingSpec, ThingStatus, config_map, thing
 from tests.runtime.webapps import WebApp, cluster_role, deployment, web_app
 
@@ -87,6 +90,31 @@ def test_own_writes_wake_nobody() -> None:
         cluster.apply(thing())
         cluster.advance(HOUR)
         assert len(seen.passes) == 1
+
+
+def test_own_writes_wake_nobody_when_the_watch_is_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy server tells the watch before it answers; what others do meanwhile is news."""
+    seen = Seen()
+    send = FaultyTransport.send
+
+    async def answer_late(
+        self: FaultyTransport, request: HttpRequest, *, deadline: float | None = None
+    ) -> HttpResponse:
+        response = await send(self, request, deadline=deadline)
+        if is_write(request):
+            await self._clock.sleep(5.0)
+        return response
+
+    monkeypatch.setattr(FaultyTransport, "send", answer_late)
+    with Harness(Things(seen), faults=lambda _: None) as cluster:
+        cluster.apply(thing())
+        cluster.advance(HOUR)
+        assert len(seen.passes) == 1
+        cluster.delete(kinds.CONFIG_MAP, "it")
+        cluster.advance(timedelta(seconds=2))
+        cluster.patch(kinds.CONFIG_MAP, "it", {"data": {"others": "wrote"}})
+        cluster.advance(HOUR)
+        assert len(seen.passes) == 3
 
 
 def test_resync_is_spread() -> None:

@@ -187,7 +187,7 @@ def test_a_watch_looks_where_it_was_told_to() -> None:
 
 
 def test_a_watch_of_another_cluster_hears_of_that_one_only() -> None:
-    """And nothing of it is our own child."""
+    """And nothing of it is our own object or child."""
     here, there = watching(), watching(remote="east")
     told = change(SECRET, None, secret("a"))
 
@@ -196,6 +196,7 @@ def test_a_watch_of_another_cluster_hears_of_that_one_only() -> None:
     assert Triggers(there).of(told, "west") == []
     assert Triggers(here).of(told, "east") == []
     assert Triggers(Things).of(change(MAP, None, child("a")), "east") == []
+    assert Triggers(Things).of(change(ours("a"), None, {}), "east") == []
 
 
 def test_a_watch_function_that_fails_harms_nobody_else(caplog: pytest.LogCaptureFixture) -> None:
