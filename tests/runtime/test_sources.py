@@ -8,7 +8,8 @@ import pytest
 from pydantic import Field
 
 from myrmidon.api import Resource, kinds
-from myrmidon.api.objects import Json
+from myrmidon.api.objects import Json, version_of
+from myrmidon.api.refs import ObjectRef
 from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.fsm import (
     Channel,
@@ -24,7 +25,9 @@ from myrmidon.fsm import (
 )
 from myrmidon.fsm.context import Cause, Context
 from myrmidon.fsm.options import ControllerOptions
+from myrmidon.io.changes import Change, Source, encode
 from myrmidon.runtime import ManagerOptions
+from myrmidon.runtime.queue import Urgency
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness, is_write
 from myrmidon.testing.faults import FaultyTransport
@@ -115,6 +118,35 @@ def test_own_writes_wake_nobody_when_the_watch_is_first(monkeypatch: pytest.Monk
         cluster.patch(kinds.CONFIG_MAP, "it", {"data": {"others": "wrote"}})
         cluster.advance(HOUR)
         assert len(seen.passes) == 3
+
+
+def test_an_echo_that_is_looked_at_after_its_pass_wakes_nobody() -> None:
+    """The watch told it during the pass, and only now is somebody there to listen."""
+    seen = Seen()
+    with Harness(Things(seen)) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        (loop,) = cluster.manager.loops
+        ref = ObjectRef(Thing.KIND, "it", "default")
+        obj = loop.world.get(ref) or {}
+        version = int(version_of(obj))
+        for number in (version, version + 1):
+            entry = encode(obj, "uid", number)
+            loop.take(Change(ref, entry, entry, Source.WATCH))
+            cluster.settle()
+            assert len(seen.passes) == 1 + (number > version), "only the other one is news"
+
+
+def test_what_a_list_finds_waits_behind_what_happens() -> None:
+    """Q4: it may be a thousand objects, all of them as they should be."""
+    with Harness(Things(Seen())) as cluster:
+        cluster.settle()
+        (loop,) = cluster.manager.loops
+        for name, source in (("a", Source.LIST), ("b", Source.LIST), ("c", Source.WATCH)):
+            entry = encode({}, "uid", 1)
+            loop.take(Change(ObjectRef(Thing.KIND, name, "default"), None, entry, source))
+        queue = loop.shift.queue
+        assert [queue.depth(Urgency.BACKGROUND), queue.depth(Urgency.LIVE)] == [2, 1]
 
 
 def test_resync_is_spread() -> None:
