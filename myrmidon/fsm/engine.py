@@ -27,7 +27,7 @@ The walk does no I/O and keeps no clock; a test drives it with a list.
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from myrmidon.api.conditions import ConditionValue
@@ -115,7 +115,7 @@ Report: TypeAlias = Acted | Result
 
 _TRUE = ConditionValue("True", "Done")
 _DONE = Done()
-_enter, _write = cache(Enter), cache(Write)  # each pass takes the same actions
+_enter, _write = lru_cache(1024)(Enter), lru_cache(1024)(Write)  # every pass takes the same ones
 # Tuples made once: a union is made anew for each question, and a walk asks many.
 _RESULTS, _STOPS = (Done, Wait, Failed), (Wait, Failed)
 

@@ -7,7 +7,7 @@ answer got lost.  Then the object is read from the server and the decision is ma
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import orjson
 
@@ -35,6 +35,7 @@ _FIRST = (kinds.NAMESPACE, kinds.CUSTOM_RESOURCE_DEFINITION)  # others live in t
 
 
 V = TypeVar("V")
+_Wish: TypeAlias = tuple[ObjectRef, str]  # an object, and the state that has something to say of it
 
 
 class Known(Protocol):
@@ -64,8 +65,8 @@ class Applicator:
     def __init__(self, client: Client, known: Known, *, writes_max: int = 8) -> None:
         self._client, self._known = client, known
         self._writes_max = writes_max
-        self._settled: dict[ObjectRef, tuple[int, str]] = {}  # what was written, what it left
-        self._held: dict[ObjectRef, tuple[int, int]] = {}  # what was wanted and there, and was one
+        self._settled: dict[_Wish, tuple[int, str]] = {}  # what was written, what it left
+        self._held: dict[_Wish, tuple[int, int]] = {}  # what was wanted and there, and was one
 
     async def write(
         self, outputs: Sequence[Output], parent: Parent, *, creating: bool = True, by: str = ""
@@ -141,23 +142,22 @@ class Applicator:
             if self._known.is_unknown(ref):
                 return False
             asked = (task.question, self._known.stamp(ref))
-            if self._held.get(ref) != asked:
+            if self._held.get(task.wish) != asked:
                 self._decide(task, self._known.get(ref))
                 if task.request is not None:
                     return False
-                _remember(self._held, ref, asked)
+                _remember(self._held, task.wish, asked)
             task.written = Written(task.output, "skipped")
         except MyrmidonError as error:
             task.written = Written(task.output, "failed", error=error)
         return True
 
     def _decide(self, task: "_Task", current: Json | None) -> None:
-        ref = task.output.ref
         task.current = current
         task.request = plan(task.output, current, task.parent, creating=task.creating)
         if task.request is None:
-            self._settled.pop(ref, None)
-        elif current and self._settled.get(ref) == (task.question, version_of(current)):
+            self._settled.pop(task.wish, None)
+        elif current and self._settled.get(task.wish) == (task.question, version_of(current)):
             # Just this was written, and this is what the server made of it: a webhook or a schema
             # changed it.  Sending the same again would change nothing, for ever.
             task.request = None
@@ -199,7 +199,7 @@ class Applicator:
                 error = refused
             else:
                 left = version_of(answer)
-                _remember(self._settled, output.ref, (task.question, left))
+                _remember(self._settled, task.wish, (task.question, left))
                 same = task.current is not None and left == version_of(task.current)
                 return Written(output, "noop" if same else "changed", task.request.verb)
         assert error is not None
@@ -232,6 +232,12 @@ class _Task:
     request: Request | None = None
     written: Written | None = None
 
+    @property
+    def wish(self) -> _Wish:
+        """What its answers are remembered under: two states may want the same, each in its own way."""
+        output = self.output
+        return output.ref, output.author if isinstance(output, Apply) else ""
+
 
 def _question(output: Output, parent: Parent, creating: bool) -> int:
     """A number for what is asked of the server, another for other questions."""
@@ -259,8 +265,8 @@ def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
     return isinstance(refused, AlreadyExistsError) or not disputed
 
 
-def _remember(memory: dict[ObjectRef, V], ref: ObjectRef, value: V) -> None:
+def _remember(memory: dict[_Wish, V], wish: _Wish, value: V) -> None:
     """Keep an answer, and not too many: all of them can be found again."""
-    memory[ref] = value
+    memory[wish] = value
     if len(memory) > _REMEMBERED_MAX:
         del memory[next(iter(memory))]

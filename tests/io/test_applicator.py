@@ -179,6 +179,23 @@ def test_what_the_server_stores_otherwise_is_sent_once(way: str, owned: Json) ->
     assert len(bench.server.sent) == 1
 
 
+def test_two_states_that_want_the_same_come_to_rest() -> None:
+    """Although the server stores it otherwise: each of them learns it for itself."""
+    bench = Bench()
+    bench.server.stores = lambda obj: obj["spec"].update(size="large")
+    outputs: list[Output] = []
+    for state in ("first", "second"):
+        out = OutputSet((WIDGET,), namespace="default", controller="Things", state=state)
+        out.apply(manifest({"size": "small"}))
+        outputs += out
+    for _ in range(3):  # they may see what the other has left before they are content
+        for output in outputs:
+            bench.write(output)
+    for output in outputs:
+        bench.write(output)
+        assert bench.server.sent == []
+
+
 def test_another_owner_is_another_question() -> None:
     """The first one holds, and the second does not yet."""
     bench = Bench()
