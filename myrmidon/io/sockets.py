@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 _RECORD_BYTES = 1 << 14  # what TLS hands out at a time; a full one is rarely the last
 _READ_BYTES = 1 << 16
-_PIECES_MAX = 64  # of one connection in one turn; then the others are looked at
+_PIECES_MAX = 16  # of one connection in one turn; then the others are looked at
 _AGAIN = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from myrmidon.errors import TransportError
 from myrmidon.io.sockets import Wire
 
-_WAITING_BYTES_MAX = 1 << 20  # for a reader who is busy; then the server has to wait, too
+_WAITING_BYTES_MAX = 1 << 18  # for a reader who is busy; then the server has to wait, too
 
 
 class Lines:

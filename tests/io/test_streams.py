@@ -12,7 +12,7 @@ from myrmidon.errors import AmbiguousError
 from myrmidon.io.sockets import Wire
 from myrmidon.io.streams import Lines, Stream
 
-MEGABYTE = bytes(1 << 20)
+MUCH = bytes(1 << 18)
 
 
 @given(st.lists(st.binary(max_size=6).map(lambda piece: piece.replace(b"0", b"\n")), max_size=12))
@@ -53,14 +53,14 @@ def play(check: Callable[[Stream, Valve], Awaitable[None]]) -> None:
 
 
 def test_a_server_that_is_faster_than_its_reader_has_to_wait() -> None:
-    """A megabyte may wait here, and no more; then it goes on."""
+    """A quarter of a megabyte may wait here, and no more; then it goes on."""
 
     async def check(stream: Stream, valve: Valve) -> None:
-        stream.feed(MEGABYTE)
+        stream.feed(MUCH)
         assert valve.said == []
         stream.feed(b"one more\n")
         assert valve.said == ["pause"]
-        assert len(await anext(stream.lines())) == len(MEGABYTE) + len(b"one more")
+        assert len(await anext(stream.lines())) == len(MUCH) + len(b"one more")
         assert valve.said == ["pause", "resume"]
         stream.feed(b"two")
         stream.end()
