@@ -94,8 +94,9 @@ def test_a_connection_that_the_server_closed_is_not_used_again() -> None:
     play(speak, check)
 
 
-def test_a_request_that_was_given_up_takes_its_connection_along() -> None:
-    """Its answer would be taken for another one's."""
+@pytest.mark.parametrize("how", ["send", "stream"])
+def test_a_request_that_was_given_up_takes_its_connection_along(how: str) -> None:
+    """Its answer would be taken for another one's; of a stream's nobody else knows."""
     asked, gone = asyncio.Event(), asyncio.Event()
 
     async def speak(peer: Peer) -> None:
@@ -107,7 +108,8 @@ def test_a_request_that_was_given_up_takes_its_connection_along() -> None:
 
     async def check(pool: Pool) -> None:
         async with asyncio.TaskGroup() as group:
-            task = group.create_task(send(pool))
+            ask = send(pool) if how == "send" else pool.stream("GET", "/", ())
+            task = group.create_task(ask)
             await asked.wait()
             task.cancel()
         await gone.wait()
@@ -311,27 +313,6 @@ def test_an_early_word_does_not_begin_a_stream() -> None:
         stream = await pool.stream("GET", "/", ())
         assert (stream.status, [line async for line in stream.lines()]) == (200, [b"a", b"b"])
         stream.hang_up()
-
-    play(speak, check)
-
-
-def test_who_gives_up_before_a_stream_begins_hangs_up() -> None:
-    """Nobody else knows of its connection."""
-    asked, gone = asyncio.Event(), asyncio.Event()
-
-    async def speak(peer: Peer) -> None:
-        await peer.request()
-        asked.set()
-        with suppress(ConnectionError):
-            assert await peer.reader.read() == b""
-        gone.set()
-
-    async def check(pool: Pool) -> None:
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(pool.stream("GET", "/", ()))
-            await asked.wait()
-            task.cancel()
-        await gone.wait()
 
     play(speak, check)
 
