@@ -3,10 +3,11 @@
 It knows that nobody else writes, that nothing fails and that it is never restarted, so it needs no
 cache, no queue and no comparison.  What it reaches is what the API server leaves to any controller.
 
-    KUBECONFIG=K python benchmarks/bare_widgets.py
+    KUBECONFIG=K python -m benchmarks.bare_widgets
 """
 
 import asyncio
+import json
 import ssl
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import aiohttp
 import orjson
 
+from myrmidon.api.wire import JSON
 from myrmidon.io.config import load_endpoint
 
 WIDGETS = "/apis/bench.dev/v1/namespaces/bench/widgets"
@@ -66,19 +68,29 @@ class Bare:
                     path = f"{CONFIG_MAPS}/{name}-{letter}"
                     await self._send("PATCH", path, {"data": {"value": value}}, MERGE)
                 else:
-                    await self._send("POST", CONFIG_MAPS, _config_map(widget, letter))
+                    await self._send("POST", CONFIG_MAPS, _config_map(widget, letter), JSON)
             self._made.add(name)
-            await self._send("PATCH", f"{WIDGETS}/{name}/status", _status(widget), MERGE)
+            said = status(widget["metadata"]["generation"])
+            await self._send("PATCH", f"{WIDGETS}/{name}/status", said, MERGE)
 
-    async def _send(
-        self, method: str, path: str, body: dict[str, Any], kind: str = "application/json"
-    ) -> None:
-        headers, data = {"content-type": kind}, orjson.dumps(body)
-        async with self._session.request(
-            method, self._server + path, data=data, headers=headers
-        ) as answer:
-            await answer.read()
-            answer.raise_for_status()
+    async def _send(self, method: str, path: str, body: dict[str, Any], kind: str) -> None:
+        await send(self._session, method, self._server + path, body, kind)
+
+
+async def send(
+    session: aiohttp.ClientSession, method: str, url: str, body: dict[str, Any], kind: str = JSON
+) -> None:
+    """One write, without any comfort."""
+    headers, data = {"content-type": kind}, json.dumps(body)
+    async with session.request(method, url, data=data, headers=headers) as answer:
+        await answer.read()
+        answer.raise_for_status()
+
+
+def status(generation: int) -> dict[str, Any]:
+    """Ready, and nothing else."""
+    ready = {"type": "Ready", "status": "True", "observedGeneration": generation}
+    return {"status": {"conditions": [ready]}}
 
 
 def _is_done(widget: dict[str, Any]) -> bool:
@@ -101,12 +113,6 @@ def _config_map(widget: dict[str, Any], letter: str) -> dict[str, Any]:
         "metadata": {"name": f"{meta['name']}-{letter}", "ownerReferences": [owner]},
         "data": {"value": widget["spec"]["value"]},
     }
-
-
-def _status(widget: dict[str, Any]) -> dict[str, Any]:
-    generation = widget["metadata"]["generation"]
-    ready = {"type": "Ready", "status": "True", "observedGeneration": generation}
-    return {"status": {"conditions": [ready]}}
 
 
 async def main() -> None:

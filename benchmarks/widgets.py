@@ -19,7 +19,6 @@ figures say little on a shared machine; compare within one run.
 
 import argparse
 import asyncio
-import json
 import os
 import re
 import signal
@@ -36,11 +35,12 @@ import aiohttp
 import orjson
 import psutil
 
+from benchmarks.bare_widgets import CONFIG_MAPS, MERGE, WIDGETS, send, status
 from benchmarks.widget import Widget
 from myrmidon.api import Json, ObjectRef, kinds
 from myrmidon.api.conditions import READY, find
 from myrmidon.api.requests import collection_path
-from myrmidon.api.wire import JSON, HttpRequest
+from myrmidon.api.wire import HttpRequest
 from myrmidon.errors import AlreadyExistsError
 from myrmidon.generate import crd
 from myrmidon.io.client import Client
@@ -120,7 +120,7 @@ class Bench:
     async def wait_ready(self, value: str) -> None:
         """Wait until all are Ready for what they say now.
 
-        By a watch: to list all of them again and again would cost the server more than the job.
+        By a watch: lists of all of them, again and again, would be a good part of the server's work.
         """
         ready: set[str] = set()
         async with self._client.watch(Scope(Widget.KIND, SPACE), "0") as events:
@@ -179,20 +179,8 @@ class Raw:
                 "metadata": meta,
                 "data": {"value": "one"},
             }
-            await self._send(session, "POST", collection_path(kinds.CONFIG_MAP, SPACE), child)
-        status = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
-        path = f"{collection_path(Widget.KIND, SPACE)}/{name}/status"
-        await self._send(session, "PATCH", path, status, "application/merge-patch+json")
-
-    async def _send(
-        self, session: aiohttp.ClientSession, method: str, path: str, body: Json, kind: str = JSON
-    ) -> None:
-        data, headers = json.dumps(body), {"content-type": kind}
-        async with session.request(
-            method, self._server + path, data=data, headers=headers
-        ) as answer:
-            await answer.read()
-            answer.raise_for_status()
+            await send(session, "POST", self._server + CONFIG_MAPS, child)
+        await send(session, "PATCH", f"{self._server}{WIDGETS}/{name}/status", status(1), MERGE)
 
 
 class Contender:

@@ -18,7 +18,8 @@
     oidc        credentials from a provider              imports aiohttp
     certificates the TLS context, and its files when they are replaced
     reasons     why a connection failed                  imports aiohttp
-    deadlines   many deadlines, one timer
+    alarm       one timer for many who wait
+    deadlines   many deadlines, one alarm
     sockets     one connected socket, plain or TLS
     streams     an answer that is handed out while it comes
     connections a pool of HTTP connections               imports httptools

@@ -9,7 +9,7 @@ import asyncio
 from types import TracebackType
 from typing import Self
 
-_NEVER = float("inf")
+from myrmidon.io.alarm import Alarm
 
 
 class Deadlines:
@@ -17,9 +17,7 @@ class Deadlines:
 
     def __init__(self) -> None:
         self._running: dict[Deadline, None] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._wakes_at = _NEVER
+        self._alarm = Alarm(self._look)
 
     def within(self, seconds: float) -> "Deadline":
         """A block of a task that may take so long: ``with deadlines.within(30): ...``."""
@@ -28,28 +26,21 @@ class Deadlines:
     def add(self, deadline: "Deadline", loop: asyncio.AbstractEventLoop) -> None:
         """Watch over a block that begins."""
         self._running[deadline] = None
-        if deadline.at < self._wakes_at or loop is not self._loop:
-            self._wake(deadline.at, loop)
+        self._alarm.set(deadline.at, loop)
 
     def remove(self, deadline: "Deadline") -> None:
-        """It has ended.  The timer stays: it finds nothing to do, or serves the next one."""
+        """It has ended.  The alarm stays: it finds nothing to do, or serves the next one."""
         del self._running[deadline]
 
-    def _wake(self, at: float, loop: asyncio.AbstractEventLoop) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._loop, self._wakes_at = loop, at
-        self._timer = loop.call_at(at, self._look, loop)
-
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._wakes_at, self._timer = _NEVER, None
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
         now = loop.time()
         for deadline in self._running:
             if deadline.at <= now:
                 deadline.expire()
-        earliest = min((one.at for one in self._running if not one.is_over), default=_NEVER)
-        if earliest < _NEVER:
-            self._wake(earliest, loop)
+        waiting = [one.at for one in self._running if not one.is_over]
+        if waiting:
+            self._alarm.set(min(waiting), loop)
 
 
 class Deadline:

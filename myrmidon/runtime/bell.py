@@ -6,7 +6,7 @@ Were all woken whenever one key is added, the cost of an event would grow with t
 import asyncio
 from collections import deque
 
-_NEVER = float("inf")
+from myrmidon.io.alarm import Alarm
 
 
 class Bell:
@@ -14,14 +14,13 @@ class Bell:
 
     def __init__(self) -> None:
         self._sleepers: deque[asyncio.Future[None]] = deque()
-        self._alarm: asyncio.TimerHandle | None = None
-        self._rings_at = _NEVER
+        self._alarm = Alarm(self.ring)
 
     async def sleep(self, seconds: float | None) -> None:
         """Sleep until rung awake; so many seconds from now somebody will be, at the latest."""
         loop = asyncio.get_running_loop()
         if seconds is not None:
-            self._ring_at(loop.time() + seconds, loop)
+            self._alarm.set(loop.time() + seconds, loop)
         sleeper: asyncio.Future[None] = loop.create_future()
         self._sleepers.append(sleeper)
         await sleeper
@@ -38,13 +37,3 @@ class Bell:
         """Wake everybody."""
         while self._sleepers:
             self.ring()
-
-    def _ring_at(self, at: float, loop: asyncio.AbstractEventLoop) -> None:
-        if at < self._rings_at:
-            if self._alarm is not None:
-                self._alarm.cancel()
-            self._rings_at, self._alarm = at, loop.call_at(at, self._rings)
-
-    def _rings(self) -> None:
-        self._rings_at, self._alarm = _NEVER, None
-        self.ring()

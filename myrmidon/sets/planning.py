@@ -50,7 +50,7 @@ from myrmidon.sets.ownership import (
     refuse_foreign,
 )
 
-_NOT_DECLARED = frozenset({"ownerReferences", "resourceVersion", "uid"})
+_NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
 APPLIED = "applied.myrmidon.dev"  # annotation prefix: the fingerprint of what a state declared
 
 _BUILT_IN_GROUPS = frozenset(kind.group for kind in kinds.ALL)
@@ -191,8 +191,8 @@ def _declared(output: Apply, parent: Parent, seen: str | None = None) -> tuple[J
     read, changed and applied again carries old marks; they are no declaration.
     """
     meta = dict(metadata(output.manifest))
-    for field in _NOT_DECLARED & meta.keys():
-        if field != "ownerReferences" or output.options.owner_refs:
+    for field in _NOT_DECLARED:
+        if field in meta and (field != "ownerReferences" or output.options.owner_refs):
             del meta[field]
     if meta.get("annotations"):
         meta["annotations"] = {

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from myrmidon.io.alarm import Alarm
 from myrmidon.io.deadlines import Deadlines
 from myrmidon.testing import run
 
@@ -132,13 +133,16 @@ def test_all_share_one_timer() -> None:
     """That is the point of it; and when nothing is left to wait for, it does not go on."""
     armed: list[float] = []
 
-    class Counted(Deadlines):
-        def _wake(self, at: float, loop: asyncio.AbstractEventLoop) -> None:
-            armed.append(at)
-            super()._wake(at, loop)
+    class Counted(Alarm):
+        def set(self, at: float, loop: asyncio.AbstractEventLoop) -> None:
+            before = self._timer
+            super().set(at, loop)
+            if self._timer is not before:
+                armed.append(at)
 
     async def main() -> None:
-        deadlines = Counted()
+        deadlines = Deadlines()
+        deadlines._alarm = Counted(deadlines._look)
         for _ in range(100):
             with deadlines.within(30):
                 await sleep(0.1)
