@@ -32,6 +32,10 @@ format: $(INSTALLED)  ## Format and fix what can be fixed
 lint: $(INSTALLED)    ## Format, lint, types, layers
 	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
+check-fast: $(INSTALLED)  ## The inner loop: lint, layers and the tests of the pure packages, without coverage
+	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/lint-imports
+	$(BIN)/python -m pytest -q -n 2 $(PURE_TESTS) tests/test_tidy.py
+
 docs: $(INSTALLED)    ## Build the documentation, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
@@ -52,4 +56,4 @@ test-cluster: $(INSTALLED)  ## Tests against a real API server, built at the fir
 	$(BIN)/python -m tests.cluster.controlplane --build || true  # without it, the tests are skipped
 	$(BIN)/python -m pytest -n 0 -m cluster || [ $$? -eq 5 ]  # 5: no tests
 
-.PHONY: help demo install format lint docs test coverage bench bench-core test-cluster
+.PHONY: help demo install format lint check-fast docs test coverage bench bench-core test-cluster

@@ -6,6 +6,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -83,10 +84,25 @@ def test_the_dashboard_asks_for_metrics_that_exist() -> None:
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="argparse words its help otherwise")
 def test_the_reference_of_the_commands_is_what_they_say() -> None:
     """``python docs/commands.py`` writes it."""
-    specification = importlib.util.spec_from_file_location("commands", ROOT / "docs/commands.py")
-    assert specification is not None
-    assert specification.loader is not None
-    commands = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(commands)
+    commands = script("commands")
 
     assert commands.PAGE.read_text() == commands.page()
+
+
+def test_every_law_names_the_tests_that_prove_it() -> None:
+    """``python docs/laws.py`` writes the lists; a law without a test is a wish."""
+    laws = script("laws")
+    proofs = laws.tests_by_law()
+
+    assert [law for law in laws.laws() if law not in proofs] == []
+    assert laws.PAGE.read_text() == laws.page()
+
+
+def script(name: str) -> ModuleType:
+    """Return a script of docs/, which is not a package, as a module."""
+    specification = importlib.util.spec_from_file_location(name, ROOT / f"docs/{name}.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
