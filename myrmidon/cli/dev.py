@@ -1,11 +1,11 @@
-"""Run controllers without a cluster: an embedded API server, live.
+"""Run controllers on an embedded API server and show their objects live; no cluster is needed.
 
 It installs the definitions of the resources, applies the samples (sample*.yaml beside the
 controller), runs the controllers and shows every object on its way through its states.  It stays up
 until Ctrl-C, for kubectl in a second terminal, and starts the controllers anew when their code
 changes; the objects stay.
 
-Nothing runs in its pods: stand-ins say what a Deployment controller and a kubelet would say.
+No containers are started: stand-ins set the status that a Deployment controller and a kubelet would set.
 """
 
 import argparse
@@ -20,8 +20,8 @@ from myrmidon.io.clock import LoopClock
 from myrmidon.runtime.snapshot import ObjectView, Snapshot
 
 _LOOK_SECONDS = 0.1
-_FILES_EVERY = 5  # looks; a file is noticed half a second after it is saved
-_QUIET_LOOKS = 3  # so many times Ready and idle is Ready
+_FILES_EVERY = 5  # looks between two checks of the source files
+_QUIET_LOOKS = 3  # consecutive looks that must find everything Ready and idle
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,9 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "target", help="a folder with a controller.py, a file, or pkg.module[:Controller,...]"
     )
     parser.add_argument(
-        "--once", action="store_true", help="end with status 0 when everything is Ready"
+        "--once", action="store_true", help="exit with status 0 as soon as everything is Ready"
     )
-    parser.add_argument("--port", type=int, default=0, help="of the server; 0 takes a free one")
+    parser.add_argument(
+        "--port", type=int, default=0, help="port of the API server (default 0: a free one)"
+    )
     parser.add_argument(
         "--timeout",
         type=float,
@@ -149,7 +151,7 @@ def unready(snapshot: Snapshot, seconds: float) -> str:
     lines += [f"  {name_of(one)}: {_why(one)}" for one in found]
     if not any("  fix: " in line for line in lines):
         lines.append(
-            "  fix: look at the state that it waits in, or give it more time with --timeout"
+            "  fix: look at the state in which it waits, or give it more time with --timeout"
         )
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""Make a new controller project, which runs and whose tests pass.
+"""Create a controller project that runs and whose tests pass.
 
   myrmidon init greeting
   cd greeting
@@ -16,7 +16,7 @@ from string import Template
 from myrmidon.errors import UsageError
 
 _CONTROLLER = Template('''\
-"""Says hello: a $kind becomes a ConfigMap with its text."""
+"""A controller that writes the text of every $kind into a ConfigMap."""
 
 from pydantic import Field
 
@@ -36,18 +36,19 @@ from myrmidon import (
 
 
 class ${kind}Spec(Model):
-    """What the user asks for."""
+    """The desired state, written by the user."""
 
     text: str = Field(min_length=1)
-    """What to say."""
+    """The text that the ConfigMap holds."""
     copies: int = Field(default=1, ge=1, le=10)
-    """How often to say it."""
+    """How many times the text is repeated."""
 
 
 class ${kind}Status(Status):
-    """What is the case."""
+    """The observed state, written by the controller."""
 
     length: int | None = None
+    """The length of the text in the ConfigMap."""
 
 
 class $kind(
@@ -59,17 +60,17 @@ class $kind(
         "Ready": ".status.conditions[?(@.type=='Ready')].status",
     },
 ):
-    """A text that is said."""
+    """A text that is published in a ConfigMap."""
 
 
 class ${kind}s(Controller[$kind]):
-    """Keeps what every $kind says in a ConfigMap."""
+    """Keeps one ConfigMap with the text of each $kind."""
 
     manages = (kinds.CONFIG_MAP,)
 
-    @state(initial=True, condition="Said", then="heard")
-    def said(self, obj: $kind, out: OutputSet) -> Result:
-        """The ConfigMap holds the text."""
+    @state(initial=True, condition="Published", then="accepted")
+    def published(self, obj: $kind, out: OutputSet) -> Result:
+        """The ConfigMap with the text exists."""
         text = "\\n".join([obj.spec.text] * obj.spec.copies)
         out.apply(
             {
@@ -81,13 +82,13 @@ class ${kind}s(Controller[$kind]):
         )
         return Done()
 
-    @state(condition="Heard")
-    async def heard(self, obj: $kind, out: OutputSet, ctx: Context) -> Result:
-        """Nobody says that nobody listens: the label heard=no."""
-        said = await ctx.get(kinds.CONFIG_MAP, obj.name)
-        if said["metadata"].get("labels", {}).get("heard") == "no":
-            return Wait("NobodyListens", "the label heard is no")
-        obj.status.length = len(said["data"]["text"])
+    @state(condition="Accepted")
+    async def accepted(self, obj: $kind, out: OutputSet, ctx: Context) -> Result:
+        """The ConfigMap is not labelled accepted=no."""
+        config_map = await ctx.get(kinds.CONFIG_MAP, obj.name)
+        if config_map["metadata"].get("labels", {}).get("accepted") == "no":
+            return Wait("Rejected", "the ConfigMap is labelled accepted=no")
+        obj.status.length = len(config_map["data"]["text"])
         return Done()
 ''')
 
@@ -102,14 +103,14 @@ spec:
 """)
 
 _TEST = Template('''\
-"""$kind, from its first pass to its last."""
+"""Tests of the $kind controller, on the embedded API server."""
 
 from controller import $kind, ${kind}s, ${kind}Spec
 
 from myrmidon import kinds
 
 
-def test_the_text_is_said(harness):
+def test_the_text_is_published(harness):
     cluster = harness(${kind}s())
     cluster.apply($kind(name="hello", spec=${kind}Spec(text="hi", copies=2)))
     cluster.settle()
@@ -120,14 +121,14 @@ def test_the_text_is_said(harness):
     cluster.at_rest()
 
 
-def test_it_waits_until_somebody_listens(harness):
+def test_it_waits_while_the_config_map_is_rejected(harness):
     cluster = harness(${kind}s())
     cluster.apply($kind(name="hello", spec=${kind}Spec(text="hi")))
     cluster.settle()
 
-    cluster.patch(kinds.CONFIG_MAP, "hello", {"metadata": {"labels": {"heard": "no"}}})
+    cluster.patch(kinds.CONFIG_MAP, "hello", {"metadata": {"labels": {"accepted": "no"}}})
     cluster.eventually(lambda: not cluster.ready($kind, "hello"))
-    assert cluster.condition($kind, "hello", "Heard").reason == "NobodyListens"
+    assert cluster.condition($kind, "hello", "Accepted").reason == "Rejected"
 ''')
 
 _PROJECT = Template("""\
@@ -147,7 +148,7 @@ pythonpath = ["."]
 _README = Template("""\
 # $name
 
-A Kubernetes controller, made with `myrmidon init`.
+A Kubernetes controller, created by `myrmidon init`.
 
     myrmidon dev .                                       run it, without a cluster
     pytest                                               test it
@@ -168,9 +169,11 @@ _FILES = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("folder", type=Path, metavar="DIR", help="a new folder, or an empty one")
     parser.add_argument(
-        "--group", default="example.com", help="of the kind; by default example.com"
+        "folder", type=Path, metavar="DIR", help="the folder to create; it may exist if it is empty"
+    )
+    parser.add_argument(
+        "--group", default="example.com", help="the API group of the kind (default: example.com)"
     )
 
 
@@ -178,16 +181,18 @@ def run(args: argparse.Namespace) -> int:
     """Write the files."""
     folder: Path = args.folder
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is there already, and not empty.\n  fix: name a new folder")
+        raise UsageError(
+            f"the folder {folder} exists and is not empty.\n  fix: choose a new folder"
+        )
     name = folder.resolve().name
     kind = "".join(part[:1].upper() + part[1:] for part in re.findall(r"[A-Za-z0-9]+", name))
     if not kind or not kind[0].isalpha():
         raise UsageError(
-            f"{name!r} gives no name for a kind.\n  fix: begin the folder's name with a letter"
+            f"no kind can be named after the folder {name!r}.\n  fix: choose a folder name that begins with a letter"
         )
     folder.mkdir(parents=True, exist_ok=True)
     for file, template in _FILES.items():
         (folder / file).write_text(template.substitute(kind=kind, name=name, group=args.group))
         print(f"wrote {folder / file}")
-    print(f"\nnow: cd {folder}; myrmidon dev .")
+    print(f"\nnext: cd {folder} && myrmidon dev .")
     return 0

@@ -16,19 +16,19 @@ from typing import Any
 from myrmidon.errors import MyrmidonError, UsageError
 
 COMMANDS = {
-    "init": "make a new controller project",
-    "dev": "run controllers without a cluster, live",
+    "init": "create a controller project",
+    "dev": "run controllers on an embedded API server and watch them work",
     "run": "run controllers against a cluster",
     "server": "run a Kubernetes API server in memory",
-    "plan": "show what a pass would write, and write nothing",
-    "explain": "tell where an object is in its graph and what it waits for",
+    "plan": "show what a pass would write, without writing it",
+    "explain": "show where an object is in its graph and what it waits for",
     "graph": "draw the state graph of a controller",
-    "generate": "write definitions, roles and deployments from the declarations",
+    "generate": "write CRDs, roles and deployments from the controller classes",
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command: 0 is success, 1 a failure, 2 a wrong argument."""
+    """Run a command and return its exit status: 0 success, 1 failure, 2 wrong arguments."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return _run(arguments)
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # Whoever read our output has seen enough; Python would complain when it flushes at exit.
+        # The reader of our output closed the pipe. Without this, Python would print an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except BaseExceptionGroup as group:
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _only_error(group: BaseExceptionGroup[BaseException]) -> MyrmidonError:
-    """The error of a task group, if it is one of ours; a surprise keeps its traceback."""
+    """Return the only error of a group if it is one of ours; re-raise anything else with its traceback."""
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
@@ -87,6 +87,6 @@ class _Version(argparse.Action):
         try:
             said = version("myrmidon")
         except PackageNotFoundError:
-            said = "is not installed; it runs from its source"
+            said = "(not installed; running from source)"
         print(f"myrmidon {said}")
         parser.exit()

@@ -1,7 +1,7 @@
 """Run controllers against a cluster.
 
 The cluster is the one of --kubeconfig, of $KUBECONFIG, or of the pod this runs in.
-SIGTERM and Ctrl-C stop it: passes under way finish, the lease is given back, the status is 0.
+SIGTERM and Ctrl-C stop it: running passes finish, the lease is released, the exit status is 0.
 """
 
 import argparse
@@ -33,37 +33,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NS",
-        help="only this one; may be repeated",
+        help="watch only this namespace; may be repeated (default: all)",
     )
     parser.add_argument(
-        "--metrics-addr", default=":8080", metavar="ADDR", help="default :8080; '' for none"
+        "--metrics-addr",
+        default=":8080",
+        metavar="ADDR",
+        help="where metrics are served (default :8080; '' for none)",
     )
     parser.add_argument(
-        "--health-addr", default=":8081", metavar="ADDR", help="default :8081; '' for none"
+        "--health-addr",
+        default=":8081",
+        metavar="ADDR",
+        help="where healthz and readyz are served (default :8081; '' for none)",
     )
     parser.add_argument(
-        "--leader-election", action="store_true", help="one of several replicas works"
+        "--leader-election",
+        action="store_true",
+        help="run several replicas, of which one, the leader, works",
     )
     parser.add_argument(
         "--leader-election-id", metavar="ID", help="name of the Lease; default myrmidon"
     )
     parser.add_argument(
-        "--leader-election-namespace", default="", metavar="NS", help="where the Lease is"
+        "--leader-election-namespace",
+        default="",
+        metavar="NS",
+        help="namespace of the Lease (default: the pod's or the context's)",
     )
     parser.add_argument(
         "--client-qps",
         type=float,
         default=0.0,
         metavar="Q",
-        help="requests per second; 0 for no limit",
+        help="limit of requests per second (default 0: no limit)",
     )
-    parser.add_argument("--client-burst", type=int, default=0, metavar="B")
-    parser.add_argument("--sync-period", type=duration, metavar="D", help="such as 10h or 30m")
-    parser.add_argument("--workers", type=int, metavar="N", help="passes at a time, per controller")
+    parser.add_argument(
+        "--client-burst",
+        type=int,
+        default=0,
+        metavar="B",
+        help="requests that may exceed --client-qps at once (default: twice its value)",
+    )
+    parser.add_argument(
+        "--sync-period",
+        type=duration,
+        metavar="D",
+        help="reconcile every object again after this time, such as 10h or 30m (default: the controller's)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="objects reconciled at the same time, per controller (default: the controller's)",
+    )
     parser.add_argument(
         "--trace",
         action="store_true",
-        help="remember why each object had its last pass, for explain",
+        help="record the last pass of each object for `myrmidon explain --process`",
     )
     parser.add_argument("--log-format", choices=("text", "json"), default="text")
     parser.add_argument(
@@ -80,10 +107,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def duration(text: str) -> timedelta:
-    """``1h30m``, ``45s`` as a time span."""
+    """Return ``1h30m`` or ``45s`` as a timedelta."""
     found = _DURATION.fullmatch(text)
     if not text or found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 10h, 30m, 90s or 1h30m")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a duration; write 10h, 30m, 90s or 1h30m"
+        )
     hours, minutes, seconds = (float(part or 0) for part in found.groups())
     return timedelta(hours=hours, minutes=minutes, seconds=seconds)
 

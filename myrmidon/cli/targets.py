@@ -1,4 +1,4 @@
-"""Targets: from what is typed on the command line to the controllers that are meant.
+"""Find the controllers that the arguments on the command line name.
 
 ``pkg.module``, ``pkg.module:WebApps``, ``pkg.module:WebApps,Tokens``, or a folder with a
 ``controller.py``.  A name alone after a target means one more controller of the same module.
@@ -23,7 +23,7 @@ _PREFIX = "myrmidon_target"
 
 
 def load(targets: Sequence[str]) -> list[type[Controller[Any]]]:
-    """The controllers that the targets name, each once, in that order."""
+    """Return the controllers that the targets name, each once, in that order."""
     found: dict[type[Controller[Any]], None] = {}
     module: ModuleType | None = None
     for target in targets:
@@ -40,18 +40,18 @@ def load(targets: Sequence[str]) -> list[type[Controller[Any]]]:
 
 
 def made(cls: type[Controller[Any]]) -> Controller[Any]:
-    """An instance of a controller."""
+    """Return an instance of a controller class, which must not need arguments."""
     try:
         return cls()
     except TypeError as error:
         raise UsageError(
-            f"{cls.__name__} cannot be made without arguments: {error}.\n"
-            "  fix: give its __init__ defaults, or run a Manager from a program of your own"
+            f"{cls.__name__} cannot be created without arguments: {error}.\n"
+            "  fix: give the arguments of __init__ defaults, or run a Manager in your own program"
         ) from error
 
 
 def folder_of(target: str) -> Path | None:
-    """The folder that a target is; None for a file or a module, a package included."""
+    """Return the folder that a target names; None if it names a file, a module or a package."""
     place = target.partition(":")[0]
     path = Path(place)
     if not path.is_dir():
@@ -71,7 +71,7 @@ def _module(place: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not (place == error.name or place.startswith(f"{error.name}.")):
             raise UsageError(
-                f"{place} imports {error.name}, which is not installed.\n  fix: install it"
+                f"{place} imports {error.name}, which is not installed.\n  fix: install {error.name}"
             ) from error
         raise UsageError(_unknown_module(place)) from error
     except MyrmidonError:
@@ -89,7 +89,9 @@ def _from_file(path: Path) -> ModuleType:
         return sys.modules[name]
     folder = str(file.parent.resolve())
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # its own imports, as when it is run
+        sys.path.insert(
+            0, folder
+        )  # so that it can import its neighbours, as when it is run as a script
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None, "a path that ends in .py has a loader"
     assert spec.loader is not None, "a path that ends in .py has a loader"
@@ -110,12 +112,12 @@ def _unknown_file(path: Path, file: Path) -> str:
     fix = f"give a folder with a {_FILE}, a file, or a module such as pkg.module:WebApps"
     if path.is_dir():
         there = ", ".join(sorted(each.name for each in path.glob("*.py")))
-        return f"there is no file {file}; it has {there or 'no Python at all'}.\n  fix: {fix}"
+        return f"{path} has no {_FILE}; its Python files: {there or 'none'}.\n  fix: {fix}"
     beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
     close = get_close_matches(path.name, beside, n=1)
     if close:
         fix = f"did you mean {path.parent / close[0]}?"
-    return f"there is no file {file}.\n  fix: {fix}"
+    return f"the file {file} does not exist.\n  fix: {fix}"
 
 
 def _broken(place: str, error: Exception) -> UsageError:
@@ -150,8 +152,12 @@ def _unknown_module(place: str) -> str:
     known += [each.name for folder in folders for each in Path(folder).iterdir() if each.is_dir()]
     close = get_close_matches(missing, known, n=1)
     near = f"{parent}.{close[0]}" if close and parent else "".join(close)
-    fix = f"did you mean {near}?" if near else "run it where the module is, or install it"
-    return f"there is no module {place}.\n  fix: {fix}"
+    fix = (
+        f"did you mean {near}?"
+        if near
+        else "run the command in the folder that holds the module, or install it"
+    )
+    return f"the module {place} does not exist.\n  fix: {fix}"
 
 
 def _all(module: ModuleType, target: str) -> list[type[Controller[Any]]]:
@@ -159,7 +165,7 @@ def _all(module: ModuleType, target: str) -> list[type[Controller[Any]]]:
     own = [each for each in controllers if each.__module__.startswith(module.__name__)]
     if not controllers:
         raise UsageError(
-            f"{target} defines no controller.\n"
+            f"{target} does not define a controller.\n"
             "  fix: name the module with `class ...(Controller[YourResource])` in it"
         )
     return own or controllers
@@ -171,7 +177,7 @@ def _named(module: ModuleType, name: str) -> type[Controller[Any]]:
         return controllers[name]
     if hasattr(module, name):
         raise UsageError(
-            f"{name} in {_called(module)} is no controller.\n"
+            f"{name} in {_called(module)} is not a controller.\n"
             f"  fix: name one of {', '.join(controllers) or 'another module; this one has none'}"
         )
     close = get_close_matches(name, controllers, n=1)

@@ -83,7 +83,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 2) -
 def test_unknown_module(capsys: pytest.CaptureFixture[str]) -> None:
     """With the one that was meant."""
     assert said(capsys, "dev", "examples.web_app.controler") == (
-        "error: there is no module examples.web_app.controler.\n"
+        "error: the module examples.web_app.controler does not exist.\n"
         "  fix: did you mean examples.web_app.controller?\n"
     )
 
@@ -91,7 +91,7 @@ def test_unknown_module(capsys: pytest.CaptureFixture[str]) -> None:
 def test_unknown_folder(capsys: pytest.CaptureFixture[str]) -> None:
     """As a module."""
     assert said(capsys, "dev", "examples/webapp") == (
-        "error: there is no file examples/webapp.\n  fix: did you mean examples/web_app?\n"
+        "error: the file examples/webapp does not exist.\n  fix: did you mean examples/web_app?\n"
     )
 
 
@@ -212,7 +212,7 @@ def test_not_ready_in_time(project: Path, capsys: pytest.CaptureFixture[str]) ->
     assert said(capsys, "dev", str(project), "--once", "--timeout", "0.5", status=1) == (
         "error: not everything is Ready after 0.5 s:\n"
         "  Thing a: made waits for Thinking: it takes its time\n"
-        "  fix: look at the state that it waits in, or give it more time with --timeout\n"
+        "  fix: look at the state in which it waits, or give it more time with --timeout\n"
     )
 
 
@@ -228,7 +228,7 @@ def test_once_ends_when_everything_is_ready(capsys: pytest.CaptureFixture[str]) 
 def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever types the bare name wants to know what can be typed."""
     assert main([]) == 0
-    assert "run controllers without a cluster, live" in capsys.readouterr().out
+    assert "run controllers on an embedded API server" in capsys.readouterr().out
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ def test_the_project_runs_and_its_tests_pass(
     folder = tmp_path / "hello-world"
     assert main(["init", str(folder), "--group", "hello.example.com"]) == 0
     assert main(["dev", str(folder), "--once"]) == 0
-    assert "✓ HelloWorld hello  said → heard" in capsys.readouterr().out
+    assert "✓ HelloWorld hello  published → accepted" in capsys.readouterr().out
 
     # Where myrmidon is installed, pytest finds the plugin by itself.
     environ = {**os.environ, "PYTHONPATH": str(Path.cwd()), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -34,7 +34,7 @@ def test_a_folder_with_something_in_it(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "precious.txt").write_text("")
     assert main(["init", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
-        f"error: {tmp_path} is there already, and not empty.\n  fix: name a new folder\n"
+        f"error: the folder {tmp_path} exists and is not empty.\n  fix: choose a new folder\n"
     )
 
 
@@ -42,5 +42,6 @@ def test_a_folder_that_names_no_kind(tmp_path: Path, capsys: pytest.CaptureFixtu
     """A kind begins with a letter."""
     assert main(["init", str(tmp_path / "1st")]) == 2
     assert capsys.readouterr().err == (
-        "error: '1st' gives no name for a kind.\n  fix: begin the folder's name with a letter\n"
+        "error: no kind can be named after the folder '1st'.\n"
+        "  fix: choose a folder name that begins with a letter\n"
     )

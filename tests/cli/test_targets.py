@@ -46,15 +46,15 @@ def test_a_folder_with_a_controller(tmp_path: Path) -> None:
 
 
 WRONG = {
-    "tests.generate.webap": "there is no module tests.generate.webap.\n  fix: did you mean tests.generate.webapp?",
-    "tests.generat.webapp": "there is no module tests.generat.\n  fix: did you mean tests.generate?",
-    "nowhere.at.all": "there is no module nowhere.\n  fix: run it where the module is, or install it",
+    "tests.generate.webap": "the module tests.generate.webap does not exist.\n  fix: did you mean tests.generate.webapp?",
+    "tests.generat.webapp": "the module tests.generat does not exist.\n  fix: did you mean tests.generate?",
+    "nowhere.at.all": "the module nowhere does not exist.\n  fix: run the command in the folder that holds the module, or install it",
     f"{MODULE}:WebAps": f"{MODULE} has no controller WebAps.\n  fix: did you mean WebApps?",
     f"{MODULE}:Xyz": f"{MODULE} has no controller Xyz.\n  fix: it has WebApps, Watchers",
-    f"{MODULE}:WebApp": f"WebApp in {MODULE} is no controller.\n  fix: name one of WebApps, Watchers",
-    "tests.api.typed": "tests.api.typed defines no controller.\n"
+    f"{MODULE}:WebApp": f"WebApp in {MODULE} is not a controller.\n  fix: name one of WebApps, Watchers",
+    "tests.api.typed": "tests.api.typed does not define a controller.\n"
     "  fix: name the module with `class ...(Controller[YourResource])` in it",
-    "no/such/folder": "there is no file no/such/folder.\n"
+    "no/such/folder": "the file no/such/folder does not exist.\n"
     "  fix: give a folder with a controller.py, a file, or a module such as pkg.module:WebApps",
 }
 
@@ -74,7 +74,7 @@ def test_a_folder_without_a_controller(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as error:
         load([str(tmp_path)])
     assert str(error.value) == (
-        f"there is no file {tmp_path}/controller.py; it has main.py.\n"
+        f"{tmp_path} has no controller.py; its Python files: main.py.\n"
         "  fix: give a folder with a controller.py, a file, or a module such as pkg.module:WebApps"
     )
 
