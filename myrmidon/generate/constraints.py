@@ -1,4 +1,4 @@
-"""What is said about a type besides its name: bounds, lengths, patterns, markers, rules."""
+"""Annotations of a type as schema: bounds, lengths, patterns, list types, rules."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ _NUMBERS = ("integer", "number")
 
 
 def flattened(metadata: Iterable[Any]) -> list[Any]:
-    """All annotations one by one: those inside of ``Field(...)`` and of groups, too."""
+    """Yield all annotations one by one, including those inside ``Field(...)`` and inside groups."""
     single: list[Any] = []
     for item in metadata:
         if isinstance(item, FieldInfo):
@@ -64,7 +64,7 @@ def put_markers(node: Json, metadata: Sequence[Any], refuse: Refuse) -> None:
                 _need(node, "array", item, refuse)
                 if node["items"].get("type") not in ("string", "integer", "number", "boolean"):
                     raise refuse(
-                        "is a ListSet of what is no scalar",
+                        "is a ListSet whose elements are not scalars",
                         'use ListMap("name") for a list of models',
                     )
                 node["x-kubernetes-list-type"] = "set"
@@ -82,12 +82,12 @@ def put_markers(node: Json, metadata: Sequence[Any], refuse: Refuse) -> None:
 
 
 def put_null_choice(node: Json, refuse: Refuse) -> None:
-    """Say choices of which one is null without ``enum``, in which the server never finds null."""
+    """Write choices that include null without ``enum``: the server never finds null in an enum."""
     if "enum" not in node or not node.get("nullable"):
         return
     if node["type"] != "string":
         raise refuse(
-            "offers numbers or None, which no structural schema can say",
+            "offers numbers or None, which a structural schema cannot express",
             "take None away, or make None its default and leave the field out instead",
         )
     node["pattern"] = f"^({'|'.join(map(re.escape, node.pop('enum')))})$"
@@ -123,9 +123,7 @@ def _put_pattern(node: Json, item: Any, refuse: Refuse) -> None:
     if pattern is None:
         return
     if not isinstance(pattern, str):
-        raise refuse(
-            "has a compiled pattern, which Python judges and the server cannot", "give it as text"
-        )
+        raise refuse("has a compiled pattern, which the server cannot check", "give it as text")
     if node.get("type") != "string":
         raise _misplaced("pattern", refuse)
     node["pattern"] = pattern
@@ -134,7 +132,7 @@ def _put_pattern(node: Json, item: Any, refuse: Refuse) -> None:
 def _need(node: Json, wanted: str, marker: object, refuse: Refuse) -> None:
     if node.get("type") != wanted:
         name, python = type(marker).__name__, "list" if wanted == "array" else "Model or dict"
-        raise refuse(f"has {name}() but is no {python}", f"take {name}() away")
+        raise refuse(f"has {name}() but is not a {python}", f"take {name}() away")
 
 
 def _misplaced(what: str, refuse: Refuse) -> DefinitionError:

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: from the class statement of a resource, all its versions included."""
+"""CustomResourceDefinitions from resource classes, with all their versions."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ _STEP = re.compile(r"\.([A-Za-z0-9_-]+)|\['([^']+)'\]|(\[[^]]*\])")
 
 
 def crd(resource: type[Resource[Any, Any]]) -> Json:
-    """The definition of a resource and of the versions that it lists."""
+    """Return the CRD of a resource class, with the versions that it lists."""
     definition, kind = resource.DEFINITION, resource.KIND
     classes = sorted((resource, *definition.versions), key=_priority, reverse=True)
     _check_storage(resource, classes)
@@ -43,7 +43,7 @@ def crd(resource: type[Resource[Any, Any]]) -> Json:
 
 
 def crds(resources: Iterable[type[Resource[Any, Any]]]) -> list[Json]:
-    """The definitions of several resources, each kind once, by name."""
+    """Return the CRDs of several resource classes, each kind once, sorted by name."""
     made: dict[str, Json] = {}
     covered: dict[str, set[type[Any]]] = {}
     for resource in sorted(resources, key=lambda each: -len(each.DEFINITION.versions)):
@@ -128,7 +128,7 @@ def _column_type(
 
 
 def _at(resource: type[Resource[Any, Any]], schema: Json, path: str, said_in: str) -> Json:
-    """The schema of the field that a path names; ``{}`` where the schema is open."""
+    """Return the schema of the field at a path; ``{}`` where the schema accepts any field."""
     node = schema
     if path.startswith(".metadata"):
         return _METADATA.get(path, {})
@@ -140,7 +140,7 @@ def _at(resource: type[Resource[Any, Any]], schema: Json, path: str, said_in: st
             node = node["properties"][key]
         elif "properties" in node and "x-kubernetes-preserve-unknown-fields" not in node:
             raise DefinitionError(
-                f"{resource.__name__} names {path!r} in {said_in}, but there is no {key!r} there.\n"
+                f"{resource.__name__} names {path!r} in {said_in}, but that object has no field {key!r}.\n"
                 f"  fix: use one of {', '.join(sorted(node['properties']))}, in the spelling of the wire"
             )
         else:
@@ -162,7 +162,7 @@ def _check_storage(
 
 
 def _priority(resource: type[Resource[Any, Any]]) -> tuple[int, int, int]:
-    """Newest first, as Kubernetes orders versions: v2, v1, v1beta2, v1alpha1."""
+    """Return a sort key that puts versions in Kubernetes' order: v2, v1, v1beta2, v1alpha1."""
     found = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", resource.KIND.version)
     assert found is not None, "checked when the resource was defined"
     stage = {"alpha": 0, "beta": 1, None: 2}[found[2]]

@@ -1,4 +1,4 @@
-"""What runs a controller in a cluster: its account, its Deployment, its metrics and its image.
+"""The manifests that run a controller in a cluster: account, Deployment, Service, image.
 
 The pod asks for nothing that it does not need: it is not root, cannot become root, cannot write
 its own file system and has no capabilities.  The limits are for a controller of some thousand
@@ -36,7 +36,7 @@ def service_account(packaging: Packaging) -> Json:
 
 
 def deployment(packaging: Packaging) -> Json:
-    """The Deployment.  Old and new replica overlap: the lease decides which of them writes."""
+    """Return the Deployment.  During a rollout old and new pods overlap; the lease decides which one writes."""
     return {
         "apiVersion": kinds.DEPLOYMENT.api_version,
         "kind": kinds.DEPLOYMENT.kind,
@@ -150,7 +150,7 @@ def service_monitor(packaging: Packaging) -> Json:
 
 
 def dockerfile() -> str:
-    """An image of the program: dependencies first, so that a change of code rebuilds little."""
+    """Return a Dockerfile that installs dependencies first, so that a change of code rebuilds little."""
     return f"""\
 FROM python:3.13-slim
 

@@ -1,4 +1,4 @@
-"""The machine as a picture: SVG that needs no other program to draw it.
+"""Draw the graph of a controller as SVG, without any other program.
 
 Layers from left to right, by the longest way from a start; an edge over several layers goes through
 an invisible place in each, so that it passes between boxes and not over them.  Boxes bring their own
@@ -46,7 +46,7 @@ _STYLE = """\
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where something is: its middle, and how wide it is."""
+    """A position in the drawing: its centre and its width."""
 
     x: float
     y: float

@@ -1,4 +1,4 @@
-"""Docstrings below fields: what Python forgets and the source remembers."""
+"""Docstrings below the fields of a class, which Python does not keep: they are read in the source."""
 
 import ast
 import inspect
@@ -10,7 +10,7 @@ from myrmidon.api.model import Model
 
 
 def field_docs(cls: type) -> dict[str, str]:
-    """The text below each field of a class and of its bases; nothing where there is no source."""
+    """Return the docstring below each field of a class and its bases; ``{}`` if there is no source."""
     docs: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if issubclass(base, Model) and base is not Model:

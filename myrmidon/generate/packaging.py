@@ -23,7 +23,7 @@ class Packaging:
         for option, value in (("--name", self.name), ("--namespace", self.namespace)):
             if not _LABEL.fullmatch(value):
                 raise UsageError(
-                    f"{option} {value!r} is no name that Kubernetes accepts.\n"
+                    f"{option} {value!r} is not a name that Kubernetes accepts.\n"
                     "  fix: use lower case letters, digits and dashes, at most 63 of them"
                 )
 

@@ -48,7 +48,7 @@ _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete")
 _CACHE = ("list", "watch")
 _RBAC = kinds.ROLE.api_version
 CLUSTER = ""
-"""The scope of rights that hold in every namespace and outside of all."""
+"""The scope of rights in all namespaces and on cluster-scoped kinds."""
 
 
 class Target(NamedTuple):

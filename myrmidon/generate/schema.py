@@ -1,7 +1,7 @@
 """Python types to the structural schemas of a CustomResourceDefinition.
 
-A structural schema says the type of every node once, outside of any ``anyOf``.  What Python can say
-and such a schema cannot (a union of two models, a model inside of itself, a set) is refused here,
+A structural schema gives the type of every node once, outside any ``anyOf``.  Types that it cannot
+express (a union of two models, a recursive model, a set) are refused here,
 with the path of the field and what to write instead, because the server's own refusal comes late
 and names a path that the author never wrote.
 """
@@ -33,7 +33,7 @@ PRESERVE = "x-kubernetes-preserve-unknown-fields"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a declaration we are: for messages, and to notice a model inside of itself."""
+    """The place in a declaration, for error messages and to notice recursive models."""
 
     path: str
     inside: tuple[type[Model], ...] = ()
@@ -52,7 +52,7 @@ def schema_of_resource(resource: type[Resource[Any, Any]]) -> Json:
     """The schema of a whole object: spec, status and the rules that see both."""
     spec = schema_of_model(resource.SPEC)
     if not spec.get("required") and _has_defaults(spec):
-        # Else defaults inside of an absent spec would not be filled in.
+        # Without a default for spec itself, the server would not fill in the defaults inside it.
         spec["default"] = _filled(resource.SPEC()).to_wire() if _has_rules(resource.SPEC) else {}
     status = schema_of_model(resource.STATUS, defaults=False)
     root: Json = {
@@ -86,7 +86,7 @@ def schema_of_model(model: type[Model], *, defaults: bool = True) -> Json:
 def _model(model: type[Model], place: Place) -> Json:
     if model in place.inside:
         raise place.refuse(
-            f"is a {model.__name__} inside of a {model.__name__}, which no structural schema can describe",
+            f"is a {model.__name__} inside a {model.__name__}, which a structural schema cannot describe",
             "declare it as dict[str, Any], which the server keeps as it is",
         )
     if model.model_computed_fields:
@@ -245,7 +245,7 @@ def _list_key(element: Any, key: str, items: Json, place: Place) -> str:
             if node.get("type") in _KEY_TYPES
         ]
         raise place.refuse(
-            f"has ListMap({key!r}), which is no scalar field of its elements",
+            f"has ListMap({key!r}), which is not a scalar field of its elements",
             f"use one of {', '.join(known)}"
             if known
             else "make the elements a Model with such a field",
@@ -263,11 +263,12 @@ def _map(arguments: tuple[Any, ...], place: Place) -> Json:
     key, key_metadata = _unwrapped(key, [])
     if key is not str:
         raise place.refuse(
-            f"is a map whose keys are {_name(key)}", "use str; JSON knows no other keys"
+            f"is a map whose keys are {_name(key)}",
+            "use str; the keys of a JSON object are strings",
         )
     if key_metadata:
         raise place.refuse(
-            "has constraints on the keys of a map, which no structural schema can say",
+            "has constraints on the keys of a map, which a structural schema cannot express",
             "use a rule on the field: Rule(\"self.all(key, key.matches('...'))\")",
         )
     if value is Any:
@@ -285,7 +286,7 @@ def _union(arguments: Sequence[Any], place: Place) -> Json:
         names = " | ".join(map(_name, members))
         models = all(item.get("type") == "object" for item in nodes)
         raise place.refuse(
-            f"is {names}, a union that no structural schema can express",
+            f"is {names}, a union that a structural schema cannot express",
             "use one model with an optional field for each case, and a rule that one of them is set: "
             'Rule("has(self.a) != has(self.b)")'
             if models

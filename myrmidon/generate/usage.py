@@ -45,7 +45,7 @@ class Usage:
     tracks: bool = True
     """Some output gets none, so that we delete it ourselves."""
     reads_live: bool = True
-    """Something is read from the server by name."""
+    """Objects are read from the server by name."""
     deleted: frozenset[Kind] | None = None
     """The kinds of which objects are deleted; None for any."""
 
@@ -144,7 +144,7 @@ def _nodes(
 
 
 def _local_names(nodes: list[ast.AST]) -> set[str]:
-    """Names that mean something else in some function than in the module."""
+    """Return names that a function of the module binds locally, with another meaning than in the module."""
     names = {node.arg for node in nodes if isinstance(node, ast.arg)}
     for function in nodes:
         if isinstance(function, _Function):
@@ -164,7 +164,7 @@ def _note_delete(
     named = [keyword.value for keyword in call.keywords if keyword.arg in ("what", None)]
     for what in [*call.args[:1], *named]:
         if isinstance(what, ast.Constant):
-            continue  # something else's delete: an output is no constant
+            continue  # the delete of another object: an output is never a constant
         value = _value(what, known, local)
         kind = value.kind if isinstance(value, ObjectRef) else kind_of(value)
         if kind is None:

@@ -1,8 +1,8 @@
-"""YAML that a person reviews: the same text for the same manifest, and nothing in it that is noise.
+"""Manifests as YAML for people to review: the same text for the same manifest, without noise.
 
-What an object is comes first (apiVersion, kind, metadata), then the alphabet.  Texts that YAML
-would take for something else are quoted; long texts stay on their line, or are blocks where they
-have several.
+apiVersion, kind and metadata come first, the other keys in alphabetical order.  Strings that YAML
+would read as another type are quoted; long strings stay on one line, and strings of several lines
+are blocks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ _RANK = {key: rank for rank, key in enumerate(_FIRST)}
 
 
 class _Dumper(yaml.SafeDumper):
-    """A dumper without anchors, with lists indented as kubectl does not but eyes like."""
+    """A dumper without anchors, and with indented lists, which are easier to read."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the signature is PyYAML's
         return True

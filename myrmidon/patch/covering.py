@@ -1,9 +1,9 @@
-"""Does an object of the server already say what was declared?
+"""Whether an object on the server already holds what a state declared.
 
-The server answers a write with more than was written: defaults inside of list elements, omitted
-empty values, quantities in their shortest form.  Comparing for equality would find a difference
-for ever, so the question is whether the declared content is *covered*.  Two things cannot be seen
-this way, and ``leaves_doubt`` names them: see there.
+The server stores more than was written: it fills in defaults inside list elements, omits empty
+values and prints quantities in their shortest form.  A comparison for equality would find a
+difference for ever, so the question is whether the declared content is *covered* by the current
+object.  ``leaves_doubt`` says for which declarations this comparison is not enough.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ _SPECIAL = _QUANTITY_MAPS | _QUANTITY_FIELDS | _STRING_MAPS | {"value"}
 
 
 def covers_object(current: dict[str, Any], declared: dict[str, Any], *, built_in: bool) -> bool:
-    """Whether a whole object holds everything declared: the metadata of every kind is built in."""
+    """Whether an object holds everything declared.  The metadata is compared as for built-in kinds."""
     if built_in:
         return _covers(current, declared, built_in=True)
     meta, content = declared["metadata"], {**declared, "metadata": {}}
@@ -56,8 +56,8 @@ def _covers(current: Any, declared: Any, built_in: bool) -> bool:
 
 
 def _fields_covered(current: dict[str, Any], declared: dict[str, Any], built_in: bool) -> bool:
-    # This is what most of a pass consists of.  Most maps hold just what was declared, which is
-    # found out in C; in the others most fields are maps, lists, and texts that agree.
+    # The hottest code of a pass.  Most maps hold exactly what was declared, which one comparison in
+    # C finds out; in the others, most fields are maps, lists, or strings that are equal.
     if declared.items() <= current.items() and same_booleans(declared, current):
         return True
     for key, wanted in declared.items():
@@ -104,14 +104,14 @@ def _field_covered(
 def _amount_covered(there: Any, wanted: Any) -> bool:
     if there is None or wanted is None or (type(wanted) is str and there == wanted):
         return bool(there == wanted)
-    # A map of that name that holds no quantities is a map like any other.
+    # The map may hold other values than quantities: compare those as usual.
     return same_quantity(there, wanted) or _covers(there, wanted, built_in=True)
 
 
 def shortened(current: Any, declared: Any) -> Any:
-    """The object without what was appended to lists that were declared shorter.
+    """Return ``current`` with its lists cut to the length that ``declared`` gives them.
 
-    Admission does that to Pods: tolerations, the volume with the token, containers of a mesh.
+    Admission appends to lists of Pods: tolerations, the volume with the token, sidecar containers.
     """
     if isinstance(current, dict) and isinstance(declared, dict):
         return {key: shortened(value, declared.get(key)) for key, value in current.items()}
@@ -121,7 +121,7 @@ def shortened(current: Any, declared: Any) -> Any:
 
 
 def _is_empty(wanted: Any) -> bool:
-    """Whether the server stores nothing for it: false, 0, an empty text, list or map."""
+    """Whether the server stores nothing for the value: false, 0, an empty string, list or map."""
     if isinstance(wanted, dict):
         return all(value is None for value in wanted.values())
     return not wanted
@@ -130,9 +130,9 @@ def _is_empty(wanted: Any) -> bool:
 def leaves_doubt(declared: dict[str, Any] | list[Any], *, built_in: bool = False) -> bool:
     """Whether ``covers`` can be true although the object is not as declared.
 
-    A field that was declared inside of a list element and no longer is looks like a default of
-    the server; so does, for built-in kinds, an empty value that is absent.  Such content needs a
-    fingerprint of what was last sent beside the comparison.
+    Two cases: a field that an earlier declaration had inside a list element looks like a default
+    of the server, and, for built-in kinds, so does an empty value that is absent.  Such
+    declarations need a fingerprint of what was last sent in addition to the comparison.
     """
     if isinstance(declared, dict):
         for key, value in declared.items():

@@ -1,7 +1,7 @@
-"""A difference that a person can read.
+"""Differences between two objects, for people.
 
-For plans, events and test failures, never for a decision on the path of a pass: one DeepDiff costs
-milliseconds where ``covers`` costs microseconds.
+Used by plans, Events and test failures, never by a decision during a pass: one DeepDiff takes
+milliseconds where ``covers`` takes microseconds.
 """
 
 import re
@@ -13,8 +13,8 @@ _STEP = re.compile(r"\['([^']*)'\]|\[\"([^\"]*)\"\]|\[(\d+)\]")
 
 
 def difference(before: Json | None, after: Json | None) -> list[str]:
-    """One line per change: ``+ spec.a: 1``, ``- spec.b: 2``, ``~ spec.c: 3 -> 4``."""
-    from deepdiff import DeepDiff  # noqa: PLC0415 - 60 ms to import, and only people wait for it
+    """Return one line per change: ``+ spec.a: 1``, ``- spec.b: 2``, ``~ spec.c: 3 -> 4``."""
+    from deepdiff import DeepDiff  # noqa: PLC0415 - takes 60 ms to import, and most programs never need it
 
     found = DeepDiff(
         _as_json(before or {}), _as_json(after or {}), verbose_level=2, threshold_to_diff_deeper=0
@@ -40,7 +40,7 @@ def difference(before: Json | None, after: Json | None) -> list[str]:
 
 
 class _Truth(str):
-    """A JSON boolean.  For DeepDiff, as for Python, ``True`` is 1; this is nothing but itself."""
+    """A JSON boolean that differs from 1 and 0, which DeepDiff, like Python, would call equal."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ _TRUTHS = {True: _Truth("\0True"), False: _Truth("\0False")}
 
 
 def _as_json(value: Any) -> Any:
-    """The value with numbers and booleans that Python tells apart as JSON does."""
+    """Return the value with booleans and numbers that compare as in JSON."""
     match value:
         case dict():
             return {key: _as_json(item) for key, item in value.items()}

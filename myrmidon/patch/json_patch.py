@@ -1,8 +1,8 @@
-"""JSON patch, RFC 6902, the way the library in kube-apiserver has it.
+"""JSON patch (RFC 6902) with the departures of the library that kube-apiserver uses.
 
-That library departs from the RFC, and clients have come to rely on it: ``replace`` of a missing
+Clients have come to rely on these departures: ``replace`` of a missing
 key adds it, ``test`` of a missing key against null holds, ``copy`` of a missing key copies null,
-an ``add`` without a value adds null, negative indices count from the end, and whatever stands
+an ``add`` without a value adds null, negative indices count from the end, and anything
 before the first slash of a path is ignored.
 
 Documents are not changed: what an operation touches is copied, the rest is shared.
@@ -25,11 +25,11 @@ _MISSING: Any = object()
 
 
 class JsonPatchError(ValueError):
-    """An operation that cannot be done; nothing has been changed."""
+    """An operation that cannot be applied; the document is unchanged."""
 
 
 def apply_json_patch(doc: Any, operations: Iterable[Any]) -> Any:
-    """The document after all operations; raises ``JsonPatchError`` at the first that fails."""
+    """Return the document after all operations; raise ``JsonPatchError`` at the first that fails."""
     for operation in operations:
         if not isinstance(operation, dict):
             raise JsonPatchError("an operation must be a map")
@@ -116,7 +116,7 @@ def _steps(pointer: str) -> list[str]:
 
 
 def _get(doc: Any, pointer: str) -> Any:
-    """The value at a path; a missing key of a map is ``_MISSING``, all else that is missing fails."""
+    """Return the value at a path, ``_MISSING`` for a missing key; raise if its parent is missing."""
     *parents, last = _steps(pointer)
     for step in parents:
         doc = _child(doc, step, pointer)
@@ -134,7 +134,7 @@ def _child(doc: Any, step: str, pointer: str) -> Any:
 
 
 def _edit(doc: Any, pointer: str, edit: _Edit) -> Any:
-    """The document with an edit done to the container that the path ends in."""
+    """Return the document with ``edit`` applied to the container in which the path ends."""
     *parents, last = _steps(pointer)
     root = place = _opened(doc, pointer)
     for step in parents:
@@ -149,7 +149,7 @@ def _edit(doc: Any, pointer: str, edit: _Edit) -> Any:
 
 
 def _opened(value: Any, pointer: str) -> _Container:
-    """A copy of a container, to write into."""
+    """Return a shallow copy of a container, to write into."""
     if isinstance(value, dict):
         return dict(value)
     if isinstance(value, list):
@@ -176,7 +176,7 @@ def _delete(place: _Container, key: str) -> None:
 
 
 def _index(place: list[Any], key: str, *, extra: int = 0) -> int:
-    """An index into a list, from the front; ``extra`` 1 allows the place after the end."""
+    """Return an index into a list, counted from the front; ``extra=1`` allows the place after the end."""
     if not _INDEX.match(key):
         raise JsonPatchError(f"value was not a proper array index: '{key}'")
     size = len(place) + extra
@@ -187,7 +187,7 @@ def _index(place: list[Any], key: str, *, extra: int = 0) -> int:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """Equal as JSON is written: true is not 1, and 1 is not 1.0."""
+    """Whether two values are written alike in JSON: true is not 1, and 1 is not 1.0."""
     if type(left) is not type(right):
         return False
     if isinstance(left, dict):

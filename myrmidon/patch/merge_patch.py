@@ -29,7 +29,7 @@ def merge(target: Any, patch: Any) -> Any:
 
 
 def missing(current: Json, desired: Json) -> Json:
-    """The part of ``desired`` that ``current`` lacks: ``{}`` when it holds already.
+    """Return the part of ``desired`` that ``current`` lacks; ``{}`` if it lacks nothing.
 
     A null in ``desired`` asks for absence, so it is missing only while the key is there.
     """
@@ -48,15 +48,15 @@ def missing(current: Json, desired: Json) -> Json:
 
 
 def same(left: Any, right: Any) -> bool:
-    """JSON equality: ``1`` is ``1.0``, ``true`` is not ``1``, key order is nothing."""
-    # Python compares in C, and gets one thing wrong: it says True == 1.
+    """Whether two JSON values are equal: ``1`` equals ``1.0``, ``true`` does not equal ``1``."""
+    # Python compares in C, but says True == 1.
     return bool(left == right) and same_booleans(left, right)
 
 
 def same_booleans(left: Any, right: Any) -> bool:
-    """Whether two values that are equal in Python are true and false in the same places.
+    """Whether two values that are equal in Python have their booleans in the same places.
 
-    The right one may hold more fields than the left one.
+    ``right`` may hold more fields than ``left``.
     """
     if left is right:
         return True

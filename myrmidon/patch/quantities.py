@@ -1,4 +1,4 @@
-"""Are two quantities the same amount?  ``1000m`` is ``1``, and the server stores the shorter one."""
+"""Compare quantities by amount: ``1000m`` equals ``1``, and the server stores the shorter form."""
 
 import re
 from decimal import Decimal
@@ -12,7 +12,7 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
 def same_quantity(left: Any, right: Any) -> bool:
-    """Whether both print the same amount; what is no quantity is compared as it is."""
+    """Whether both are the same amount; values that are not quantities are compared as JSON."""
     amounts = _amount(left), _amount(right)
     return same(left, right) if None in amounts else amounts[0] == amounts[1]
 

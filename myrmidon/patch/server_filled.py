@@ -1,8 +1,8 @@
-"""What the server fills in by itself, so that a full update is not sent again for its sake.
+"""The fields that the server fills in by itself, which a full update need not remove.
 
-A full update removes what was left out.  To see whether anything is left to remove, the fields
-that the server adds to every object (its part of the metadata, the status, the defaults of the
-built-in kinds) must be told from those that somebody else has added.
+A full update removes the fields that it leaves out.  To know whether there is anything to remove,
+the fields that the server adds to every object (its part of the metadata, the status, the defaults
+of built-in kinds) must be told from those that another client added.
 """
 
 from collections.abc import Mapping
@@ -131,7 +131,7 @@ _WEBHOOKS = {
     }
 }  # fmt: skip
 
-# What the server fills in outside of the spec.
+# What the server fills in outside the spec.
 _REST: Mapping[Kind, Mapping[str, Any]] = {
     kinds.CLUSTER_ROLE_BINDING: _BINDING,
     kinds.ENDPOINT_SLICE: {
@@ -163,10 +163,10 @@ _MARKS: Mapping[Kind, Mapping[str, Any]] = {
 
 
 def exceeds(current: Json, declared: Json, kind: Kind, *, settled: bool = False) -> bool:
-    """Whether ``current`` holds something that neither ``declared`` nor the server put there.
+    """Whether ``current`` holds a field that neither ``declared`` nor the server put there.
 
-    ``settled``: nobody has changed the content since it was declared, so what is more in it than
-    that are defaults, and only the metadata is looked at.
+    With ``settled``, the content is known to be unchanged since it was declared: all other fields
+    in it are defaults, and only the metadata is compared.
     """
     if settled:
         return _exceeds(metadata(current), metadata(declared), _METADATA)

@@ -142,7 +142,7 @@ def test_paths_must_name_fields() -> None:
     with pytest.raises(DefinitionError) as error:
         crd(Typo)
     assert str(error.value) == (
-        "Typo names '.spec.imgae' in columns['Image'], but there is no 'imgae' there.\n"
+        "Typo names '.spec.imgae' in columns['Image'], but that object has no field 'imgae'.\n"
         "  fix: use one of hosts, image, replicas, in the spelling of the wire"
     )
     with pytest.raises(DefinitionError, match=r"Scaled names '.status.replicas' in scale"):

@@ -101,7 +101,7 @@ def test_a_name_that_kubernetes_refuses_is_refused() -> None:
     with pytest.raises(UsageError) as error:
         Packaging(name="Web_Apps", namespace="n", image="i", target=())
     assert str(error.value) == (
-        "--name 'Web_Apps' is no name that Kubernetes accepts.\n"
+        "--name 'Web_Apps' is not a name that Kubernetes accepts.\n"
         "  fix: use lower case letters, digits and dashes, at most 63 of them"
     )
 

@@ -189,7 +189,7 @@ class Split(Model):
 
 
 NO_SCHEMA = "One.the_field has the type {}, which has no structural schema.\n  fix: {}"
-NO_UNION = "One.the_field is {}, a union that no structural schema can express.\n  fix: {}"
+NO_UNION = "One.the_field is {}, a union that a structural schema cannot express.\n  fix: {}"
 ONE_MODEL = (
     "use one model with an optional field for each case, and a rule that one of them is set: "
     'Rule("has(self.a) != has(self.b)")'
@@ -216,20 +216,20 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (str | list[str], ..., NO_UNION.format("str | list[str]", ONE_TYPE)),
     (str | bool, ..., NO_UNION.format("str | bool", ONE_TYPE)),
     (Literal["a", 1], ..., "One.the_field offers values of several types: 'a', 1.\n  fix: use texts only, or numbers only"),
-    (Level | None, ..., ("One.the_field offers numbers or None, which no structural schema can say.\n"
+    (Level | None, ..., ("One.the_field offers numbers or None, which a structural schema cannot express.\n"
      "  fix: take None away, or make None its default and leave the field out instead")),
-    (dict[int, str], ..., "One.the_field is a map whose keys are int.\n  fix: use str; JSON knows no other keys"),
+    (dict[int, str], ..., "One.the_field is a map whose keys are int.\n  fix: use str; the keys of a JSON object are strings"),
     (dict[Annotated[str, Field(max_length=3)], str], ...,
-     ("One.the_field has constraints on the keys of a map, which no structural schema can say.\n"
+     ("One.the_field has constraints on the keys of a map, which a structural schema cannot express.\n"
      "  fix: use a rule on the field: Rule(\"self.all(key, key.matches('...'))\")")),
-    (Annotated[list[Leaf], ListSet()], ..., 'One.the_field is a ListSet of what is no scalar.\n  fix: use ListMap("name") for a list of models'),
-    (Annotated[list[Leaf], ListMap("nme")], ..., "One.the_field has ListMap('nme'), which is no scalar field of its elements.\n  fix: use one of leafName, size"),
-    (Annotated[list[str], ListMap("name")], ..., ("One.the_field has ListMap('name'), which is no scalar field of its elements.\n"
+    (Annotated[list[Leaf], ListSet()], ..., 'One.the_field is a ListSet whose elements are not scalars.\n  fix: use ListMap("name") for a list of models'),
+    (Annotated[list[Leaf], ListMap("nme")], ..., "One.the_field has ListMap('nme'), which is not a scalar field of its elements.\n  fix: use one of leafName, size"),
+    (Annotated[list[str], ListMap("name")], ..., ("One.the_field has ListMap('name'), which is not a scalar field of its elements.\n"
      "  fix: make the elements a Model with such a field")),
-    (Annotated[str, AtomicMap()], ..., "One.the_field has AtomicMap() but is no Model or dict.\n  fix: take AtomicMap() away"),
+    (Annotated[str, AtomicMap()], ..., "One.the_field has AtomicMap() but is not a Model or dict.\n  fix: take AtomicMap() away"),
     (Annotated[dt.date, Field(ge=dt.date(2030, 1, 1))], ..., f"One.the_field has ge, gt, le or lt, which a schema cannot say about this type.\n  fix: {MISPLACED}"),
     (int, "x", "One.the_field has the default 'x', which does not fit: Input should be a valid integer.\n  fix: change the default"),
-    (Tree, ..., ("One.the_field.children[] is a Tree inside of a Tree, which no structural schema can describe.\n"
+    (Tree, ..., ("One.the_field.children[] is a Tree inside a Tree, which a structural schema cannot describe.\n"
      "  fix: declare it as dict[str, Any], which the server keeps as it is")),
     (Twins, ..., ("One.the_field.aB is called 'aB' on the wire, and so is another field.\n"
      "  fix: rename it or give it an alias: aB: ... = Field(alias=...)")),
