@@ -1,7 +1,7 @@
 """The Kubernetes data model: names, objects, conditions, requests, typed resources.  Plain values, no I/O.
 
-Typed resources need pydantic; they are loaded when somebody first asks for one, because the embedded
-server and the command line start without any.
+Typed resources need pydantic; they are loaded on first use, because the embedded
+server and the command line start without them.
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
-"""The clock, as a seam: whoever needs the time or a pause is handed one of these.
+"""Clock: the interface through which all code reads the time and sleeps.
 
-It lives among the values because both the hands on the server and the loops above them wait.
-A test hands in a clock of its own and decides itself when an hour has passed.
+It is part of ``api`` because both ``io`` and ``runtime`` need it.  Tests pass a clock of their own,
+under which time advances only when the test says so.
 """
 
 from datetime import datetime
@@ -9,16 +9,16 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The time of day, the time that only moves forward, and waiting."""
+    """Wall-clock time, monotonic time, and sleep."""
 
     def now(self) -> datetime:
-        """The time of day, aware, in UTC: for timestamps, never for durations."""
+        """Return the wall-clock time, aware and in UTC; for timestamps, never for durations."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds since some moment: for durations, never for timestamps."""
+        """Return seconds since an arbitrary moment; for durations, never for timestamps."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; other tasks run meanwhile, also when there is nothing to wait for."""
+        """Sleep.  Other tasks run meanwhile, even if ``seconds`` is 0."""
         ...

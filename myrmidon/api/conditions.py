@@ -1,4 +1,4 @@
-"""Status conditions: the algebra that every status is written with."""
+"""Status conditions: as values, as JSON, and in the status of an object."""
 
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
@@ -41,7 +41,7 @@ class Condition(NamedTuple):
 
     @classmethod
     def from_json(cls, raw: Any) -> "Condition | None":
-        """Read a condition; None for what is none, which then nobody touches."""
+        """Read a condition; None if the value is not a condition."""
         if not isinstance(raw, dict) or not raw.get("type"):
             return None
         observed = raw.get("observedGeneration")
@@ -56,13 +56,13 @@ class Condition(NamedTuple):
 
 
 def find(obj: Json, condition_type: str) -> Condition | None:
-    """The condition of that type in the object's status, if it has one."""
+    """Return the condition of that type in the object's status, if it has one."""
     raw = _find(obj, condition_type)
     return None if raw is None else Condition.from_json(raw)
 
 
 def status_of(obj: Json, condition_type: str) -> ConditionStatus:
-    """What that condition says; ``Unknown`` where there is none."""
+    """Return the status of that condition; ``Unknown`` if the object does not have it."""
     raw = _find(obj, condition_type)
     return (raw and raw.get("status")) or "Unknown"
 
@@ -75,5 +75,5 @@ def _find(obj: Json, condition_type: str) -> Json | None:
 
 
 def timestamp(now: datetime) -> str:
-    """The time as Kubernetes writes it: UTC, whole seconds."""
+    """Return the time as Kubernetes writes it: UTC, whole seconds."""
     return f"{now.astimezone(UTC).isoformat()[:19]}Z"

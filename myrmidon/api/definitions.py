@@ -115,14 +115,15 @@ def define(
 
 
 def mistake(problem: str, fix: str) -> DefinitionError:
-    """The error for a declaration that cannot be: what is wrong and what to write instead."""
+    """Return the error for a wrong declaration: what is wrong, and what to write instead."""
     return DefinitionError(f"{problem}.\n  fix: {fix}")
 
 
 def _listed(owner: str, attribute: str, names: Sequence[str]) -> Sequence[str]:
     if isinstance(names, str):
         raise mistake(
-            f"{owner} has {attribute}={names!r}, which is no list", f"write {attribute}=[{names!r}]"
+            f"{owner} has {attribute}={names!r}, which is not a list",
+            f"write {attribute}=[{names!r}]",
         )
     return names
 
@@ -140,7 +141,7 @@ def _check_versions(owner: str, kind: Kind, versions: Sequence[type[Any]]) -> No
         theirs = getattr(other, "KIND", None)
         if not isinstance(theirs, Kind):
             raise mistake(
-                f"{owner} lists {other!r} in versions, which is no Resource class",
+                f"{owner} lists {other!r} in versions, which is not a Resource class",
                 "list the Resource classes of the other versions",
             )
         if theirs._replace(version=kind.version) != kind:

@@ -12,7 +12,7 @@ READ_ONLY = "{what} is read only; what a state may change is obj.status"
 
 
 class ReadOnlyError(AttributeError, TypeError):
-    """Something that was read from the server was changed in place."""
+    """An attempt to change an object that was read from the server."""
 
     def __init__(self, what: str) -> None:
         super().__init__(READ_ONLY.format(what=what))

@@ -1,4 +1,4 @@
-"""Kinds that every cluster has, so that nobody has to look up a plural."""
+"""The built-in kinds, as constants: ``kinds.CONFIG_MAP``, ``kinds.DEPLOYMENT``."""
 
 from myrmidon.api.refs import Kind
 

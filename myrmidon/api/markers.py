@@ -1,4 +1,4 @@
-"""What a Python type cannot say and a CustomResourceDefinition can: markers for declarations.
+"""Markers for what a CustomResourceDefinition can express and a Python type cannot.
 
 Markers on a field go into ``Annotated``; rules on a whole model or resource are given to its class::
 

@@ -1,4 +1,4 @@
-"""The metadata of an object as attributes: what every typed resource can say about itself."""
+"""The metadata of an object as attributes of every typed resource."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -101,12 +101,12 @@ class HasMetadata:
 
     @property
     def deletion_timestamp(self) -> datetime | None:
-        """When the object is to be gone, if somebody asked for its deletion."""
+        """``metadata.deletionTimestamp``; None unless the object is being deleted."""
         return _time(self._metadata.get("deletionTimestamp"))
 
     @property
     def is_deleting(self) -> bool:
-        """Whether somebody asked for the deletion of the object and finalizers still hold it."""
+        """Whether the object is being deleted: it exists only until its finalizers are removed."""
         return bool(self._metadata.get("deletionTimestamp"))
 
     def _frozen_map(self, key: str) -> Mapping[str, str]:

@@ -1,12 +1,12 @@
-"""``Model``: the base of specs, statuses and everything inside of them.
+"""``Model``: the base class of specs, statuses and everything inside them.
 
-snake_case in Python, camelCase on the wire.  What a model was not told it does not say: unset, None
-and empty are three different things, because a merge patch makes three different things of them.
-A model that came from the server also keeps the fields that it does not know.
+Fields are snake_case in Python and camelCase on the wire.  Only fields that were set are written:
+unset, None and empty are three different things, because a merge patch treats them differently.
+A model that was read from the server also keeps the fields that it does not know.
 
-Values are judged as the API server judges them and not as Python would: ``"1"`` is no integer, and
-neither is ``true``.  Reading goes through JSON for that reason: pydantic's strict mode takes a
-timestamp as text from JSON, where it belongs, and from nowhere else.
+Values are validated as the API server validates them, not as Python would: ``"1"`` is not an
+integer, and neither is ``true``.  Models are therefore read from JSON text: pydantic's strict mode
+accepts a timestamp as a string only there.
 """
 
 import json
@@ -26,14 +26,14 @@ from myrmidon.api.strictness import as_stored, as_the_server, resolved
 
 
 class Model(BaseModel):
-    """A part of a resource: a pydantic model with the manners of the wire."""
+    """A part of a resource: a pydantic model that reads and writes JSON as Kubernetes does."""
 
     model_config = ConfigDict(
         alias_generator=to_camel,
         validate_by_alias=True,
         validate_by_name=True,
         serialize_by_alias=True,
-        extra="allow",  # from the wire; the constructor and assignments refuse what is no field
+        extra="allow",  # from the wire; the constructor and assignments refuse unknown names
         strict=True,
         validate_assignment=True,
         allow_inf_nan=False,
@@ -47,7 +47,7 @@ class Model(BaseModel):
     if not TYPE_CHECKING:  # a type checker sees the fields instead
 
         def __init__(self, /, **fields: Any) -> None:
-            """Build the model; a name that is no field is a mistake and not an extra."""
+            """Build the model; refuse names that are not fields."""
             self.__pydantic_validator__.validate_python(fields, self_instance=self, extra="forbid")
 
         def __setattr__(self, name: str, value: Any) -> None:
@@ -93,7 +93,7 @@ class Model(BaseModel):
         return read
 
     def to_wire(self, *, without: Collection[str] = ()) -> Json:
-        """Exactly the fields that were set, as JSON; and what the server sent that we do not know.
+        """Return exactly the fields that were set, as JSON, and unknown fields that the server sent.
 
         ``without`` leaves fields out, by their names in Python.
         """

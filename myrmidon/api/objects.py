@@ -1,4 +1,4 @@
-"""Plain JSON objects as the server sends them: small questions, asked in one place.
+"""Accessors for plain JSON objects as the server sends them.
 
 Every function takes an object that may lack any field, because objects come from users, from
 other versions of this program and from servers that we do not control.
@@ -17,7 +17,7 @@ def metadata(obj: Mapping[str, Any]) -> Mapping[str, Any]:
     return obj.get("metadata") or {}
 
 
-# Each of these looks for itself: a pass asks dozens of times, and a call more would double the cost.
+# These do not call each other: a pass calls them dozens of times, and one more call doubles the cost.
 
 
 def name_of(obj: Mapping[str, Any]) -> str:
@@ -74,7 +74,7 @@ def finalizers_of(obj: Mapping[str, Any]) -> list[str]:
 
 
 def is_deleting(obj: Mapping[str, Any]) -> bool:
-    """Whether somebody asked for the deletion of the object and finalizers still hold it."""
+    """Whether the object is being deleted: it exists only until its finalizers are removed."""
     return bool((obj.get("metadata") or {}).get("deletionTimestamp"))
 
 

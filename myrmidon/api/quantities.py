@@ -63,11 +63,11 @@ class Quantity:
         self._parsed: tuple[Decimal, Format] | None = None  # most quantities are only passed on
         match value:
             case bool() | float():
-                raise ValueError(f"{value!r} is no quantity; write it as text, such as '500m'")
+                raise ValueError(f"{value!r} is not a quantity; write it as text, such as '500m'")
             case str():
                 if not _QUANTITY.fullmatch(value):
                     raise ValueError(
-                        f"{value!r} is no quantity; write a number with a suffix, such as 500m or 2Gi"
+                        f"{value!r} is not a quantity; write a number with a suffix, such as 500m or 2Gi"
                     )
                 self._wire = value
             case int():
@@ -233,7 +233,7 @@ _MICROSECONDS = {
 def parse_duration(text: str) -> timedelta:
     """Read a duration as Go writes it: ``1h30m``, ``1.5s``, ``250ms``."""
     if not _DURATION.match(text) or text.endswith("\n"):
-        raise ValueError(f"{text!r} is no duration; write it as 1h30m, 10s or 250ms")
+        raise ValueError(f"{text!r} is not a duration; write it as 1h30m, 10s or 250ms")
     parts = _DURATION_PART.findall(text)
     total = sum((Decimal(amount) * _MICROSECONDS[unit] for amount, unit in parts), Decimal(0))
     return timedelta(microseconds=int(total)) * (-1 if text.startswith("-") else 1)

@@ -1,11 +1,10 @@
-"""``Resource``: a custom resource with types, for reading, for building and for its own paperwork.
+"""``Resource``: a custom resource with types.
 
-One class serves three readers.  A state sees ``app.spec`` and ``app.name``; an output is built by
-calling the class; and ``generate`` reads the class statement, from which it makes the definition
-that the server needs.
+One class serves three purposes.  States read ``app.spec`` and ``app.name``; outputs are built by
+calling the class; and ``generate`` makes the CustomResourceDefinition from the class statement.
 
-What was read is read only, except the status: what a state changes there is written when the pass
-ends.
+An object that was read from the server is read-only, except its status: what a state changes there
+is written at the end of the pass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -176,7 +175,7 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
 
     @property
     def spec(self) -> SpecT:
-        """What the user asked for.  Read only where it was read."""
+        """The desired state.  Read-only if the object was read from the server."""
         if self._spec is None:
             self._set("_spec", self.SPEC())
         return cast("SpecT", self._spec)
@@ -188,7 +187,7 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
 
     @property
     def status(self) -> StatusT:
-        """What is the case.  What a state changes here is written when the pass ends."""
+        """The observed state.  What a state changes here is written at the end of the pass."""
         if self._status is None:
             self._set("_status", self.STATUS())
         return cast("StatusT", self._status)
@@ -298,12 +297,12 @@ def _checked_types(cls: type[Any], arguments: tuple[Any, ...]) -> tuple[type[Mod
     spec, status = arguments
     if not (isinstance(spec, type) and issubclass(spec, Model)):
         raise mistake(
-            f"the spec of {cls.__name__} is {_called(spec)}, which is no Model",
+            f"the spec of {cls.__name__} is {_called(spec)}, which is not a Model",
             f"write class {_called(spec)}(Model) with one field per line",
         )
     if not (isinstance(status, type) and issubclass(status, Status)):
         raise mistake(
-            f"the status of {cls.__name__} is {_called(status)}, which is no Status",
+            f"the status of {cls.__name__} is {_called(status)}, which is not a Status",
             f"write class {_called(status)}(Status), or give plain Status where there is nothing to add",
         )
     required = [name for name, field in status.model_fields.items() if field.is_required()]

@@ -102,7 +102,7 @@ def _compares(
         try:
             return value is not None and compare(int(value), int(next(iter(bounds))))
         except ValueError:
-            return False  # the server skips what is no number
+            return False  # the server does not match a value that is not a number
 
     return matches
 

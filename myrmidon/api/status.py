@@ -1,8 +1,8 @@
 """The status that every resource with a controller has, and what a pass changed in it.
 
 The difference is taken between two printings of the status, one as it was read and one as it is,
-so that changes inside of lists and maps are seen and a timestamp which the server spells in another
-way is not a change.
+so that changes inside lists and maps are noticed, and a timestamp that the server merely spells
+differently is not a change.
 """
 
 from typing import Annotated, Any
@@ -43,7 +43,7 @@ FRAMEWORK_FIELDS = {
     "observedGeneration": "observed_generation",
     "resourceRefs": "resource_refs",
 }
-"""What the framework writes, by its names on the wire and in Python."""
+"""The fields that the framework writes, by their names on the wire and in Python."""
 
 
 class Status(Model):

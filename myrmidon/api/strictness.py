@@ -1,4 +1,4 @@
-r"""Where pydantic and the API server judge a value differently, the server's judgement.
+r"""Make pydantic accept and refuse the same values as the API server.
 
 pydantic's strict mode is most of it.  The rest is put into the core schema of every model:
 
@@ -163,7 +163,7 @@ def _referred(node: dict[str, Any], resolve: Callable[[Any], Any]) -> Any:
     try:
         target = resolve(node)
     except LookupError:
-        return node  # a model inside of itself, which is not made yet
+        return node  # a recursive model, which is not complete yet
     return _enum(node, target) if target.get("type") == "enum" else node
 
 
@@ -172,7 +172,7 @@ def _enum(node: dict[str, Any], target: dict[str, Any] | None = None) -> Any:
 
 
 def _numbers_only(node: dict[str, Any], choices: Iterable[Any]) -> Any:
-    """For Python ``True`` is 1, and so it would be one of the choices."""
+    """Refuse booleans among numeric choices: in Python ``True`` equals 1."""
     if any(isinstance(choice, bool) for choice in choices):
         return node
     return _checked(_no_bool, node)

@@ -1,7 +1,7 @@
-"""What goes over the wire: one HTTP request and one HTTP response, as values.
+"""One HTTP request and one HTTP response as values, and the Transport between them.
 
-This is the narrowest seam of the program.  A transport over sockets, the embedded API server in
-the same process, a fault injector and a recorder all take the one and give the other.
+Everything that talks to a server does so through a ``Transport``: sockets, the embedded API server
+in the same process, fault injectors and recorders all implement it.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -24,7 +24,7 @@ class HttpRequest(NamedTuple):
 
 
 class HttpResponse(NamedTuple):
-    """A response that has ended."""
+    """A complete response."""
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()  # names in lower case; a name may repeat
@@ -36,17 +36,17 @@ class HttpResponse(NamedTuple):
 
 
 class ResponseStream(Protocol):
-    """A response that has begun: a watch.  ``lines`` yields one JSON document each."""
+    """A response that is still being received, such as a watch.  ``lines`` yields one JSON document each."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
 
     def lines(self) -> AsyncIterator[bytes]:
-        """The lines as they come, without their line ends; ends when the server closes."""
+        """Yield the lines as they arrive, without line ends, until the server closes the stream."""
         ...
 
     async def read(self) -> bytes:
-        """All that is left, for answers that turn out to be errors."""
+        """Return the rest of the body, for answers that turn out to be errors."""
         ...
 
 
@@ -54,7 +54,7 @@ class Transport(Protocol):
     """Carries requests to one API server.
 
     Raises ``UnreachableError`` where the request was not sent and ``AmbiguousError`` where it may
-    have been.  An answer of the server, of whatever status, is a response and no error.
+    have been.  An answer of the server is a response, never an error, whatever its status.
     """
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
@@ -66,5 +66,5 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         ...

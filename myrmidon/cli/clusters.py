@@ -1,4 +1,4 @@
-"""Which cluster a command reads: the same flags, and the same words where it cannot be read."""
+"""The flags that choose a cluster, and the error when it cannot be read."""
 
 import argparse
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ async def reading(args: argparse.Namespace) -> AsyncIterator[tuple[Client, Endpo
     except (ApiError, TransportError) as error:
         raise UsageError(
             f"the cluster cannot be read: {error}\n"
-            "  fix: choose a user who may with --context, or another cluster with --kubeconfig"
+            "  fix: choose a context with the necessary rights (--context), or another cluster (--kubeconfig)"
         ) from None
     finally:
         await client.close()

@@ -1,9 +1,9 @@
-"""Tell where an object is in its graph, what it waits for, and how its children are.
+"""Show where an object is in its graph, what it waits for, and whether its children are ready.
 
   myrmidon explain webapp shop -n default
 
-All of this is read from the cluster: conditions, references, owners of fields, events.  What woke the
-last pass is known to the process of the controller alone.  If that runs with --trace, it can be asked:
+All of this is read from the cluster: conditions, references, field managers, Events.  Only the
+process of the controller knows what woke the last pass.  If it runs with --trace, it can be asked:
 
   myrmidon explain webapp shop --process localhost:8081
 """
@@ -41,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("kind", metavar="KIND", help="as kubectl takes it: webapp, webapps, wa")
     parser.add_argument("name", metavar="NAME")
-    parser.add_argument("-n", "--namespace", metavar="NS", help="by default that of the context")
+    parser.add_argument(
+        "-n", "--namespace", metavar="NS", help="default: the namespace of the context"
+    )
     add_cluster_arguments(parser)
     parser.add_argument(
         "--process", metavar="ADDR", help="health address of the controller, to ask why it last ran"
@@ -49,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read and tell."""
+    """Read the object and print its story."""
     for line in asyncio.run(_run(args)):
         print(line)
     return 0
@@ -62,8 +64,8 @@ async def _run(args: argparse.Namespace) -> list[str]:
             return await _explained(client, args, namespace)
         except NotFoundError:
             raise UsageError(
-                f"there is no {args.kind} {args.name} in {namespace}.\n"
-                f"  fix: `kubectl get {args.kind} -A` lists those that are"
+                f"{args.kind} {args.name} does not exist in the namespace {namespace}.\n"
+                f"  fix: `kubectl get {args.kind} -A` lists the objects that do"
             ) from None
 
 
@@ -74,7 +76,7 @@ async def _explained(client: Client, args: argparse.Namespace, namespace: str) -
     except NotFoundError:
         raise UsageError(
             f"the cluster has no kind called {args.kind!r}.\n"
-            "  fix: `kubectl api-resources` lists those it has; `myrmidon generate crd` makes yours"
+            "  fix: `kubectl api-resources` lists the kinds it has; `myrmidon generate crd` writes the definition of yours"
         ) from None
     ref = ObjectRef(kind, args.name, namespace if kind.namespaced else "")
     obj = await client.get(ref)
@@ -87,7 +89,7 @@ async def _explained(client: Client, args: argparse.Namespace, namespace: str) -
 
 
 def told(ref: ObjectRef, obj: Json, clock: Clock) -> Iterator[str]:
-    """What the object says of itself."""
+    """Yield what the conditions and metadata of the object say."""
     found = (obj.get("status") or {}).get("conditions") or ()
     conditions = [one for one in map(Condition.from_json, found) if one is not None]
     ready = next((one for one in conditions if one.type == READY), None)
@@ -111,7 +113,7 @@ def _summary(obj: Json, ready: Condition | None, clock: Clock) -> str:
         held = ", ".join(finalizers_of(obj))
         return f"being deleted; held by {held}"
     if ready is None:
-        return "no controller has looked at it: does one run, and may it write the status?"
+        return "no controller has written its status: is one running, and may it write the status?"
     if ready.observed_generation != generation_of(obj):
         return "its controller has not finished a pass over this generation yet"
     since = _since(ready.last_transition_time, clock)

@@ -1,13 +1,12 @@
-"""Write the manifests that follow from the declarations of controllers.
+"""Write the manifests that follow from controller classes.
 
   crd      CustomResourceDefinitions of the resources
-  rbac     the account and the smallest roles that suffice
+  rbac     the ServiceAccount and the smallest roles that suffice
   deploy   namespace, Deployment, Service, Dockerfile
   all      all of them, with a kustomization.yaml
 
-Without -o the manifests go to standard output, with a folder each into a file of its own, with a
-file (-o crd.yaml) all into that one.  With --check nothing is written: the command fails if the
-files are not what it would write.
+Without -o the manifests are printed. -o DIR writes one file per manifest, -o FILE.yaml writes them all
+into that file.  With --check nothing is written, and the command fails if a file is out of date.
 """
 
 import argparse
@@ -31,14 +30,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, metavar="DIR|FILE", help="write files there, or one file"
     )
     parser.add_argument(
-        "--check", action="store_true", help="compare with the files in DIR (default .)"
+        "--check", action="store_true", help="fail if the files in DIR (default .) are out of date"
     )
     parser.add_argument(
-        "--name", help="what the program is called; by default its first controller"
+        "--name", help="name of the program (default: the name of its first controller)"
     )
-    parser.add_argument("--namespace", help="where it runs; by default NAME-system")
-    parser.add_argument("--image", help="its image; by default NAME:latest")
-    parser.add_argument("--replicas", type=int, default=1, help="of which one leads (default 1)")
+    parser.add_argument("--namespace", help="namespace in which it runs (default: NAME-system)")
+    parser.add_argument("--image", help="container image (default: NAME:latest)")
+    parser.add_argument(
+        "--replicas", type=int, default=1, help="number of replicas, of which one leads (default 1)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -104,7 +105,7 @@ def _difference(path: Path, text: str) -> str:
 
 
 def _leftover(folder: Path, made: dict[str, str]) -> list[Path]:
-    """Definitions of kinds that are gone; other files in the folder are somebody else's."""
+    """Return files with definitions of kinds that no longer exist; other files are left alone."""
     if not any(path.startswith("crd/") for path in made):
         return []
     found = sorted((folder / "crd").glob("*.yaml"))

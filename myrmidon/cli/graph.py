@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if wanted == "svg" and len(controllers) > 1:
         names = ", ".join(each.__name__ for each in controllers)
         raise UsageError(
-            f"{args.target} has several controllers, and a picture shows one.\n"
+            f"{args.target} has several controllers, and a drawing shows one.\n"
             f"  fix: name one: {args.target}:NAME with NAME one of {names}"
         )
     text = "\n".join(drawn(each, wanted) for each in controllers)

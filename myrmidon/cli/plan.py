@@ -1,12 +1,11 @@
-"""Show what a pass over an object would do, and do nothing.
+"""Show what a pass over an object would write, without writing it.
 
   myrmidon plan examples/web_app shop.yaml       the object of a file, new or changed
   myrmidon plan examples/web_app webapp/shop     an object of the cluster
 
 The object and what the controller reads of the cluster are copied into an embedded server, and the
-pass runs there: the cluster is only read.  Without a cluster the copy is empty.  What admission
-webhooks of the cluster would say is not known.  A state that talks to something outside of the
-cluster does so here, too.
+pass runs there: the cluster is only read.  Without a cluster the copy is empty.  Admission
+webhooks of the cluster are not asked.  A state that calls an external system calls it here as well.
 """
 
 import argparse
@@ -50,26 +49,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--namespace", default="default", metavar="NS")
     add_cluster_arguments(parser)
     parser.add_argument(
-        "--offline", action="store_true", help="ask no cluster; plan as if there were nothing"
+        "--offline", action="store_true", help="do not read a cluster; plan as if it were empty"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Copy, run one pass, tell."""
+    """Copy the objects, run one pass, print its writes."""
     classes = load([args.target])
     path = Path(args.object)
     manifests = list(documents(path)) if path.is_file() else []
     own = [(cls, m) for m in manifests for cls in classes if _is_of(cls.kind(), m)]
     if path.is_file() and not own:
         names = ", ".join(cls.kind().kind for cls in classes)
-        raise UsageError(f"{path} holds no object of {args.target}.\n  fix: put a {names} into it")
+        raise UsageError(
+            f"{path} does not hold an object that {args.target} controls.\n  fix: add a {names} to the file"
+        )
     refs = [(cls, _ref_of(cls.kind(), manifest, args.namespace)) for cls, manifest in own]
     refs = refs or [_named(classes, args.object, args.namespace)]
     offline = args.offline or not _has_cluster(args)
     if offline and not manifests:
         raise UsageError(
-            f"{args.object} is no file, and there is no cluster to look for an object.\n"
-            "  fix: name a file, or a cluster with --kubeconfig"
+            f"{args.object} is not a file, and no cluster is configured in which to look for it.\n"
+            "  fix: name a file, or choose a cluster with --kubeconfig"
         )
     if offline:
         print("(as if the cluster were empty)\n")
@@ -97,7 +98,7 @@ async def _read(
         parent = await _found(client, ref)
         if parent is None and expected:
             raise UsageError(
-                f"there is no {ref}.\n  fix: `kubectl get {ref.kind.plural} -A` lists those that are"
+                f"{ref} does not exist.\n  fix: `kubectl get {ref.kind.plural} -A` lists the objects that do"
             )
         found = [parent] if parent is not None else []
         for kind in dict.fromkeys((*cls.managed_kinds, *cls.read_kinds)):
@@ -193,7 +194,9 @@ def adopt(server: ApiServer, obj: Json) -> None:
     group, version = split_api_version(str(obj["apiVersion"]))
     found = server.core.registry.find_kind(group, version, str(obj["kind"]))
     if found is None:
-        raise UsageError(f"{obj['kind']} ({obj['apiVersion']}) is no kind that can be planned with")
+        raise UsageError(
+            f"{obj['kind']} ({obj['apiVersion']}) is not a kind that can be planned with"
+        )
     meta = obj["metadata"]
     value = deepcopy(obj)
     stored = value if found.is_storage else found.strategy.store(value)

@@ -1,7 +1,7 @@
-"""The live view of `myrmidon dev`: what every object does, in words.
+"""The live view of `myrmidon dev`: the state of every object.
 
-Two of them: a table that is drawn again and again, where there is a terminal, and otherwise a line
-for everything that changes.  Both say with words and signs what colour says once more.
+On a terminal it is a table that is redrawn; otherwise, one line is printed for every change.  Colour
+only repeats what words and symbols say.
 """
 
 import logging
@@ -36,13 +36,13 @@ _LOG_LINES_MAX = 5
 
 
 class View(Protocol):
-    """Whatever shows snapshots."""
+    """A view that shows snapshots."""
 
     def show(self, snapshot: Snapshot, problem: str = "") -> None:
         """Show how things are; ``problem`` is what the user should know first."""
 
     def say(self, text: str) -> None:
-        """Say something that stays."""
+        """Print a message that stays on the screen."""
 
     def close(self) -> None:
         """Leave the last picture standing."""
@@ -157,7 +157,7 @@ def name_of(one: ObjectView) -> str:
 
 
 def path_of(one: ObjectView) -> str:
-    """``configured → deployed``, and what has become of it where that is no state."""
+    """``configured → deployed``, and the outcome if the object is not in a state."""
     path = _ARROW.join(step.state for step in one.path)
     if one.phase == "gone":
         return f"{path}{_ARROW}gone" if path else "gone"

@@ -1,6 +1,6 @@
-"""Workbench: an embedded API server and the controllers of a target, exchanged while it runs.
+"""Workbench: an embedded API server and the controllers of a target, reloaded when their code changes.
 
-`myrmidon dev` and the demo stand on it.  The server lives as long as the workbench, the manager until
+`myrmidon dev` and the demo use it.  The server lives as long as the workbench, the manager until
 the code changes: then the module is imported again, and a new manager finds the objects where the
 last one left them, as after any restart of a controller.
 """
@@ -51,7 +51,7 @@ class Workbench:
         self.url = ""
         self.kubeconfig = Path()
         self.problem = ""
-        """Why the code as it is now does not run; the last that did run goes on."""
+        """Why the current code cannot be loaded; the controllers loaded last keep running."""
         self.failure: MyrmidonError | None = None
         """What ended the manager."""
         self._classes: list[type[Controller[Any]]] = []
@@ -86,7 +86,7 @@ class Workbench:
             await self.apply_file(path)
 
     def start(self, group: asyncio.TaskGroup) -> None:
-        """Run the controllers; a failure is kept, for whoever looks next."""
+        """Run the controllers; a failure is kept in ``failure``."""
         assert self._next is not None, "opened or loaded before it is started"
         self._manager, self._next = self._next, None
         self._task = group.create_task(self._run(self._manager))
@@ -127,7 +127,7 @@ class Workbench:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody has anything to do at this moment."""
+        """Whether all controllers are idle."""
         return self._manager is not None and self._manager.is_idle
 
     @property
@@ -177,7 +177,7 @@ class Workbench:
         if known is None:
             own = ", ".join(cls.kind().kind for cls in self._classes)
             raise UsageError(
-                f"there is no definition of the kind {manifest.get('kind')} "
+                f"no definition is installed for the kind {manifest.get('kind')} "
                 f"({manifest.get('apiVersion')}).\n  fix: use a built-in kind or one of {own}"
             )
         kind: Kind = known.kind
@@ -233,13 +233,13 @@ def documents(path: Path) -> Iterator[Json]:
     try:
         found = list(yaml.safe_load_all(path.read_text()))
     except yaml.YAMLError as error:
-        raise UsageError(f"{shown(path)} is no YAML: {' '.join(str(error).split())}") from None
+        raise UsageError(f"{shown(path)} is not YAML: {' '.join(str(error).split())}") from None
     for document in found:
         if document is None:
             continue
         if not isinstance(document, Mapping) or not name_of(document):
             raise UsageError(
-                f"{shown(path)} holds something that is no object.\n"
+                f"{shown(path)} holds a document that is not a Kubernetes object.\n"
                 "  fix: write apiVersion, kind and metadata.name"
             )
         yield dict(document)

@@ -79,7 +79,7 @@ MISTAKES: dict[str, tuple[Any, dict[str, Any], str]] = {
     ),
     "short names": (
         Resource[AppSpec, Status], {"group": "a.b", "version": "v1", "short_names": "wa"},
-        "Bad has short_names='wa', which is no list.\n  fix: write short_names=['wa']",
+        "Bad has short_names='wa', which is not a list.\n  fix: write short_names=['wa']",
     ),
     "column": (
         Resource[AppSpec, Status], {"group": "a.b", "version": "v1", "columns": {"X": "spec.image"}},
@@ -130,7 +130,7 @@ def test_spec_and_status_must_be_models_of_ours() -> None:
             pass
 
     assert str(error.value) == (
-        "the spec of One is Foreign, which is no Model.\n  fix: write class Foreign(Model) with one field per line"
+        "the spec of One is Foreign, which is not a Model.\n  fix: write class Foreign(Model) with one field per line"
     )
     with pytest.raises(DefinitionError) as error:
 
@@ -138,7 +138,7 @@ def test_spec_and_status_must_be_models_of_ours() -> None:
             pass
 
     assert str(error.value) == (
-        "the status of Two is AppSpec, which is no Status.\n"
+        "the status of Two is AppSpec, which is not a Status.\n"
         "  fix: write class AppSpec(Status), or give plain Status where there is nothing to add"
     )
     with pytest.raises(DefinitionError) as error:

@@ -122,7 +122,7 @@ def test_mistakes_in_declarations_are_named() -> None:
     with pytest.raises(DefinitionError, match=r"ListMap\(\) names no key"):
         ListMap()
     with pytest.raises(
-        DefinitionError, match="lists <class 'int'> in versions, which is no Resource"
+        DefinitionError, match="lists <class 'int'> in versions, which is not a Resource"
     ):
 
         class Versioned(

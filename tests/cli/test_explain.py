@@ -79,5 +79,5 @@ def test_a_kind_that_nobody_knows(tmp_path: Path, capsys: pytest.CaptureFixture[
 
     assert capsys.readouterr().err == (
         "error: the cluster has no kind called 'gadget'.\n"
-        "  fix: `kubectl api-resources` lists those it has; `myrmidon generate crd` makes yours\n"
+        "  fix: `kubectl api-resources` lists the kinds it has; `myrmidon generate crd` writes the definition of yours\n"
     )

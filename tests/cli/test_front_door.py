@@ -125,12 +125,12 @@ def test_invalid_sample(project: Path, capsys: pytest.CaptureFixture[str]) -> No
     )
     sample.write_text(json.dumps(thing | {"kind": "Think"}))
     assert said(capsys, "dev", str(project)) == (
-        f"error: {sample}: there is no definition of the kind Think (demo.myrmidon.dev/v1).\n"
+        f"error: {sample}: no definition is installed for the kind Think (demo.myrmidon.dev/v1).\n"
         "  fix: use a built-in kind or one of Thing\n"
     )
     sample.write_text("- 1\n")
     assert said(capsys, "dev", str(project)) == (
-        f"error: {sample} holds something that is no object.\n"
+        f"error: {sample} holds a document that is not a Kubernetes object.\n"
         "  fix: write apiVersion, kind and metadata.name\n"
     )
 

@@ -55,7 +55,8 @@ def test_a_file_without_the_right_kind(tmp_path: Path, capsys: pytest.CaptureFix
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}))
     assert main(["plan", "--offline", "examples/web_app", str(path)]) == 2
     assert capsys.readouterr().err == (
-        f"error: {path} holds no object of examples/web_app.\n  fix: put a WebApp into it\n"
+        f"error: {path} does not hold an object that examples/web_app controls.\n"
+        "  fix: add a WebApp to the file\n"
     )
 
 
@@ -74,6 +75,6 @@ def test_explain_of_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixt
         arguments = ["configmap", "nope", "-n", "kube-system", "--kubeconfig", str(kubeconfig)]
         assert main(["explain", *arguments]) == 2
         assert capsys.readouterr().err == (
-            "error: there is no configmap nope in kube-system.\n"
-            "  fix: `kubectl get configmap -A` lists those that are\n"
+            "error: configmap nope does not exist in the namespace kube-system.\n"
+            "  fix: `kubectl get configmap -A` lists the objects that do\n"
         )

@@ -180,7 +180,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "Bad.reads lists <class 'myrmidon.api.resource.Resource'>, which is no kind.\n" + CONSTANT,
     ),
     (
-        "a manages that is no list",
+        "a manages that is not a list",
         {"a": marked(initial=True), "manages": 7},
         "Bad.manages lists 7, which is no kind.\n" + CONSTANT,
     ),

@@ -117,7 +117,7 @@ def test_d2_a_controller_of_something_else_is_refused() -> None:
             """Of a spec."""
 
     assert str(caught.value).startswith(
-        "Specs does not say which resource it controls: ThingSpec is no Resource.\n"
+        "Specs does not say which resource it controls: ThingSpec is not a Resource.\n"
     )
 
 

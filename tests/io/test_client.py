@@ -55,7 +55,7 @@ def status(code: int, reason: str = "", **headers: str) -> HttpResponse:
     ids=["403", "404", "404 text", "409 exists", "409", "500", "502 cut", "429"],
 )
 def test_refusals_become_errors(given: HttpResponse, expected: type[ApiError]) -> None:
-    """With the status, also where a proxy answered something that is no Status."""
+    """With the status, also where a proxy answered something that is not a Status."""
     it, _, _ = client(given, given, given)
     with pytest.raises(expected) as caught:
         asyncio.run(it.get(REF))

@@ -30,7 +30,7 @@ def test_a5_one_amount_has_many_spellings(left: Any, right: Any) -> None:
     [("1", "2"), ("1Gi", "1G"), ("1", True), ("auto", "1"), ("1x", "1"), (None, 0), ("m", "1m")],
 )
 def test_a5_other_amounts_are_others(left: Any, right: Any) -> None:
-    """What is no quantity is compared as it is."""
+    """What is not a quantity is compared as it is."""
     assert not same_quantity(left, right)
 
 
