@@ -9,7 +9,7 @@ MyrmidonError
     UnreachableStateError    a state that no path leads to
     ConditionError           a condition type used twice, missing, or reserved
     StateSignatureError      a state method that cannot be called as one
-    ManagedKindError         an entry of manages or reads that is no kind
+    ManagedKindError         an entry of manages or reads that is not a kind
   ProgrammingError         the controller did something it never declared; not retried
     UndeclaredEdgeError      a result goes to a state that the edge list lacks
     UndeclaredOutputError    an output of a kind that is not managed
@@ -19,7 +19,7 @@ MyrmidonError
       GeneratedNameError       with generateName
       MissingLockError         optimistic_lock without a resourceVersion
       OwnerReferenceError      an owner reference that Kubernetes does not allow
-    StateResultError         a state returned something that is no result
+    StateResultError         a state returned a value that is not a result
   AlreadyOwnedError        the object belongs to another controller
   PruneRefusedError        more would be deleted at once than the guard allows
   TerminatingError         the object is on its way out and cannot be made to exist
@@ -151,7 +151,7 @@ class ManagedKindError(DefinitionError):
     def __init__(self, controller: str, attribute: str, entry: object) -> None:
         self.controller, self.attribute, self.entry = controller, attribute, entry
         super().__init__(
-            f"{controller}.{attribute} lists {entry!r}, which is no kind.\n"
+            f"{controller}.{attribute} lists {entry!r}, which is not a kind.\n"
             "  fix: use a constant of myrmidon.kinds, a Resource class, or "
             "Kind(group, version, kind, plural, namespaced)"
         )
@@ -217,14 +217,14 @@ class UndeclaredReadError(ProgrammingError):
 
 
 class StateResultError(ProgrammingError):
-    """A state returned something that is no result."""
+    """A state returned a value that is not a result."""
 
     reason = "NoResult"
 
     def __init__(self, controller: str, state: str, returned: object) -> None:
         self.controller, self.state, self.returned = controller, state, returned
         super().__init__(
-            f"{controller}.{state} returned {returned!r}, which is no result.\n"
+            f"{controller}.{state} returned {returned!r}, which is not a result.\n"
             "  fix: return Done(), Wait(reason, message) or Failed(reason, error)"
         )
 

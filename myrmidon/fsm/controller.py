@@ -127,7 +127,7 @@ def _instead(cls: type) -> str:
         for argument in get_args(base)
         if isinstance(argument, type)
     ]
-    return f": {named[0]} is no Resource" if named else ""
+    return f": {named[0]} is not a Resource" if named else ""
 
 
 def _entries(cls: type, attribute: str, of: type, example: str) -> tuple[Any, ...]:

@@ -149,7 +149,7 @@ def _check_conditions(controller: str, states: Mapping[str, State]) -> None:
             raise ConditionError(
                 controller,
                 state.name,
-                f"owns the condition {state.condition!r}, which is no condition type",
+                f"owns the condition {state.condition!r}, which is not a valid condition type",
                 "use CamelCase letters and digits, such as 'Deployed'",
             )
         if state.condition in owner:

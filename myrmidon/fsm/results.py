@@ -33,7 +33,7 @@ class Wait:
         check_reason("Wait", self.reason)
         if self.after is not None and not isinstance(self.after, timedelta):
             raise ProgrammingError(
-                f"Wait({self.reason!r}) has after={self.after!r}, which is no time span.\n"
+                f"Wait({self.reason!r}) has after={self.after!r}, which is not a timedelta.\n"
                 f"  fix: write after=timedelta(seconds={self.after!r})"
             )
         if self.after is not None and self.after < timedelta(0):

@@ -70,7 +70,7 @@ def _edges(then: str | Iterable[str]) -> tuple[str, ...]:
         if not isinstance(entry, str):
             name = _called(entry)
             raise DefinitionError(
-                f"`then` of a state lists {name}, which is no name of a state.\n"
+                f"`then` of a state lists {name}, which is not the name of a state.\n"
                 f'  fix: write it as text: then="{name}"'
             )
     return tuple(dict.fromkeys(entries))
@@ -103,7 +103,7 @@ def state_of(name: str, method: Callable[..., Any], declaration: Declaration) ->
 def signature_problem(method: Callable[..., Any], of: type | None = None) -> str | None:
     """Why the method cannot be called as a state of objects of that class; None when it can."""
     if not inspect.isfunction(method):
-        return "is no method"
+        return "is not a method"
     if inspect.isgeneratorfunction(method) or inspect.isasyncgenfunction(method):
         return "is a generator, and a state returns one result"
     extra = [

@@ -111,6 +111,6 @@ def parse_address(address: str) -> tuple[str, int]:
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit() or int(port) > 65535:
         raise UsageError(
-            f"{address!r} is no address to listen on.\n  fix: write :8080 or 127.0.0.1:8080"
+            f"{address!r} is not an address to listen on.\n  fix: write :8080 or 127.0.0.1:8080"
         )
     return host.strip("[]"), int(port)

@@ -135,7 +135,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "no condition type",
         {"a": marked(initial=True, condition="Not so")},
         (
-            "Bad.a owns the condition 'Not so', which is no condition type.\n"
+            "Bad.a owns the condition 'Not so', which is not a valid condition type.\n"
             "  fix: use CamelCase letters and digits, such as 'Deployed'"
         ),
     ),
@@ -167,27 +167,28 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "a static method",
         {"a": state(initial=True)(staticmethod(too_much))},
-        "Bad.a is no method.\n" + FIX.format("a"),
+        "Bad.a is not a method.\n" + FIX.format("a"),
     ),
     (
         "a manages entry that is no kind",
         {"a": marked(initial=True), "manages": (kinds.SECRET, "ConfigMap")},
-        "Bad.manages lists 'ConfigMap', which is no kind.\n" + CONSTANT,
+        "Bad.manages lists 'ConfigMap', which is not a kind.\n" + CONSTANT,
     ),
     (
         "a reads entry that is no kind",
         {"a": marked(initial=True), "reads": [Resource]},
-        "Bad.reads lists <class 'myrmidon.api.resource.Resource'>, which is no kind.\n" + CONSTANT,
+        "Bad.reads lists <class 'myrmidon.api.resource.Resource'>, which is not a kind.\n"
+        + CONSTANT,
     ),
     (
         "a manages that is not a list",
         {"a": marked(initial=True), "manages": 7},
-        "Bad.manages lists 7, which is no kind.\n" + CONSTANT,
+        "Bad.manages lists 7, which is not a kind.\n" + CONSTANT,
     ),
     (
         "a watch of no kind",
         {"a": marked(initial=True), "watches": (Watch("Secret", to=lambda _: ()),)},
-        "Bad.watches lists 'Secret', which is no kind.\n" + CONSTANT,
+        "Bad.watches lists 'Secret', which is not a kind.\n" + CONSTANT,
     ),
 ]
 

@@ -121,5 +121,5 @@ def test_d2_condition_types_are_those_that_the_server_takes(condition: str, good
     if good:
         assert checked_graph("Drawn", states).conditions == (condition,)
     else:
-        with pytest.raises(DefinitionError, match="is no condition type"):
+        with pytest.raises(DefinitionError, match="is not a valid condition type"):
             checked_graph("Drawn", states)

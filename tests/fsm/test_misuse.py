@@ -90,7 +90,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "an index of no kind",
         {"a": marked(initial=True), "indexes": {"Pod": {}}},
-        "Bad.indexes lists 'Pod', which is no kind.\n" + CONSTANT,
+        "Bad.indexes lists 'Pod', which is not a kind.\n" + CONSTANT,
     ),
     (
         "an index of what is not read",
@@ -143,7 +143,7 @@ def test_one_watch_needs_no_comma() -> None:
 
 
 USE = '  fix: write `@state()`, or `@state(initial=True, condition="Deployed", then="exposed")`'
-TEXT = 'which is no name of a state.\n  fix: write it as text: then="{}"'
+TEXT = 'which is not the name of a state.\n  fix: write it as text: then="{}"'
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ BOTH = "Done(...) cannot have both {} and {}: each says what the condition is.\n
         (
             lambda: Wait("Waiting", after=5),  # type: ignore[arg-type]
             (
-                "Wait('Waiting') has after=5, which is no time span.\n"
+                "Wait('Waiting') has after=5, which is not a timedelta.\n"
                 "  fix: write after=timedelta(seconds=5)"
             ),
         ),

@@ -63,5 +63,5 @@ def test_conditions_are_named_after_methods(name: str, condition: str) -> None:
 
 def test_what_is_no_function_is_no_method() -> None:
     """A state is called with self."""
-    assert signature_problem(Machine().plain) == "is no method"
-    assert signature_problem(int) == "is no method"
+    assert signature_problem(Machine().plain) == "is not a method"
+    assert signature_problem(int) == "is not a method"
