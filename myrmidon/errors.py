@@ -42,6 +42,7 @@ MyrmidonError
     UnreachableError         the request was not sent
     AmbiguousError           the request was sent; whether it took effect is unknown
   LeadershipLostError      another replica may lead; this process must stop writing
+  TaskEndedError           a task that runs as long as the process has ended
   UsageError               a wrong argument, file or setting; shown without a traceback
 """
 
@@ -453,6 +454,17 @@ class AmbiguousError(TransportError):
 
 class LeadershipLostError(MyrmidonError):
     """Another replica may lead; this process must stop writing."""
+
+
+class TaskEndedError(MyrmidonError):
+    """A task that has to run as long as the process has ended: a worker, a feed, a watch."""
+
+    def __init__(self, task: str, why: str) -> None:
+        self.task = task
+        super().__init__(
+            f"the task {task!r} has ended: {why}.\n"
+            "  fix: restart the process; the log has the traceback, please report it"
+        )
 
 
 class UsageError(MyrmidonError):
