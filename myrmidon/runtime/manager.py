@@ -29,6 +29,7 @@ from myrmidon.runtime.counting import RequestCounter
 from myrmidon.runtime.election import Election
 from myrmidon.runtime.elector import Elector
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
+from myrmidon.runtime.lag import LoopLag
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics import Metrics
@@ -69,6 +70,7 @@ class Manager:
         self._working = asyncio.Event()
         self._workers: Tasks = []
         self._supervisor: Supervisor | None = None
+        self._lag = LoopLag(self._clock, self._log)
         self.addresses: dict[str, str] = {}
         """Where probes and metrics are served, by the address that was asked for."""
 
@@ -157,6 +159,8 @@ class Manager:
         assert self._caches is not None
         tasks = supervisor.start("caches", self._caches.run)
         tasks += supervisor.start("lead", partial(self._lead, supervisor), may_end=lambda: True)
+        if isinstance(self._clock, LoopClock):
+            tasks += supervisor.start("lag", self._lag.run)
         for loop, events in zip(self.loops, recorders, strict=True):
             name = loop.controller.name
             tasks += supervisor.start(f"events of {name}", events.run)
@@ -309,6 +313,7 @@ class Manager:
     def _refresh(self) -> None:
         """Set the gauges that are only known at the moment of asking."""
         now = self._clock.monotonic()
+        self.metrics.loop_lag.set(self._lag.longest(now))
         for loop in self.loops:
             loop.shift.observing.queue_looked_at(loop.shift.queue, now)
         for health in self._caches.health() if self._caches else ():

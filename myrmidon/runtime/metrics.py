@@ -117,6 +117,12 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.loop_lag = Gauge(
+            "myrmidon_loop_lag_seconds",
+            "Longest time of the last one to two minutes in which the event loop did not turn.",
+            registry=self.registry,
+        )
+
     def _declare_queues(self) -> None:
         self.queue_depth = Gauge(
             "workqueue_depth", "Keys that are due.", (*_QUEUE, "priority"), registry=self.registry
