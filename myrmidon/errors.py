@@ -42,6 +42,7 @@ MyrmidonError
     UnreachableError         the request was not sent
     AmbiguousError           the request was sent; whether it took effect is unknown
   LeadershipLostError      another replica may lead; this process must stop writing
+  TaskEndedError           a task that runs as long as the process has ended
   UsageError               a wrong argument, file or setting; shown without a traceback
 """
 
@@ -412,15 +413,35 @@ _BY_STATUS: dict[int, type[ApiError]] = {
 }
 
 
+RETRY_AFTER_SECONDS_MAX = 300.0
+
+
+def retry_seconds(asked: Any) -> float | None:
+    """Return the seconds that a server asks us to wait, from a Retry-After header or a Status.
+
+    At most five minutes: a server that is wrong about itself must not keep an object or a watch away
+    for a day.  None for all that is not a finite number of seconds from 0 on.
+    """
+    try:
+        seconds = float(asked)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if not 0.0 <= seconds < float("inf"):
+        return None
+    return min(seconds, RETRY_AFTER_SECONDS_MAX)
+
+
 def api_error(
     status: int, body: Mapping[str, Any] | None, *, text: str = "", retry_after: float | None = None
 ) -> ApiError:
     """Build the error for a response: from the Status object if there is one, else from the text."""
     body = body or {}
-    details: Mapping[str, Any] = body.get("details") or {}
+    details = body.get("details")
+    if not isinstance(details, Mapping):
+        details = {}
     reason, message = str(body.get("reason") or ""), str(body.get("message") or text.strip())
-    if retry_after is None and "retryAfterSeconds" in details:
-        retry_after = float(details["retryAfterSeconds"])
+    if retry_after is None:
+        retry_after = retry_seconds(details.get("retryAfterSeconds"))
     kind = _BY_STATUS.get(status, ServerError if status >= 500 else ApiError)
     if status == 409 and reason == "AlreadyExists":
         kind = AlreadyExistsError
@@ -453,6 +474,17 @@ class AmbiguousError(TransportError):
 
 class LeadershipLostError(MyrmidonError):
     """Another replica may lead; this process must stop writing."""
+
+
+class TaskEndedError(MyrmidonError):
+    """A task that has to run as long as the process has ended: a worker, a feed, a watch."""
+
+    def __init__(self, task: str, why: str) -> None:
+        self.task = task
+        super().__init__(
+            f"the task {task!r} has ended: {why}.\n"
+            "  fix: restart the process; the log has the traceback, please report it"
+        )
 
 
 class UsageError(MyrmidonError):

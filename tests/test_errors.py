@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from myrmidon import errors
-from myrmidon.errors import ApiError, api_error
+from myrmidon.errors import ApiError, api_error, retry_seconds
 
 CLASSES = {
     name: value
@@ -43,6 +43,7 @@ def test_the_tree_on_top_of_the_file_is_the_tree() -> None:
         (413, {}, errors.TooLargeError),
         (415, {}, ApiError),
         (422, {"details": None}, errors.InvalidError),
+        (403, {"details": ["no", "mapping"]}, errors.ForbiddenError),
         (429, {}, errors.TooManyRequestsError),
         (500, {}, errors.ServerError),
         (504, {}, errors.ServerError),
@@ -94,3 +95,26 @@ def test_errors_of_objects_say_which() -> None:
         "  Without it there is no cache to read from and the generated role cannot read it.\n"
         "  fix: add it to Things.reads, then run `myrmidon generate rbac`"
     )
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        (2, 2.0),
+        ("7", 7.0),
+        (0, 0.0),
+        (86400, 300.0),
+        ("1e300", 300.0),
+        (10**400, None),
+        ("inf", None),
+        (float("nan"), None),
+        (-1, None),
+        ("soon", None),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_k8_what_a_server_asks_us_to_wait_is_bounded(asked: Any, seconds: float | None) -> None:
+    """Nothing that it can say raises, and nothing keeps us away for longer than five minutes."""
+    assert api_error(429, {"details": {"retryAfterSeconds": asked}}).retry_after == seconds
+    assert retry_seconds(asked) == seconds

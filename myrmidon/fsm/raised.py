@@ -1,4 +1,4 @@
-"""What a state raised, told so that one finds it."""
+"""UnexpectedError: an exception raised by a state, with its type and the user's line."""
 
 from functools import cache
 from pathlib import Path
@@ -6,6 +6,11 @@ from sysconfig import get_paths
 from traceback import walk_tb
 
 _FRAMEWORK = str(Path(__file__).parents[1])
+# Exceptions that say nothing of themselves, or not what they mean inside a state.
+_MEANINGS = {
+    "CancelledError": "the state awaited a task or future that was cancelled",
+    "SystemExit": "a state cannot end the process; return Failed(...) instead of calling exit",
+}
 
 
 class UnexpectedError(Exception):
@@ -14,8 +19,10 @@ class UnexpectedError(Exception):
     ``'data'`` alone is all that a ``KeyError`` says of itself.
     """
 
-    def __init__(self, error: Exception) -> None:
-        said = f"{type(error).__name__}: {error}".removesuffix(": ")
+    def __init__(self, error: BaseException) -> None:
+        name = type(error).__name__
+        meaning = _MEANINGS.get(name)
+        said = f"{name}: {meaning or error}".removesuffix(": ")
         place = _place(error)
         super().__init__(f"{said} ({place})" if place else said)
         self.__cause__ = error
@@ -28,7 +35,7 @@ def _libraries() -> tuple[str, ...]:
     return tuple(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
-def _place(error: Exception) -> str:
+def _place(error: BaseException) -> str:
     """The last line of the program's own code: below it are libraries, above it is the framework.
 
     A program that is itself installed as a library is told by the file that the state is in.

@@ -20,8 +20,8 @@ _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 class Wait:
     """The state does not hold yet, and that is expected.
 
-    Look again after ``after``; None means a growing delay.  The state's outputs are dropped,
-    unless ``keep_outputs``: then they are applied all the same.
+    Look again after ``after``, but not before 0.1 seconds have passed; None means a growing delay.
+    The state's outputs are dropped, unless ``keep_outputs``: then they are applied all the same.
     """
 
     reason: str
@@ -110,7 +110,7 @@ def check_reason(where: str, reason: str) -> None:
         )
 
 
-def failure_of(error: Exception) -> Failed:
+def failure_of(error: BaseException) -> Failed:
     """The failure that a raised exception stands for.
 
     What the controller did wrong by its own declaration is not retried: the next attempt would do

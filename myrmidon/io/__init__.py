@@ -19,6 +19,8 @@
     certificates the TLS context, and its files when they are replaced
     reasons     why a connection failed                  imports aiohttp
     alarm       one timer for many who wait
+    pacing      ends a turn of the event loop after 10 ms of work
+    tasks       tasks whose unexpected end is an error
     deadlines   many deadlines, one alarm
     sockets     one connected socket, plain or TLS
     streams     an answer that is handed out while it comes

@@ -21,6 +21,7 @@ from myrmidon.io.indexes import IndexFunction
 from myrmidon.io.reflector import Reflector
 from myrmidon.io.scope import Scope
 from myrmidon.io.shared import Health, Shared, Subscriptions
+from myrmidon.io.tasks import lasting
 from myrmidon.io.views import View
 from myrmidon.io.watching import Timing
 
@@ -173,7 +174,7 @@ class Caches:
     def _start(self, shared: Shared) -> None:
         if self._group is not None:
             name = f"reflector {shared.cache.scope}"
-            shared.task = self._group.create_task(shared.reflector.run(), name=name)
+            shared.task = self._group.create_task(lasting(name, shared.reflector.run), name=name)
 
     def _release(self, shared: Shared) -> None:
         shared.views -= 1

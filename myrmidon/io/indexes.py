@@ -85,11 +85,15 @@ class Indexes:
 
 
 def _words(name: str, function: IndexFunction, obj: Json | None) -> dict[str, None]:
-    """One object that a function cannot read is found under nothing and harms no other."""
+    """The words of one object; none if the function raises, whatever it raises."""
     if obj is None:
         return {}
     try:
         return dict.fromkeys(function(obj))
-    except Exception:  # noqa: BLE001  user code; one object must not stop the others
-        _log.exception("index function failed", extra={"facts": {"index": name}})
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException:  # noqa: BLE001  user code; one object must not stop the others
+        meta = obj.get("metadata") or {}
+        facts = {"index": name, "object": f"{meta.get('namespace', '')}/{meta.get('name', '')}"}
+        _log.exception("index function failed", extra={"facts": facts})
         return {}

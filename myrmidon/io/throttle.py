@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from myrmidon.api.clock import Clock
 from myrmidon.api.requests import Patch
 from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
+from myrmidon.errors import retry_seconds
 
 _IDEMPOTENT = frozenset({"GET", "PUT", "DELETE"})
 _IDEMPOTENT_PATCHES = frozenset({Patch.MERGE.value, Patch.APPLY.value})
@@ -89,11 +90,7 @@ def is_idempotent(request: HttpRequest) -> bool:
 
 def retry_after(response: HttpResponse) -> float | None:
     """The seconds of the Retry-After header; API servers never send the form with a date."""
-    value = response.header("retry-after")
-    try:
-        return max(0.0, float(value)) if value else None
-    except ValueError:
-        return None
+    return retry_seconds(response.header("retry-after"))
 
 
 class ThrottledTransport:

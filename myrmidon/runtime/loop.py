@@ -1,4 +1,9 @@
-"""ControllerLoop: one controller at work: its view of the cluster, its queue, its workers."""
+"""ControllerLoop: one controller at work: its view of the cluster, its queue, its workers.
+
+``feed`` turns changes of the caches into keys, ``listen`` does the same for what channels send, and
+``work`` is one worker.  The manager starts each as a task of its own.  All three run over any number of
+objects without waiting, so all three give way to the event loop (``io.pacing``).
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -16,10 +21,12 @@ from myrmidon.io.applicator import Applicator
 from myrmidon.io.caches import Caches
 from myrmidon.io.changes import Change, Source
 from myrmidon.io.client import Client
+from myrmidon.io.pacing import pacer
 from myrmidon.io.shared import Subscription
 from myrmidon.runtime.backoff import Backoff
 from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.echoes import Echoes
+from myrmidon.runtime.inbox import Inbox
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.observing import Observing
@@ -34,7 +41,7 @@ RecordEvent = Callable[[Json, str, str, str], None]
 
 
 class ControllerLoop:
-    """Runs one controller.  ``feed`` keeps its queue filled, ``work`` empties it."""
+    """Runs one controller: ``feed`` and ``listen`` fill its queue, ``work`` empties it."""
 
     def __init__(
         self,
@@ -53,10 +60,11 @@ class ControllerLoop:
         self.controller = controller
         self._echoes = Echoes(controller.name)
         self.world = World(type(controller), caches, self._echoes, namespaces)
-        self._triggers = Triggers(type(controller))
+        self._triggers = Triggers(type(controller), metrics.user_function_failed)
         self._subscription = Subscription()
+        self._inbox = Inbox(asyncio.get_running_loop())
         self._rng = rng
-        self._events = asyncio.get_running_loop()
+        self._log = log.having(controller=controller.name)
         options = controller.options
         observing = Observing(type(controller), metrics)
         self.tracer = Tracer(clock) if trace else None
@@ -79,7 +87,7 @@ class ControllerLoop:
             reconcile=reconcile,
             observing=observing,
             clock=clock,
-            log=log.having(controller=controller.name),
+            log=self._log,
             resync=self._resync_seconds,
             generation=self._generation,
             began=self._echoes.begin,
@@ -90,14 +98,30 @@ class ControllerLoop:
     async def feed(self) -> None:
         """Turn changes into keys, until cancelled."""
         self.world.subscribe(self._subscription)
-        async for change in self._subscription:
-            self.take(change)
+        await self.take_all(self._subscription)
+
+    async def listen(self) -> None:
+        """Turn what channels send into keys, until cancelled."""
+        await self._inbox.empty(
+            lambda ref, delay: self.shift.add(ref, cause=Cause("channel"), delay=delay)
+        )
 
     async def work(self) -> None:
-        """Empty the queue with as many workers as the controller asks for, until stopped."""
-        async with asyncio.TaskGroup() as group:
-            for number in range(self.controller.options.workers):
-                group.create_task(work(self.shift), name=f"{self.controller.name} worker {number}")
+        """Be one worker: reconcile keys as they come due, until the shift is over."""
+        await work(self.shift)
+
+    async def take_all(self, changes: Subscription, remote: str | None = None) -> None:
+        """Add the keys that each change concerns, until cancelled.
+
+        A change that cannot be read ends neither the feed nor the process: the next ones are taken.
+        """
+        pace = pacer()
+        async for change in changes:
+            try:
+                self.take(change, remote)
+            except Exception as error:  # noqa: BLE001 - one bad object must not stop the others
+                self._log.crash("change not understood", error, object=change.ref)
+            await pace.give_way()
 
     def take(self, change: Change, remote: str | None = None) -> None:
         """Add the keys that one change concerns."""
@@ -123,9 +147,9 @@ class ControllerLoop:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no change waits to be looked at and no key is due or in work."""
+        """Whether no change or channel event waits to be taken and no key is due or in work."""
         queue = self.shift.queue
-        busy = len(self._subscription) or queue.working
+        busy = len(self._subscription) or len(self._inbox) or queue.working
         return not busy and not any(queue.depth(urgency) for urgency in Urgency)
 
     # --------------------------------------------------------------------------- inside
@@ -158,11 +182,7 @@ class ControllerLoop:
         return [channel.subscribe(self._from_channel) for channel in self.controller.channels]
 
     def _from_channel(self, key: Key, debounce: timedelta) -> None:
-        """An event from outside of the cluster, perhaps from another thread."""
+        """Note what a channel sent, perhaps from another thread."""
         ref = key_of(self.controller.kind(), key)
-        if not self.world.concerns(ref):
-            return
-        delay = debounce.total_seconds()
-        self._events.call_soon_threadsafe(
-            lambda: self.shift.add(ref, cause=Cause("channel"), delay=delay)
-        )
+        if self.world.concerns(ref):
+            self._inbox.put(ref, debounce.total_seconds())

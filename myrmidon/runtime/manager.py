@@ -2,10 +2,11 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from functools import partial
 from itertools import chain
 from random import Random
 from socket import gethostname
-from typing import Any, Never
+from typing import Any
 
 from aiohttp import web
 
@@ -28,6 +29,7 @@ from myrmidon.runtime.counting import RequestCounter
 from myrmidon.runtime.election import Election
 from myrmidon.runtime.elector import Elector
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
+from myrmidon.runtime.lag import LoopLag
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics import Metrics
@@ -35,6 +37,7 @@ from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import preflight
 from myrmidon.runtime.remotes import check_remotes, watch_remote
 from myrmidon.runtime.snapshot import ObjectView, Snapshot
+from myrmidon.runtime.supervision import Supervisor, Tasks, first_of
 
 _CANCEL_SECONDS_MAX = 2.0  # for what a state does when it is cancelled
 
@@ -65,7 +68,9 @@ class Manager:
         self._caches: Caches | None = None
         self._elector: Elector | None = None
         self._working = asyncio.Event()
-        self._workers: list[asyncio.Task[None]] = []
+        self._workers: Tasks = []
+        self._supervisor: Supervisor | None = None
+        self._lag = LoopLag(self._clock, self._log)
         self.addresses: dict[str, str] = {}
         """Where probes and metrics are served, by the address that was asked for."""
 
@@ -93,7 +98,7 @@ class Manager:
             expected, surprises = group.split(MyrmidonError)
             if surprises is not None or expected is None:
                 raise
-            raise _first(expected) from None
+            raise first_of(expected) from None
 
     def stop(self) -> None:
         """Ask for the end: no new passes, running ones finish, the lease is given back."""
@@ -141,39 +146,49 @@ class Manager:
             stack.callback(loop.close)
         await self._serve(stack)
         async with asyncio.TaskGroup() as group:
-            background = [
-                group.create_task(self._caches.run(), name="caches"),
-                group.create_task(self._lead(group), name="lead"),
-                *(group.create_task(events.run(), name="events") for events in recorders),
-            ]
-            background += [
-                group.create_task(loop.feed(), name=f"feed of {loop.controller.name}")
-                for loop in self.loops
-            ]
-            background += [
-                group.create_task(watch_remote(name, transport, self.loops, self._clock))
-                for name, transport in self._remotes.items()
-            ]
-            candidate = [group.create_task(self._elector.run())] if self._elector else []
+            self._supervisor = supervisor = Supervisor(group, self._log)
+            background = self._start(supervisor, recorders)
+            candidate = supervisor.start("election", self._elector.run) if self._elector else []
             await self._stopping.wait()
             await self._wind_down(candidate)
             for task in background:
                 task.cancel()
 
-    async def _lead(self, group: asyncio.TaskGroup) -> None:
+    def _start(self, supervisor: Supervisor, recorders: list[EventRecorder]) -> Tasks:
+        """Start everything but the workers and the election."""
+        assert self._caches is not None
+        tasks = supervisor.start("caches", self._caches.run)
+        tasks += supervisor.start("lead", partial(self._lead, supervisor), may_end=lambda: True)
+        if isinstance(self._clock, LoopClock):
+            tasks += supervisor.start("lag", self._lag.run)
+        for loop, events in zip(self.loops, recorders, strict=True):
+            name = loop.controller.name
+            tasks += supervisor.start(f"events of {name}", events.run)
+            tasks += supervisor.start(f"feed of {name}", loop.feed)
+            if loop.controller.channels:
+                tasks += supervisor.start(f"channels of {name}", loop.listen)
+        for name, transport in self._remotes.items():
+            watch = partial(watch_remote, name, transport, self.loops, self._clock)
+            tasks += supervisor.start(f"remote {name}", watch)
+        return tasks
+
+    async def _lead(self, supervisor: Supervisor) -> None:
         """Start the workers as soon as they may work; a standby has everything but them."""
         for loop in self.loops:
             await loop.world.wait_synced()
         self._log.info("caches in sync")
         if self._elector is not None:
             await self._elector.elected.wait()
-        self._workers = [
-            group.create_task(loop.work(), name=f"workers of {loop.controller.name}")
-            for loop in self.loops
-        ]
+        for loop in self.loops:
+            self._workers += supervisor.start(
+                f"workers of {loop.controller.name}",
+                loop.work,
+                count=loop.controller.options.workers,
+                may_end=partial(getattr, loop.shift, "stopping"),
+            )
         self._working.set()
 
-    async def _wind_down(self, candidate: list[asyncio.Task[Never]]) -> None:
+    async def _wind_down(self, candidate: Tasks) -> None:
         """Let passes under way finish, as long as the options allow; then give the lease back.
 
         In that order: who gives the lease back must have stopped writing, and must not renew it.
@@ -289,6 +304,8 @@ class Manager:
             if problem is not None and health.fault is not None:
                 problem = f"{problem}: {health.fault}"
             found[f"cache {health.scope}"] = problem
+        if self._supervisor is not None:
+            found.update(self._supervisor.checks())
         if self._elector is not None:
             found["leading" if self._elector.leads else "standby"] = None
         return found
@@ -296,18 +313,10 @@ class Manager:
     def _refresh(self) -> None:
         """Set the gauges that are only known at the moment of asking."""
         now = self._clock.monotonic()
+        self.metrics.loop_lag.set(self._lag.longest(now))
         for loop in self.loops:
             loop.shift.observing.queue_looked_at(loop.shift.queue, now)
         for health in self._caches.health() if self._caches else ():
             kind = health.scope.kind
             self.metrics.cache_objects.labels(*kind[:3]).set(health.objects)
             self.metrics.cache_staleness.labels(*kind[:3]).set(health.staleness_seconds)
-
-
-def _first(group: BaseExceptionGroup[MyrmidonError]) -> MyrmidonError:
-    """The first error of a group, however deep."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    assert isinstance(error, MyrmidonError)
-    return error

@@ -92,6 +92,12 @@ class Metrics:
             buckets=_PASS_BUCKETS,
             registry=self.registry,
         )
+        self.user_function_errors = Counter(
+            "myrmidon_user_function_errors_total",
+            "Calls of a function of a Watch (to, when) that raised; the change was skipped.",
+            ("controller", "function"),
+            registry=self.registry,
+        )
         self.workers_max = Gauge(
             "controller_runtime_max_concurrent_reconciles",
             "Workers.",
@@ -108,6 +114,12 @@ class Metrics:
             "leader_election_master_status",
             "1 while this process leads, else 0.",
             ("name",),
+            registry=self.registry,
+        )
+
+        self.loop_lag = Gauge(
+            "myrmidon_loop_lag_seconds",
+            "Longest time of the last one to two minutes in which the event loop did not turn.",
             registry=self.registry,
         )
 
@@ -235,6 +247,10 @@ class Metrics:
             counter.labels(controller)
         self.workers_max.labels(controller).set(workers)
         self.workers_active.labels(controller).set(0)
+
+    def user_function_failed(self, controller: str, function: str) -> None:
+        """A function that the controller's author wrote raised for one object."""
+        self.user_function_errors.labels(controller, function).inc()
 
     def readiness_of(self, ref: ObjectRef, status: str) -> None:
         """One object's Ready: exactly one of the four series is 1."""

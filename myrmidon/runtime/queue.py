@@ -5,16 +5,23 @@
   are kept, up to a bound, with a count of those beyond it.
 - Live changes go before work found at start-up or by resync; every so many turns the oldest of the
   latter goes first, so that a busy cluster does not starve it.
+- What is held is bounded by the keys that are owed a turn or in work: each has at most one entry in
+  each table, however many passes ran.
+
+A turn in the future has an entry in ``Delays``.  That entry may be too early, never too late: a key
+that had its pass early, because its object changed, is due again hours later, and its entry from
+before is left where it is.  When it comes up, ``_ripen`` sees that the turn is due later and moves it.
+So a pass over a converged object does not touch the heap at all.
 """
 
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 from myrmidon.fsm.context import Cause
+from myrmidon.runtime.delays import Delays
 
 K = TypeVar("K", bound=Hashable)
 
@@ -41,7 +48,6 @@ class Turn(Generic[K]):
     urgency: Urgency
     causes: list[Cause] = field(default_factory=list)
     collapsed: int = 0
-    delayed_until: float | None = None  # where the heap of delays has it
 
     def join(self, due_at: float, now: float, urgency: Urgency, cause: Cause | None) -> None:
         """Take another add of the same key into this turn.
@@ -71,9 +77,8 @@ class WorkQueue(Generic[K]):
             OrderedDict(),
             OrderedDict(),
         )
-        self._delayed: list[tuple[float, int, K]] = []
+        self._delayed: Delays[K] = Delays()
         self._working: dict[K, float] = {}
-        self._sequence = 0
         self._live_turns = 0
 
     def add(
@@ -116,22 +121,36 @@ class WorkQueue(Generic[K]):
         """The work on a key is over; what was added meanwhile becomes takeable."""
         del self._working[key]
         turn = self._turns.get(key)
-        if turn is not None:
+        if turn is None:
+            self._delayed.remove(key)
+        else:
             self._place(turn, now)
 
     def wake_at(self) -> float | None:
         """When the next key is due that nobody works on, perhaps DUE_NOW; None if there is none."""
         if self._ready[0] or self._ready[1]:
             return DUE_NOW
-        while self._delayed and not self._is_current(*self._delayed[0]):
-            heappop(self._delayed)
-        return self._delayed[0][0] if self._delayed else None
+        while (first := self._delayed.first()) is not None:
+            at, key = first
+            turn = self._turns.get(key)
+            if turn is None or key in self._working:
+                self._delayed.remove(key)
+            elif turn.due_at > at:
+                self._delayed.set(key, turn.due_at)
+            else:
+                return at
+        return None
 
     def forget(self, key: K) -> None:
         """Owe the key nothing any more."""
+        self._delayed.remove(key)
         turn = self._turns.pop(key, None)
         if turn is not None:
             self._ready[turn.urgency].pop(key, None)
+
+    def turn_of(self, key: K) -> Turn[K] | None:
+        """Return the turn that the key is owed; None if it is owed none."""
+        return self._turns.get(key)
 
     def owed(self) -> list[Turn[K]]:
         """Every turn that is still to come, in no particular order of time."""
@@ -159,18 +178,19 @@ class WorkQueue(Generic[K]):
         if turn.due_at <= now:
             # A key that is there already keeps its place: events must not push it back.
             self._ready[turn.urgency].setdefault(turn.key)
-        elif turn.delayed_until != turn.due_at:
-            turn.delayed_until = turn.due_at
-            self._sequence += 1
-            heappush(self._delayed, (turn.due_at, self._sequence, turn.key))
+            return
+        entry_at = self._delayed.at(turn.key)
+        if entry_at is None or entry_at > turn.due_at:
+            self._delayed.set(turn.key, turn.due_at)
 
     def _ripen(self, now: float) -> None:
-        while self._delayed and self._delayed[0][0] <= now:
-            due_at, sequence, key = heappop(self._delayed)
-            if self._is_current(due_at, sequence, key):
-                self._ready[self._turns[key].urgency][key] = None
-
-    def _is_current(self, due_at: float, _sequence: int, key: K) -> bool:
-        """Whether a delay still counts: the key may have been taken, forgotten or made due sooner."""
-        turn = self._turns.get(key)
-        return turn is not None and turn.due_at == due_at and key not in self._working
+        """Move keys that have become due from the delays to those that can be taken."""
+        while (first := self._delayed.first()) is not None and first[0] <= now:
+            key = first[1]
+            turn = self._turns.get(key)
+            if turn is not None and key not in self._working and turn.due_at > now:
+                self._delayed.set(key, turn.due_at)
+                continue
+            self._delayed.remove(key)
+            if turn is not None and key not in self._working:
+                self._ready[turn.urgency].setdefault(key)

@@ -55,9 +55,12 @@ def _wait(reason: str, text: str) -> Callable[[ObjectRef, Any], Wait]:
 
 
 def _unavailable(ref: ObjectRef, error: Any) -> Wait | Failed:
-    """The server is in trouble; where it says for how long, that is no failure of ours."""
+    """The server is in trouble; if it says for how long, that is not a failure of the state.
+
+    Where it says 0 seconds, or nothing, the delay grows from attempt to attempt.
+    """
     seconds = getattr(error, "retry_after", None)
-    if seconds is None:
+    if not seconds:
         return _failed("ApiUnavailable")(ref, error)
     return Wait("ApiUnavailable", f"{ref}: {error.message}", after=timedelta(seconds=seconds))
 

@@ -6,6 +6,7 @@ controller writes goes to its own cluster.
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.wire import Transport
@@ -14,6 +15,7 @@ from myrmidon.fsm.controller import kind_of
 from myrmidon.io.caches import Caches
 from myrmidon.io.client import Client
 from myrmidon.io.shared import Subscription
+from myrmidon.io.tasks import lasting
 from myrmidon.runtime.loop import ControllerLoop
 
 
@@ -43,10 +45,6 @@ async def watch_remote(
                 if watch.remote == name and kind is not None:
                     view = caches.view(kind, namespaces=watch.namespaces, labels=watch.selector)
                     view.subscribe(subscription)
-            group.create_task(_feed(loop, subscription, name), name=f"feed from {name}")
-        group.create_task(caches.run(), name=f"caches of {name}")
-
-
-async def _feed(loop: ControllerLoop, subscription: Subscription, name: str) -> None:
-    async for change in subscription:
-        loop.take(change, remote=name)
+            feed = partial(loop.take_all, subscription, remote=name)
+            group.create_task(lasting(f"feed from {name}", feed))
+        group.create_task(lasting(f"caches of {name}", caches.run))

@@ -1,10 +1,15 @@
-"""Run one state: its result or its failure, how long it took, and whether it held up all others.
+"""Run one state: its result or its failure, how long it took, and whether it held up the process.
 
 All passes of a process share one event loop.  A state that computes or waits without giving way, such
 as one that calls an HTTP library that is not asynchronous, holds up every other object, the probes
-and the lease.  Nothing goes wrong at once, so it has to be said.
+and the lease.  Nothing goes wrong at once, so it is logged.
+
+What a state raises is that state's failure, also ``CancelledError`` and ``SystemExit``: a state that
+awaits a task which other code cancelled gets the same exception as one that is itself cancelled.  The
+difference is in the task of the pass: only the framework cancels that (``Task.cancelling``).
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any
 
@@ -14,6 +19,19 @@ from myrmidon.fsm.states import State
 from myrmidon.runtime.logs import Logger
 
 HELD_SECONDS_MAX = 1.0
+
+
+def is_failure(error: BaseException) -> bool:
+    """Whether an exception is a failure of the code that raised it, and the task goes on.
+
+    The rest is not: an order to this task to end, an interrupt from the keyboard, and exceptions that
+    no handler for errors should see (those derive from BaseException for that reason, such as the
+    ones that end a test).
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() == 0
+    return isinstance(error, Exception | SystemExit)
 
 
 class Held:
@@ -40,7 +58,7 @@ class Held:
                 self.seconds = max(self.seconds, self._monotonic() - began_at)
             try:
                 given, step = (yield awaited), inner.send
-            except BaseException as error:  # noqa: BLE001 - a cancellation, too, is for the inner one
+            except BaseException as error:  # noqa: BLE001 - a cancellation, too, is thrown into it
                 given, step = error, inner.throw
 
 
@@ -51,7 +69,10 @@ async def run_state(
     log: Logger,
     ran: Callable[[str, float], None],
 ) -> Result:
-    """What a state says; what it raises is its failure.  ``ran`` is told which took how long."""
+    """Return the result of a state, or the failure that its exception stands for.
+
+    ``ran`` is called with the name of the state and the seconds that it took.
+    """
     started_at = clock.monotonic()
     held: Held | None = None
     try:
@@ -60,7 +81,9 @@ async def run_state(
         else:
             held = Held(call(), clock)
             result = await held
-    except Exception as error:  # noqa: BLE001 - whatever a state raises is that state's failure
+    except BaseException as error:
+        if not is_failure(error):
+            raise
         return failure_of(error)
     finally:
         seconds = clock.monotonic() - started_at

@@ -81,8 +81,8 @@ class Tracer:
         ref = memory.ref if memory is not None else _NOBODY
         if memory is None or ref is None:
             return None  # no pass over it has ended yet
-        turn = next((turn for turn in loop.shift.queue.owed() if turn.key == ref), None)
-        return _view(loop, ref, memory, loop.world.get(ref), self._again_at(turn))
+        again_at = self._again_at(loop.shift.queue.turn_of(ref))
+        return _view(loop, ref, memory, loop.world.get(ref), again_at)
 
     def views(self, loop: "ControllerLoop") -> Iterator[ObjectView]:
         """Every object of the controller, those that went a moment ago included."""

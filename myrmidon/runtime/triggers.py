@@ -8,7 +8,7 @@ A change that a pass made itself does not wake that same pass again: it knows.
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -36,11 +36,16 @@ class Trigger(NamedTuple):
 class Triggers:
     """From a change to the keys of one controller."""
 
-    def __init__(self, controller: type[Controller[Any]]) -> None:
+    def __init__(
+        self,
+        controller: type[Controller[Any]],
+        failed: Callable[[str, str], None] = lambda _controller, _function: None,
+    ) -> None:
+        """``failed`` is called with the controller and the name of a user's function that raised."""
         self._kind = controller.kind()
         self._managed = frozenset(controller.managed_kinds)
         self._watches = [(kind_of(watch.kind), watch) for watch in controller.watches]
-        self._name = controller.name
+        self._name, self._failed = controller.name, failed
 
     def of(self, change: Change, remote: str | None = None) -> list[Trigger]:
         """Everything that the change concerns; ``remote`` names the cluster that it comes from."""
@@ -69,18 +74,26 @@ class Triggers:
         return list(found)
 
     def _relatives(self, watch: Watch, change: Change) -> list[ObjectRef]:
-        """What the user's function says; where it fails, nobody else is harmed."""
+        """The keys that the user's functions return; none if one of them raises.
+
+        Whatever it raises is a failure of that function for that object: the feed goes on.
+        """
         before, after = change.before, change.after
         found: dict[ObjectRef, None] = {}
+        function = watch.when.name
         try:
             if watch.when(before, after):
+                function = getattr(watch.to, "__qualname__", "to")
                 for obj in (before, after):
                     if obj is not None and _sees(watch, obj):
                         found.update(dict.fromkeys(self._keys(watch.to(obj), obj)))
-        except Exception:  # noqa: BLE001 - the user's function, one bad object of many
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException:  # noqa: BLE001 - the user's function, one bad object of many
+            self._failed(self._name, function)
             _log.exception(
                 "watch function failed",
-                extra={"facts": {"of": change.ref, "controller": self._name}},
+                extra={"facts": {"of": change.ref, "controller": self._name, "function": function}},
             )
         return list(found)
 

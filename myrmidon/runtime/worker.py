@@ -1,20 +1,39 @@
-"""Worker: takes keys that are due, has them reconciled, puts them back when they ask for it."""
+"""Worker: takes keys that are due, has them reconciled, puts them back when they ask for it.
+
+A pass over a converged object sends nothing and therefore never waits.  Between two passes a worker
+gives way to the event loop as soon as the turn has used up its budget (``io.pacing``), so that a
+restart over any number of objects leaves room for the lease, the probes and signals.
+
+An object may ask for its next pass (``Wait(after=...)``, a recheck, a retry).  It gets it after
+``AGAIN_SECONDS_MIN`` at the earliest: an object that asks for the next pass at once, every time, has
+ten passes a second and leaves the rest of the time to the other objects.
+
+No exception of a pass ends a worker, except the loss of the lease, a cancellation of the worker itself
+and what cannot be a failure of the object (see ``running.is_failure``).
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import Outcome
+from myrmidon.io.pacing import pacer
 from myrmidon.runtime.backoff import Backoff
 from myrmidon.runtime.bell import Bell
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.observing import Observing
 from myrmidon.runtime.queue import DUE_NOW, Turn, Urgency, WorkQueue
+from myrmidon.runtime.running import is_failure
 
 Reconcile = Callable[[Turn[ObjectRef]], Awaitable[Outcome | None]]
+
+AGAIN_SECONDS_MIN = 0.1
+AGAIN_SECONDS_MAX = timedelta(days=366).total_seconds()
 
 
 @dataclass(slots=True)
@@ -42,29 +61,45 @@ class Shift:
         delay: float = 0.0,
         urgency: Urgency = Urgency.LIVE,
     ) -> None:
-        """Owe a key a turn, and wake one who is idle."""
+        """Owe a key a turn, and wake an idle worker."""
         now = self.clock.monotonic()
+        delay = min(delay, AGAIN_SECONDS_MAX)
         self.queue.add(key, now=now, due_at=now + delay, urgency=urgency, cause=cause)
         self.observing.added(delayed=delay > 0)
         self.bell.ring()
 
+    def take(self) -> Turn[ObjectRef] | None:
+        """Return the key whose turn it is, None if none is due; see to it that the next is noticed.
+
+        The alarm is set in both cases: the worker that takes a key may be busy with it when the next
+        one becomes due, while others are idle.
+        """
+        now = self.clock.monotonic()
+        turn = self.queue.take(now)
+        wake_at = self.queue.wake_at()
+        if wake_at == DUE_NOW:
+            self.bell.ring()
+        elif wake_at is not None:
+            self.bell.ring_within(wake_at - now)
+        return turn
+
     def stop(self) -> None:
-        """No new passes; those under way go on."""
+        """Begin no new passes; those under way go on."""
         self.stopping = True
         self.bell.ring_for_all()
 
 
 async def work(shift: Shift) -> None:
     """Reconcile keys as they come due, one at a time, until the shift is over."""
-    while not shift.stopping:
-        turn = shift.queue.take(shift.clock.monotonic())
-        wake_at = shift.queue.wake_at()
+    pace = pacer()
+    while True:
+        await pace.give_way()
+        if shift.stopping:
+            return
+        turn = shift.take()
         if turn is None:
-            # No await since take(), so nothing can have been added unseen.
-            await shift.bell.sleep(None if wake_at is None else wake_at - shift.clock.monotonic())
+            await shift.bell.sleep()  # no await since take(), so no add went unseen
             continue
-        if wake_at == DUE_NOW:
-            shift.bell.ring()  # an alarm wakes one worker, and there is more to do
         shift.began(turn.key)
         try:
             await _take_turn(shift, turn)
@@ -83,7 +118,9 @@ async def _take_turn(shift: Shift, turn: Turn[ObjectRef]) -> None:
         broken = False
     except LeadershipLostError:
         raise
-    except Exception as error:  # noqa: BLE001 - one object must not stop the others
+    except BaseException as error:
+        if not is_failure(error):
+            raise
         shift.observing.pass_broke(timed_out=False)
         shift.log.crash("pass broke", error, object=turn.key.key)
     finally:
@@ -93,19 +130,30 @@ async def _take_turn(shift: Shift, turn: Turn[ObjectRef]) -> None:
 
 
 def _again(shift: Shift, key: ObjectRef, outcome: Outcome | None, *, broken: bool) -> None:
-    """Put a key back for as soon as it asks for."""
+    """Put a key back for when it asks to be looked at again."""
     if broken or (outcome is not None and outcome.backoff):
         delay = shift.backoff.failed(key, shift.generation(key))
         if outcome is not None and outcome.after is not None:
             delay = min(delay, outcome.after.total_seconds())
-        shift.add(key, cause=Cause("timer"), delay=delay)
+        _put_back(shift, key, "timer", delay)
         return
     shift.backoff.succeeded(key)
-    if outcome is None:
+    if outcome is None or outcome.released:
         return
     if outcome.after is not None:
-        shift.add(key, cause=Cause("timer"), delay=outcome.after.total_seconds())
+        _put_back(shift, key, "timer", outcome.after.total_seconds())
         return
     seconds = shift.resync()
     if seconds is not None:
-        shift.add(key, cause=Cause("resync"), delay=seconds, urgency=Urgency.BACKGROUND)
+        _put_back(shift, key, "resync", seconds, Urgency.BACKGROUND)
+
+
+def _put_back(
+    shift: Shift,
+    key: ObjectRef,
+    relation: Literal["timer", "resync"],
+    delay: float,
+    urgency: Urgency = Urgency.LIVE,
+) -> None:
+    delay = max(delay, AGAIN_SECONDS_MIN)
+    shift.add(key, cause=Cause(relation), delay=delay, urgency=urgency)

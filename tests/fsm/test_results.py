@@ -1,5 +1,6 @@
 """Results: what cannot be meant cannot be written."""
 
+import asyncio
 import json
 from datetime import timedelta
 from typing import Any
@@ -76,6 +77,21 @@ def test_an_exception_is_a_failure() -> None:
     assert (raised.reason, raised.message, raised.retry) == ("InternalError", "KeyError", True)
     assert Failed("Broken", "in words").message == "in words"
     assert failure_of(ProgrammingError("x")).reason == "ProgrammingError"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (asyncio.CancelledError(), "CancelledError: the state awaited a task or future"),
+        (SystemExit(3), "SystemExit: a state cannot end the process"),
+    ],
+    ids=["cancelled", "exit"],
+)
+def test_an_exception_that_says_nothing_of_itself_is_explained(
+    error: BaseException, said: str
+) -> None:
+    """Its own text is empty, or a number."""
+    assert failure_of(error).message.startswith(said)
 
 
 def _broken(found: dict[str, str]) -> str:

@@ -19,7 +19,9 @@ def woken(
     seen: list[tuple[int, float]] = []
 
     async def nap(bell: Bell, number: int, seconds: float | None) -> None:
-        await bell.sleep(seconds)
+        if seconds is not None:
+            bell.ring_within(seconds)
+        await bell.sleep()
         seen.append((number, asyncio.get_running_loop().time()))
 
     async def main() -> None:
@@ -83,7 +85,8 @@ def test_a_later_alarm_follows_the_one_that_has_rung() -> None:
 
     async def act(bell: Bell, _tasks: Tasks) -> None:
         await sleep(9)  # 10 by now, and the first is awake
-        await bell.sleep(40.0)
+        bell.ring_within(40.0)
+        await bell.sleep()
         assert asyncio.get_running_loop().time() == 50
 
     assert woken(act, 5.0) == [(0, 5)]

@@ -44,6 +44,7 @@ EXPECTED: dict[str, tuple[str, ...]] = {
     "rest_client_rate_limiter_duration_seconds": ("verb", "host"),
     "leader_election_master_status": ("name",),
     "myrmidon_writes_total": ("kind", "verb", "outcome"),
+    "myrmidon_loop_lag_seconds": (),
     "process_cpu_seconds_total": (),
     "process_resident_memory_bytes": (),
     "python_gc_collections_total": ("generation",),

@@ -116,7 +116,7 @@ async def probe(manager: Manager, address: str, path: str) -> tuple[int, str]:
 
 
 def test_probes_and_metrics_over_http() -> None:
-    """Readyz lists every cache; metrics are text; both share an address if told to."""
+    """Readyz lists every cache and task; metrics are text; both share an address if told to."""
 
     async def main() -> list[tuple[int, str]]:
         server = ApiServer()
@@ -138,7 +138,9 @@ def test_probes_and_metrics_over_http() -> None:
     lines = ready[1].splitlines()
     assert lines[-1] == "readyz check passed"
     assert "[+]cache ConfigMap ok" in lines
-    assert len(lines) == len(Things.managed_kinds) + 2
+    tasks = ("caches", "lead", "lag", "events of thing", "feed of thing", "workers of thing")
+    assert [line for line in lines if "]task " in line] == [f"[+]task {one} ok" for one in tasks]
+    assert len(lines) == len(Things.managed_kinds) + len(tasks) + 2
     assert metrics[0] == 200
     assert "controller_runtime_reconcile_total" in metrics[1]
 

@@ -95,6 +95,22 @@ class QueueModel(RuleBasedStateMachine):
         assert set(self.queue.working) == self.working
         assert len(self.queue) == len(self.due) + len(self.working)
 
+    @invariant()
+    def forgets_what_is_over(self) -> None:
+        """Q12: what the queue holds is bounded by the keys that it owes or has in work."""
+        keys = {*self.due, *self.working}
+        assert entries(self.queue) <= 4 * len(keys)
+
+
+def entries(queue: WorkQueue[str]) -> int:
+    """How many entries the containers of a queue have, all together."""
+    tables = [
+        table
+        for value in vars(queue).values()
+        for table in (value if isinstance(value, tuple) else (value,))
+    ]
+    return sum(len(table) for table in tables if hasattr(table, "__len__"))
+
 
 TestQueue = QueueModel.TestCase
 TestQueue.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
@@ -106,6 +122,27 @@ def taken(queue: WorkQueue[str], now: float = 0.0) -> Turn[str]:
     assert turn is not None
     queue.finish(turn.key, now=now)
     return turn
+
+
+def test_q12_passes_leave_nothing_behind() -> None:
+    """Ten thousand passes over one key, each with a resync in ten hours, keep one entry."""
+    queue: WorkQueue[str] = WorkQueue()
+    for number in range(10_000):
+        now = float(number)
+        queue.add("a", now=now)
+        assert taken(queue, now).key == "a"
+        queue.add("a", now=now, due_at=now + 36_000.0, urgency=Urgency.BACKGROUND)
+
+    assert entries(queue) <= 4
+
+
+def test_keys_that_are_due_at_the_same_time_keep_the_order_of_their_adds() -> None:
+    """First set, first taken."""
+    queue: WorkQueue[str] = WorkQueue()
+    for key in "cab":
+        queue.add(key, now=0.0, due_at=5.0)
+    queue.add("d", now=1.0, due_at=5.0)
+    assert [taken(queue, 5.0).key for _ in range(4)] == ["c", "a", "b", "d"]
 
 
 def test_live_changes_go_first_and_the_rest_does_not_starve() -> None:

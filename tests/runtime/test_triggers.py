@@ -1,5 +1,6 @@
 """Triggers: which of our objects a change concerns, and why."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -8,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon import Context, Controller, Done, OutputSet, Result, Watch, changed, kinds, state
+from myrmidon import (
+    Context,
+    Controller,
+    Done,
+    OutputSet,
+    Predicate,
+    Result,
+    Watch,
+    changed,
+    kinds,
+    state,
+)
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.fsm.context import Cause
@@ -199,14 +211,42 @@ def test_a_watch_of_another_cluster_hears_of_that_one_only() -> None:
     assert Triggers(Things).of(change(ours("a"), None, {}), "east") == []
 
 
-def test_a_watch_function_that_fails_harms_nobody_else(caplog: pytest.LogCaptureFixture) -> None:
-    """It is logged, with what it could not read."""
-    caplog.set_level(logging.ERROR)
-    controller = watching(to=lambda obj: [obj["nothing"]])
+def _raising(error: BaseException) -> Callable[..., Any]:
+    def function(*_args: Any) -> Any:
+        raise error
 
-    assert concerned(change(SECRET, None, secret("a")), controller) == []
+    return function
+
+
+@pytest.mark.parametrize(
+    "error",
+    [KeyError("x"), asyncio.CancelledError(), SystemExit(3), RecursionError(), BaseException("x")],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("which", ["to", "when"])
+def test_q5_a_watch_function_that_fails_harms_no_other(
+    which: str, error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever it raises is logged with the object and the function, and counted."""
+    caplog.set_level(logging.ERROR)
+    failed: list[tuple[str, str]] = []
+    function = _raising(error)
+    bad: Any = function if which == "to" else Predicate(function, "bad")
+    given_ = {"to": lambda _obj: ["a"], which: bad}
+    triggers = Triggers(watching(**given_), lambda *names: failed.append(names))
+
+    assert triggers.of(change(SECRET, None, secret("a"))) == []
+    name = function.__qualname__ if which == "to" else "bad"
     (line,) = caplog.records
-    assert getattr(line, "facts", {}) == {"of": SECRET, "controller": "thing"}
+    facts = {"of": SECRET, "controller": "thing", "function": name}
+    assert getattr(line, "facts", {}) == facts
+    assert failed == [("thing", name)]
+
+
+def test_an_interrupt_from_the_keyboard_is_not_a_failure_of_the_function() -> None:
+    """It ends the process, wherever it hits."""
+    with pytest.raises(KeyboardInterrupt):
+        concerned(change(SECRET, None, secret("a")), watching(to=_raising(KeyboardInterrupt())))
 
 
 @pytest.mark.parametrize(
@@ -232,3 +272,23 @@ def test_a_key_of_a_cluster_scoped_kind_has_no_namespace() -> None:
     """Whatever the function says."""
     wide = Kind(THING.group, "v1", "Thing", "things", namespaced=False)
     assert key_of(wide, "near/a") == key_of(wide, "a", "far") == ObjectRef(wide, "a")
+
+
+def test_k7_neither_a_bad_function_nor_a_bad_object_ends_the_feed() -> None:
+    """The function is counted, the object is skipped, and the next change is taken."""
+
+    def bad(_obj: Json) -> list[str]:
+        raise asyncio.CancelledError
+
+    with Harness(watching(to=bad)()) as cluster:
+        cluster.settle()
+        (loop,) = cluster.manager.loops
+        made = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+        cluster.apply(made)
+        loop._subscription.put([Change(ours("unreadable"), b"{", b"{", Source.WATCH)])
+        cluster.apply(thing())
+        cluster.settle()
+
+        assert cluster.ready(Thing, "it")
+        errors = cluster.manager.metrics.user_function_errors
+        assert errors.labels("thing", bad.__qualname__).count == 1

@@ -229,6 +229,36 @@ def test_server_says_when_to_come_back() -> None:
         assert sent[1] - sent[0] == 40
 
 
+@pytest.mark.parametrize(
+    ("asked", "least", "most"),
+    [
+        (86400.0, 300, 300),
+        (1e300, 300, 300),
+        (float("inf"), 0.7, 1),
+        (float("nan"), 0.7, 1),
+        (-5.0, 0.7, 1),
+        (0.0, 0.7, 1),
+    ],
+)
+def test_k8_a_server_cannot_send_an_object_away_for_a_day(
+    asked: float, least: float, most: float
+) -> None:
+    """Five minutes at most; what is not a time to wait is a failure, with its growing delay."""
+    sent: list[float] = []
+
+    def faults(request: HttpRequest) -> Any:
+        if request.method != "POST" or not request.path.endswith("/configmaps"):
+            return None
+        sent.append(cluster.loop.time())
+        return Status(429, "TooManyRequests", retry_after=asked) if len(sent) == 1 else None
+
+    with Harness(Things(child), faults=faults) as cluster:
+        cluster.apply(thing())
+        cluster.advance(timedelta(hours=1))
+        assert cluster.ready(Thing, "it")
+        assert least <= sent[1] - sent[0] <= most
+
+
 def test_ambiguous_write_is_decided_on_a_live_read() -> None:
     """A9: the create that got no answer is looked for, not repeated."""
     faults = iter([Lose()])

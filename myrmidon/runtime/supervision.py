@@ -1,0 +1,59 @@
+"""Supervisor: the tasks of a manager, by the part of the process that they are.
+
+Every task that the manager starts runs through ``io.tasks.lasting``: if it ends unexpectedly, however
+it does, the error ends the manager, and ``readyz`` names the part from that moment on.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from myrmidon.errors import TaskEndedError
+from myrmidon.io.tasks import lasting
+from myrmidon.runtime.logs import Logger
+
+Work = Callable[[], Awaitable[None]]
+Tasks = list[asyncio.Task[None]]
+
+
+class Supervisor:
+    """Starts tasks in a group and knows what became of them."""
+
+    def __init__(self, group: asyncio.TaskGroup, log: Logger) -> None:
+        self._group, self._log = group, log
+        self._parts: dict[str, Tasks] = {}
+        self._faults: dict[str, str] = {}
+
+    def start(
+        self, part: str, work: Work, *, count: int = 1, may_end: Callable[[], bool] = lambda: False
+    ) -> Tasks:
+        """Start ``count`` tasks that do the same work; they may only end when ``may_end`` says so."""
+        names = [part if count == 1 else f"{part}, number {number + 1}" for number in range(count)]
+        tasks = [
+            self._group.create_task(self._watched(part, name, work, may_end), name=name)
+            for name in names
+        ]
+        self._parts.setdefault(part, []).extend(tasks)
+        return tasks
+
+    def checks(self) -> Mapping[str, str | None]:
+        """Return a line for each part: what is wrong with it, None if nothing is."""
+        return {f"task {part}": self._faults.get(part) for part in self._parts}
+
+    async def _watched(self, part: str, name: str, work: Work, may_end: Callable[[], bool]) -> None:
+        try:
+            await lasting(name, work, may_end=may_end)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            cause = first_of(error)
+            self._faults[part] = f"has ended: {cause}"
+            if isinstance(cause, TaskEndedError):
+                self._log.crash("task ended", cause, task=cause.task)
+            raise
+
+
+def first_of(error: BaseException) -> BaseException:
+    """Return the first error of a group, however deep; an error that is not a group is itself."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

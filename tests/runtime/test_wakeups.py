@@ -1,0 +1,128 @@
+"""Q10: queue, bell and workers together: a key that is due is taken at once if a worker is idle."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry
+
+from myrmidon.api.refs import ObjectRef
+from myrmidon.fsm.engine import Outcome
+from myrmidon.runtime.backoff import Backoff
+from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.metrics import Metrics
+from myrmidon.runtime.observing import Observing
+from myrmidon.runtime.queue import Turn, WorkQueue
+from myrmidon.runtime.worker import Shift, work
+from myrmidon.testing import VirtualClock, VirtualTimeLoop, run
+from tests.runtime.things import Thing, Things
+
+WORKERS = 4
+
+
+class Office:
+    """Four workers; each pass takes as long as its key says, and ends with nothing more to do."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        self.loop, self.seconds = loop, seconds
+        self.late: list[tuple[str, float]] = []
+        self.all_busy_until = 0.0
+        self.finished_at: dict[ObjectRef, float] = {}
+        self.passes = 0
+        self.shift = Shift(
+            queue=WorkQueue(),
+            backoff=Backoff(timedelta(seconds=1), timedelta(seconds=300), lambda: 1.0),
+            reconcile=self.reconcile,
+            observing=Observing(Things, Metrics(CollectorRegistry())),
+            clock=VirtualClock(loop),
+            log=Logger(),
+            resync=lambda: None,
+            generation=lambda _key: 1,
+            ended=self.ended,
+        )
+
+    def ended(self, key: ObjectRef) -> None:
+        """A key can be taken again, and a worker is idle."""
+        self.finished_at[key] = self.loop.time()
+        if len(self.shift.queue.working) == WORKERS:
+            self.all_busy_until = self.loop.time()
+
+    async def reconcile(self, turn: Turn[ObjectRef]) -> Outcome | None:
+        """Note how long the key waited although a worker was idle; then work."""
+        self.passes += 1
+        takeable_at = max(turn.due_at, self.finished_at.get(turn.key, 0.0), self.all_busy_until)
+        waited = self.loop.time() - takeable_at
+        if waited > 0.1:
+            self.late.append((turn.key.name, waited))
+        await self.shift.clock.sleep(self.seconds[turn.key.name])
+        return None
+
+
+Day = list[tuple[float, str, float]]
+ADDS = st.lists(
+    st.tuples(
+        st.sampled_from([0.0, 0.0, 1.0, 2.5]),  # seconds after the add before it
+        st.sampled_from("abcdef"),
+        st.sampled_from([0.0, 1.0, 3.0, 10.0, 20.0]),  # due so many seconds later
+    ),
+    max_size=25,
+)
+LENGTHS = st.fixed_dictionaries({key: st.sampled_from([0.0, 0.5, 14.0]) for key in "abcdef"})
+
+
+def late(day: Day, seconds: dict[str, float]) -> list[tuple[str, float]]:
+    """The keys that waited although a worker was idle, and for how long."""
+
+    async def main() -> list[tuple[str, float]]:
+        office = Office(seconds)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(WORKERS):
+                group.create_task(work(office.shift))
+            for pause, key, delay in day:
+                await office.shift.clock.sleep(pause)
+                office.shift.add(ObjectRef(Thing.KIND, key, "default"), delay=delay)
+            while len(office.shift.queue):
+                await office.shift.clock.sleep(1.0)
+                # A queue that is owed nothing for longer than the longest delay has lost a wakeup.
+                assert office.loop.time() < 1000.0
+            office.shift.stop()
+        return office.late
+
+    return run(main())
+
+
+@settings(max_examples=300, deadline=None)
+@given(ADDS, LENGTHS)
+def test_q10_an_idle_worker_takes_a_key_as_soon_as_it_is_due(
+    day: Day, seconds: dict[str, float]
+) -> None:
+    """Whatever is added when, and however long the passes take."""
+    assert late(day, seconds) == []
+
+
+def test_q10_who_takes_a_key_leaves_an_alarm_for_the_next() -> None:
+    """Three of four workers sleep; a long pass begins; the next key is due before it ends."""
+    assert late([(0.0, "a", 1.0), (0.0, "b", 3.0)], {"a": 17.0, "b": 0.0}) == []
+
+
+@pytest.mark.parametrize("victim", range(WORKERS))
+def test_q10_a_ring_for_a_cancelled_worker_is_passed_on(victim: int) -> None:
+    """A worker that is woken and cancelled in the same turn has not taken the key."""
+
+    async def main() -> tuple[float, int]:
+        office = Office({"a": 0.0})
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(work(office.shift)) for _ in range(WORKERS)]
+            await office.shift.clock.sleep(1.0)
+            office.shift.add(ObjectRef(Thing.KIND, "a", "default"))
+            tasks[victim].cancel()
+            await office.shift.clock.sleep(1.0)
+            passes = office.passes
+            office.shift.stop()
+        return office.loop.time(), passes
+
+    assert run(main()) == (2.0, 1)
