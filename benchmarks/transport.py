@@ -1,7 +1,7 @@
 """What does a write cost its sender?  ``python -m benchmarks.transport``.
 
 ConfigMaps are created on the embedded API server, which runs in a process of its own and speaks TLS:
-through a plain aiohttp session, through the connections of ``myrmidon.io.connections``, and through
+through a plain aiohttp session, through the connections of ``myrmidon.io.pool``, and through
 the whole client.  Counted is the CPU time of this process alone, in turn, the best of several rounds.
 """
 
@@ -18,11 +18,11 @@ import aiohttp
 import orjson
 
 from myrmidon.api import kinds
+from myrmidon.io.addresses import Address
 from myrmidon.io.client import Client
 from myrmidon.io.config import Endpoint, load_endpoint
-from myrmidon.io.connections import Limits, Pool
 from myrmidon.io.http import HttpTransport
-from myrmidon.io.sockets import Address
+from myrmidon.io.pool import Limits, Pool
 
 PATH = "/api/v1/namespaces/default/configmaps"
 HEADERS = {"accept": "application/json", "content-type": "application/json"}
@@ -86,7 +86,7 @@ async def measure(endpoint: Endpoint) -> dict[str, float]:
     for round_number in range(ROUNDS):
         for number, (way, send) in enumerate(ways.items()):
             taken[way].append(await microseconds(send, f"r{round_number}-{number}"))
-    await pool.close()
+    pool.close()
     await client.close()
     await session.close()
     return {way: min(times) for way, times in taken.items()}

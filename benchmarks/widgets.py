@@ -39,7 +39,7 @@ from benchmarks.bare_widgets import CONFIG_MAPS, MERGE, WIDGETS, send, status
 from benchmarks.widget import Widget
 from myrmidon.api import Json, ObjectRef, kinds
 from myrmidon.api.conditions import READY, find
-from myrmidon.api.requests import collection_path
+from myrmidon.api.paths import collection_path
 from myrmidon.api.wire import HttpRequest
 from myrmidon.errors import AlreadyExistsError
 from myrmidon.generate import crd

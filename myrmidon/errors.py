@@ -20,6 +20,7 @@ MyrmidonError
       MissingLockError         optimistic_lock without a resourceVersion
       OwnerReferenceError      an owner reference that Kubernetes does not allow
     StateResultError         a state returned a value that is not a result
+    MalformedNameError       a name, namespace or kind that cannot be part of a path
   AlreadyOwnedError        the object belongs to another controller
   PruneRefusedError        more would be deleted at once than the guard allows
   TerminatingError         the object is on its way out and cannot be made to exist
@@ -47,7 +48,10 @@ MyrmidonError
 """
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any
+
+RETRY_AFTER_SECONDS_MAX = 60.0
 
 
 class MyrmidonError(Exception):
@@ -230,6 +234,19 @@ class StateResultError(ProgrammingError):
         )
 
 
+class MalformedNameError(ProgrammingError):
+    """A name that would make the path of another object, of a list, or of none."""
+
+    reason = "MalformedName"
+
+    def __init__(self, described: str, why: str) -> None:
+        self.described = described
+        super().__init__(
+            f"nothing was sent for {described}: {why}.\n"
+            "  fix: check where the name comes from; to read many objects use list"
+        )
+
+
 class OutputError(ProgrammingError):
     """An output cannot be written as it is."""
 
@@ -339,13 +356,14 @@ class ApiError(MyrmidonError):
     ) -> None:
         self.status, self.reason, self.message = status, reason, message
         self.details: Mapping[str, Any] = details or {}
-        self.retry_after = retry_after
+        self.retry_after = retry_seconds(retry_after)
         super().__init__(f"{status} {reason}: {message}" if reason else f"{status}: {message}")
 
     @property
     def causes(self) -> list[Mapping[str, Any]]:
         """The causes that the server listed, each with reason, message and field."""
-        return list(self.details.get("causes") or ())
+        causes = self.details.get("causes")
+        return [it for it in causes if isinstance(it, Mapping)] if isinstance(causes, list) else []
 
 
 class BadRequestError(ApiError):
@@ -413,22 +431,18 @@ _BY_STATUS: dict[int, type[ApiError]] = {
 }
 
 
-RETRY_AFTER_SECONDS_MAX = 300.0
-
-
 def retry_seconds(asked: Any) -> float | None:
     """Return the seconds that a server asks us to wait, from a Retry-After header or a Status.
 
-    At most five minutes: a server that is wrong about itself must not keep an object or a watch away
-    for a day.  None for all that is not a finite number of seconds from 0 on.
+    At most a minute: a server or proxy that is wrong must not keep an object or a watch away for a day.  None for anything but a number.
     """
     try:
         seconds = float(asked)
     except (TypeError, ValueError, OverflowError):
         return None
-    if not 0.0 <= seconds < float("inf"):
+    if isnan(seconds):
         return None
-    return min(seconds, RETRY_AFTER_SECONDS_MAX)
+    return min(max(0.0, seconds), RETRY_AFTER_SECONDS_MAX)
 
 
 def api_error(
@@ -437,21 +451,21 @@ def api_error(
     """Build the error for a response: from the Status object if there is one, else from the text."""
     body = body or {}
     details = body.get("details")
-    if not isinstance(details, Mapping):
-        details = {}
+    details = details if isinstance(details, Mapping) else {}
     reason, message = str(body.get("reason") or ""), str(body.get("message") or text.strip())
     if retry_after is None:
         retry_after = retry_seconds(details.get("retryAfterSeconds"))
     kind = _BY_STATUS.get(status, ServerError if status >= 500 else ApiError)
     if status == 409 and reason == "AlreadyExists":
         kind = AlreadyExistsError
-    elif status == 403 and any(
-        cause.get("reason") == "NamespaceTerminating" for cause in details.get("causes") or ()
-    ):
-        kind = NamespaceTerminatingError
     elif status == 403 and "exceeded quota" in message:
         kind = QuotaExceededError
-    return kind(status, reason, message, details=details, retry_after=retry_after)
+    error = kind(status, reason, message, details=details, retry_after=retry_after)
+    if status == 403 and any(it.get("reason") == "NamespaceTerminating" for it in error.causes):
+        return NamespaceTerminatingError(
+            status, reason, message, details=details, retry_after=retry_after
+        )
+    return error
 
 
 # ------------------------------------------------------------------------- transport

@@ -103,18 +103,39 @@ def test_errors_of_objects_say_which() -> None:
         (2, 2.0),
         ("7", 7.0),
         (0, 0.0),
-        (86400, 300.0),
-        ("1e300", 300.0),
+        (86400, 60.0),
+        ("1e300", 60.0),
         (10**400, None),
-        ("inf", None),
+        ("inf", 60.0),
         (float("nan"), None),
-        (-1, None),
+        (-1, 0.0),
         ("soon", None),
         (None, None),
         ([], None),
     ],
 )
 def test_k8_what_a_server_asks_us_to_wait_is_bounded(asked: Any, seconds: float | None) -> None:
-    """Nothing that it can say raises, and nothing keeps us away for longer than five minutes."""
+    """Nothing that it can say raises, and nothing keeps us away for longer than a minute."""
     assert api_error(429, {"details": {"retryAfterSeconds": asked}}).retry_after == seconds
     assert retry_seconds(asked) == seconds
+
+
+@pytest.mark.parametrize(
+    "asked", [1e300, float("inf"), "86400", 10**400, -1, float("nan"), None, [], {}, "x"]
+)
+def test_the_time_to_wait_is_bounded_wherever_it_comes_from(asked: Any) -> None:
+    """A header, the details of a Status, or a caller."""
+    for error in (
+        api_error(429, {"details": {"retryAfterSeconds": asked}}),
+        ApiError(503, "", "", retry_after=asked),
+    ):
+        assert error.retry_after is None or 0.0 <= error.retry_after <= 60.0
+
+
+@pytest.mark.parametrize(
+    "details", [None, [], "x", 7, {"causes": None}, {"causes": ["x", None, 7]}]
+)
+def test_a_status_of_another_shape_is_still_an_error(details: Any) -> None:
+    """K7: a proxy may answer with JSON of its own."""
+    error = api_error(403, {"reason": None, "message": 7, "details": details})
+    assert (type(error).__name__, error.causes) == ("ForbiddenError", [])

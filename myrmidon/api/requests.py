@@ -1,17 +1,16 @@
-"""One request to the API server as a value: what is wanted, and where its path is.
+"""One request to the API server as a value.
 
 A decision returns a ``Request``; a client turns it into an ``HttpRequest`` and sends it.  A plan
 can therefore be printed, compared and tested without a server.
 """
 
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import orjson
 
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.paths import new_object_path, object_path
+from myrmidon.api.refs import ObjectRef
 from myrmidon.api.wire import JSON, HttpRequest
 
 
@@ -59,12 +58,11 @@ class Request(NamedTuple):
         return self.verb is not Verb.GET
 
     def to_http(self) -> HttpRequest:
-        """The request as it is sent."""
-        path = collection_path(self.ref.kind, self.ref.namespace)
-        if self.verb is not Verb.CREATE or self.subresource:
-            path = f"{path}/{quote(self.ref.name, safe='')}"
-        if self.subresource:
-            path = f"{path}/{self.subresource}"
+        """Return the request as it is sent; MalformedNameError if it would not name its object."""
+        if self.verb is Verb.CREATE and not self.subresource:
+            path = new_object_path(self.ref)
+        else:
+            path = object_path(self.ref, self.subresource)
         headers = {"accept": JSON}
         body = b""
         if self.body is not None:
@@ -75,11 +73,3 @@ class Request(NamedTuple):
     def __str__(self) -> str:
         target = f"{self.ref}/{self.subresource}" if self.subresource else str(self.ref)
         return f"{self.verb} {target}"
-
-
-@lru_cache(maxsize=1024)
-def collection_path(kind: Kind, namespace: str = "") -> str:
-    """The path of a kind's objects: in one namespace, in all of them, or of the cluster."""
-    if kind.namespaced and namespace:
-        return f"{kind.root}/namespaces/{quote(namespace, safe='')}/{kind.plural}"
-    return f"{kind.root}/{kind.plural}"

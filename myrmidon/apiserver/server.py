@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from myrmidon.api.objects import Json, describe, namespace_of
+from myrmidon.api.paths import collection_path
 from myrmidon.api.refs import split_api_version
-from myrmidon.api.requests import collection_path
 from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver import encoding
 from myrmidon.apiserver.actor import Actor
@@ -24,6 +24,7 @@ from myrmidon.apiserver.seams import CountingSeams, Seams
 from myrmidon.apiserver.serving import builtin_types
 from myrmidon.apiserver.store import HISTORY_MAX, Store
 from myrmidon.apiserver.webhooks import Webhooks
+from myrmidon.errors import MalformedNameError
 
 _ROUNDS_MAX = 1000
 _ALLOWED: Json = {"response": {"allowed": True}}
@@ -108,7 +109,11 @@ class ApiServer:
         if found is None:
             return f"{describe(manifest)}: no such kind in {manifest.get('apiVersion')}"
         namespace = (namespace_of(manifest) or "default") if found.kind.namespaced else ""
-        response = self.request("POST", collection_path(found.kind, namespace), manifest)
+        try:
+            path = collection_path(found.kind, namespace)
+        except MalformedNameError as error:
+            return str(error)
+        response = self.request("POST", path, manifest)
         self.settle()
         if response.status == 201:
             return ""

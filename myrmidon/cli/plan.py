@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from myrmidon.api.objects import Json, namespace_of, uid_of
+from myrmidon.api.paths import object_path
 from myrmidon.api.refs import Kind, ObjectRef, split_api_version
-from myrmidon.api.requests import Patch, collection_path
+from myrmidon.api.requests import Patch
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.targets import load, made
@@ -182,7 +183,7 @@ def _apply(server: ApiServer, manifest: Json, namespace: str) -> None:
     if found is None or server.store.get(found.stored_as, found.key(where, name)) is None:
         problem = server.create(manifest)
     else:
-        path = f"{collection_path(found.kind, where)}/{name}"
+        path = object_path(ObjectRef(found.kind, name, where))
         answer = server.request("PATCH", path, manifest, content_type=Patch.MERGE.value)
         problem = "" if answer.status == 200 else answer.body.decode()
     if problem:

@@ -22,13 +22,23 @@
     pacing      ends a turn of the event loop after 10 ms of work
     tasks       tasks whose unexpected end is an error
     deadlines   many deadlines, one alarm
-    sockets     one connected socket, plain or TLS
-    streams     an answer that is handed out while it comes
-    connections a pool of HTTP connections               imports httptools
-    proxied     the same through a proxy                 imports aiohttp
-    http        the transport: deadlines, credentials, certificates
 
-Those of the last group are not imported here, so that whoever runs without a network does not pay for one.
+    The way of a request to the server, from the top:
+
+    throttle    waits for the rate limit
+    fencing     stops writes of a process that does not lead
+    http        the transport: deadlines, credentials, certificates
+    pool        which connection a request is sent on
+    connections one HTTP connection: a request, then its answer      imports httptools
+    streams     an answer that is read while it arrives
+    tls         TLS on a wire
+    tunnels     CONNECT through a proxy
+    wires       one TCP connection, on an asyncio transport
+    dialing     opens it: addresses, proxy, handshake                imports aiohappyeyeballs
+    addresses   where the server and its proxy are
+
+Modules of the second and the third group are not imported here, so that a program without a network
+does not pay for one.
 """
 
 from myrmidon.io.cache import Cache

@@ -3,6 +3,8 @@
 The header is asked for with every request, so that is one comparison of numbers; reading a file
 or running a program happens when a token grows old or the server refuses it.  Where that fails
 the request was not sent, which is what ``UnreachableError`` says; it is tried again like any other.
+
+No error, log line or ``repr`` shows a token, a password or a key, or a part of one.
 """
 
 import asyncio
@@ -17,6 +19,21 @@ from myrmidon.io.clock import LoopClock
 
 _EARLY = timedelta(seconds=30)  # renewed so long before its end
 _PAUSE_SECONDS = 10.0  # between two renewals, where what is given is about to end
+
+
+def bearer(token: str) -> str:
+    """Return the Authorization header for a token.
+
+    ValueError, which does not show the token, if it cannot be sent in a header.
+    """
+    if not is_one_word(token):
+        raise ValueError("the token holds a space, a line end or a character beyond ASCII")
+    return f"Bearer {token}"
+
+
+def is_one_word(text: str) -> bool:
+    """Whether a header can end with this text."""
+    return text.isascii() and text.isprintable() and " " not in text
 
 
 class Credentials(Protocol):
@@ -54,12 +71,16 @@ class Fixed:
         del refused
         return False
 
+    def __bool__(self) -> bool:
+        """Whether there is a header."""
+        return bool(self._header)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({'…' if self._header else ''})"
 
 
 class TokenFile:
-    """A token that somebody else replaces in a file, as the kubelet does within the hour."""
+    """A token in a file that is replaced from time to time, as the kubelet does within the hour."""
 
     certificate = None
 
@@ -70,29 +91,43 @@ class TokenFile:
         self._read_at = float("-inf")
 
     async def authorization(self, now: float) -> str:
-        """The token in the file, as it was at most ``reread_seconds`` ago."""
+        """Return the token in the file, as it was at most ``reread_seconds`` ago.
+
+        While the file is gone, empty or broken, the last token is used: it may still be accepted,
+        and when the server refuses it, ``renew`` says what is wrong with the file.
+        """
         if now - self._read_at >= self._reread_seconds:
-            self._read()
+            try:
+                self._header = self._read()
+            except UnreachableError:
+                if not self._header:
+                    raise  # and the next request looks again
             self._read_at = now
         return self._header
 
     async def renew(self, refused: str) -> bool:
         """Read the file again."""
-        self._read()
+        self._header = self._read()
         return self._header != refused
 
-    def _read(self) -> None:
-        """Keep the last token where the file is empty for a moment, or gone: it may still do."""
+    def _read(self) -> str:
+        """Return the header for the token in the file."""
         try:
-            token = self._path.read_text().strip()
+            content = self._path.read_bytes()
         except OSError as error:
-            if not self._header:
-                raise UnreachableError(
-                    f"the token file {self._path} cannot be read: {error.strerror}"
-                ) from error
-            return
-        if token:
-            self._header = f"Bearer {token}"
+            raise self._failed(f"cannot be read: {error.strerror}") from error
+        if not content.strip():
+            raise self._failed("is empty")
+        token = content.decode("latin-1").strip()  # which never fails: its error would show it
+        if not is_one_word(token):
+            raise self._failed(
+                "holds more than one token on one line: a second line, a space or a character "
+                "beyond ASCII"
+            )
+        return bearer(token)
+
+    def _failed(self, why: str) -> UnreachableError:
+        return UnreachableError(f"the token file {self._path} {why}")
 
     def __repr__(self) -> str:
         return f"TokenFile({str(self._path)!r})"
@@ -137,8 +172,8 @@ class Renewable:
         return self.header != refused
 
     def is_over(self, early: timedelta = timedelta()) -> bool:
-        """Whether the end has come."""
-        return self.expires_at is not None and self._clock.now() >= self.expires_at - early
+        """Whether they have ended, or will in less than ``early``."""
+        return self.expires_at is not None and self._clock.now() + early >= self.expires_at
 
     def _is_ending(self, now: float) -> bool:
         return now - self._loaded_at >= _PAUSE_SECONDS and self.is_over(_EARLY)
@@ -192,7 +227,10 @@ class Plugin:
             await self._loader.load_and_set(target)
         except Exception as error:  # the loader lets through whatever a plugin does
             raise UnreachableError(f"no credentials could be obtained: {error}") from error
-        self._header = str(target.api_key.get("BearerToken") or "").strip()
+        header = str(target.api_key.get("BearerToken") or "").strip()
+        if not header.isascii() or not header.isprintable():
+            raise UnreachableError("no credentials could be obtained: the token cannot be sent")
+        self._header = header
 
     def __repr__(self) -> str:
         return "Plugin()"

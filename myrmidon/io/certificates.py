@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from myrmidon.errors import UsageError
 from myrmidon.io.config import Tls
+from myrmidon.io.tls import client_context
 
 _Look: TypeAlias = tuple[Tls, tuple[tuple[int, int, int] | None, ...]]
 
@@ -42,12 +43,13 @@ class Certificates:
 def ssl_context(tls: Tls) -> ssl.SSLContext:
     """The TLS material of an endpoint as Python wants it."""
     try:
-        context = ssl.create_default_context(cafile=tls.ca_file or None)
+        context = client_context(tls.ca_file or None)
         if not tls.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if tls.cert_file:
-            context.load_cert_chain(tls.cert_file, tls.key_file or None)
+            # Without a password of ours OpenSSL would ask for one on the terminal, and wait.
+            context.load_cert_chain(tls.cert_file, tls.key_file or None, password="")
     except OSError as error:  # ssl.SSLError is one
         named = tls.cert_file or tls.ca_file
         raise UsageError(

@@ -21,6 +21,7 @@ from urllib.request import getproxies, proxy_bypass
 import yaml
 
 from myrmidon.errors import UsageError
+from myrmidon.io.addresses import basic_authorization
 from myrmidon.io.auth import Credentials, Fixed, Plugin, TokenFile
 from myrmidon.io.exec_plugin import ExecPlugin
 from myrmidon.io.oidc import Oidc
@@ -43,13 +44,26 @@ class Tls:
 class Endpoint:
     """One API server and our way in."""
 
-    server: str  # without a slash at the end
+    server: str  # without a slash at the end, and without a user and password
     credentials: Credentials = field(default_factory=Fixed)
     tls: Tls = field(default_factory=Tls)
     namespace: str = "default"  # where the context, or the pod, lives
-    proxy: str | None = None
+    proxy: str | None = field(default=None, repr=False)  # may hold a password
     headers: tuple[tuple[str, str], ...] = ()  # impersonation; a group each
     context: str = ""
+
+    def __post_init__(self) -> None:
+        """Take a user and password out of the address, where every log line would show them.
+
+        As in client-go, they are sent as Basic credentials if there are no others.
+        """
+        place = urlsplit(self.server)
+        login, _, host = place.netloc.rpartition("@")
+        if login:
+            object.__setattr__(self, "server", place._replace(netloc=host).geturl())
+            if isinstance(self.credentials, Fixed) and not self.credentials:
+                header = basic_authorization(place.username, place.password)
+                object.__setattr__(self, "credentials", Fixed(header))
 
     @property
     def host(self) -> str:
@@ -96,7 +110,9 @@ def _from_pod(environ: Mapping[str, str], service_account: Path) -> Endpoint:
         server,
         TokenFile(token),
         Tls(ca_file=str(authority)),
-        namespace=namespace.read_text().strip() if namespace.is_file() else "default",
+        namespace=namespace.read_text(errors="replace").strip()
+        if namespace.is_file()
+        else "default",
         context="in-cluster",
     )
 
@@ -119,8 +135,10 @@ async def _from_kubeconfig(paths: str, context: str | None, environ: Mapping[str
         # None: relative paths are relative to the file that names them.
         loader = KubeConfigLoader(config, active_context=context, config_base_path=None)
         await loader.load_and_set(target)
-        if credentials is not None and (not credentials.header or credentials.is_over()):
-            await credentials.load()
+        if credentials is not None:
+            _check_header(credentials.header)
+            if not credentials.header or credentials.is_over():
+                await credentials.load()
         return _endpoint(files, loader, target, context, environ=environ, credentials=credentials)
     except UsageError:
         raise
@@ -148,6 +166,7 @@ def _endpoint(
             f"the cluster of the context {context!r} has no server.\n"
             "  fix: set clusters[].cluster.server in the kubeconfig"
         )
+    _check_server(server, context)
     chosen = loader.current_context["context"]
     user, path = _entry(files.config, "user", chosen)
     return Endpoint(
@@ -165,6 +184,20 @@ def _endpoint(
         headers=_impersonation(user),
         context=context,
     )
+
+
+def _check_server(server: str, context: str) -> None:
+    try:
+        place = urlsplit(server)
+        is_good = place.scheme in {"http", "https"} and bool(place.hostname) and place.port != 0
+    except ValueError:  # a port that is none, half a bracket
+        is_good = False
+    if not is_good:
+        raise UsageError(
+            f"the server of the context {context!r} is not an address: "
+            f"{server.rpartition('@')[2]}.\n"
+            "  fix: set clusters[].cluster.server in the kubeconfig to https://host:port"
+        )
 
 
 def _entry(config: Any, what: str, context: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -199,11 +232,21 @@ def _credentials(
     loader: Any, user: Mapping[str, Any], path: str, api_key: Mapping[str, str]
 ) -> Credentials:
     header = str(api_key.get("BearerToken") or "").strip()
+    _check_header(header)
     if "auth-provider" in user:
         return Plugin(loader, header)
     if user.get("tokenFile"):
         return TokenFile(Path(path).parent / str(user["tokenFile"]))
     return Fixed(header)
+
+
+def _check_header(header: str) -> None:
+    if not header.isascii() or not header.isprintable():
+        raise UsageError(
+            "the token of the user in the kubeconfig cannot be sent: it holds a line end, another "
+            "control character or a character beyond ASCII.\n"
+            "  fix: write it on one line"
+        )
 
 
 def _impersonation(user: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -257,16 +300,18 @@ def _check_readable(paths: str) -> None:
     """Of a list of files any may be missing, as in kubectl, but not all."""
     present = []
     for path in filter(None, paths.split(os.pathsep)):
+        problem = ""
         try:
             content = yaml.safe_load(Path(path).expanduser().read_text())
         except FileNotFoundError:
             continue
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            text = " ".join(str(error).split())
+            content, problem = None, _problem(error)
+        if problem:  # raised outside of the handler: the error in it holds a part of the file
             raise UsageError(
-                f"the kubeconfig {path} cannot be read: {text}.\n"
-                "  fix: name another file with --kubeconfig or $KUBECONFIG"
-            ) from error
+                f"the kubeconfig {path} cannot be read: {problem}.\n"
+                "  fix: mend it, or name another file with --kubeconfig or $KUBECONFIG"
+            )
         if not isinstance(content, dict):
             raise UsageError(f"the kubeconfig {path} is no kubeconfig: it holds no mapping")
         present.append(path)
@@ -275,6 +320,16 @@ def _check_readable(paths: str) -> None:
             f"there is no kubeconfig at {paths}.\n"
             "  fix: name another file with --kubeconfig or $KUBECONFIG"
         )
+
+
+def _problem(error: Exception) -> str:
+    """Say what is wrong with a file without showing a part of it: it holds secrets."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        mark = error.problem_mark
+        return f"{error.problem} (line {mark.line + 1}, column {mark.column + 1})"
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return "it is not YAML" if isinstance(error, yaml.YAMLError) else "it is not UTF-8"
 
 
 def _check_context(config: Any, context: str, paths: str) -> None:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import orjson
 
 from myrmidon.api.clock import Clock
 from myrmidon.errors import UnreachableError
-from myrmidon.io.auth import Renewable
+from myrmidon.io.auth import Renewable, bearer
 
 _RUN_SECONDS_MAX = 60.0  # without a person who may have to type something
 _SAID_MAX = 500
@@ -33,11 +33,11 @@ _CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a program has given."""
+    """What a program has given; ``header`` is that of its token."""
 
-    token: str = ""
-    certificate: str = ""
-    key: str = ""
+    header: str = field(default="", repr=False)
+    certificate: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)
     expires_at: datetime | None = None
 
 
@@ -71,7 +71,7 @@ class ExecPlugin(Renewable):
     @property
     def header(self) -> str:
         """The token, if there is one."""
-        return f"Bearer {self._given.token}" if self._given.token else ""
+        return self._given.header
 
     @property
     def expires_at(self) -> datetime | None:
@@ -144,13 +144,10 @@ class ExecPlugin(Renewable):
 
 
 def given_by(output: bytes, version: str) -> Given:
-    """What a program printed; ValueError where it is no ExecCredential with something in it."""
-    try:
-        printed = orjson.loads(output)
-        status = printed["status"]
-        kind = printed["kind"], printed["apiVersion"]
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise ValueError("it did not print an ExecCredential") from error
+    """Read what a program printed; ValueError if it is not an ExecCredential with a credential."""
+    status, kind = _status_in(output)
+    if kind[0] is None:
+        raise ValueError("it did not print an ExecCredential")
     if kind != ("ExecCredential", version) or not isinstance(status, dict):
         raise ValueError(f"it printed {kind[0]} of {kind[1]}, not ExecCredential of {version}")
     token = str(status.get("token") or "")
@@ -159,7 +156,17 @@ def given_by(output: bytes, version: str) -> Given:
         raise ValueError("it gave a certificate without its key, or a key without its certificate")
     if not token and not certificate:
         raise ValueError("it gave neither a token nor a certificate")
-    return Given(token, certificate, key, _time_of(status.get("expirationTimestamp")))
+    header = bearer(token) if token else ""
+    return Given(header, certificate, key, _time_of(status.get("expirationTimestamp")))
+
+
+def _status_in(output: bytes) -> tuple[Any, tuple[Any, Any]]:
+    """Return the status, the kind and the version of an object; nothing if it is not one."""
+    try:
+        printed = orjson.loads(output)
+        return printed["status"], (printed["kind"], printed["apiVersion"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return None, (None, None)
 
 
 def _time_of(text: object) -> datetime | None:
@@ -168,7 +175,7 @@ def _time_of(text: object) -> datetime | None:
     try:
         time = datetime.fromisoformat(str(text))
     except ValueError as error:
-        raise ValueError(f"its expirationTimestamp is no time: {text}") from error
+        raise ValueError(f"its expirationTimestamp is not a time: {str(text)[:40]}") from error
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 

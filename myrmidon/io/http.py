@@ -1,6 +1,10 @@
 """The transport over sockets: one deadline per request, fresh credentials, certificates that change.
 
-Bytes go over the connections of ``io.connections``, or of ``io.proxied`` where a proxy is named.
+Nothing is waited for without a deadline: it covers the credentials, the wait for a connection, the
+handshake and the whole answer of a request, and the same up to the headers of a stream.  A stream
+that the server refuses (a status of 400 or more) is read at once and for a few seconds at most, so
+that a body that never ends holds up no reflector.  How long a stream may be silent is its reader's
+affair.
 
 Every failure says whether the request was sent (``AmbiguousError``) or not (``UnreachableError``).
 """
@@ -10,48 +14,23 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from typing import Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
 from myrmidon.errors import AmbiguousError, TransportError, UnreachableError
+from myrmidon.io.addresses import Address
 from myrmidon.io.auth import Credentials
 from myrmidon.io.certificates import Certificates
 from myrmidon.io.clock import LoopClock
 from myrmidon.io.config import Endpoint, Tls
-from myrmidon.io.connections import Headers, Limits, Pool
 from myrmidon.io.deadlines import Deadlines
-from myrmidon.io.proxied import ProxiedPool
-from myrmidon.io.sockets import Address
+from myrmidon.io.pool import Headers, Limits, Pool
+from myrmidon.io.streams import Stream
 
+_REFUSAL_SECONDS_MAX = 10.0  # for the body of a refused stream
+_REFUSAL_BYTES_MAX = 1 << 20
 _LOOK_SECONDS = 60.0  # how often the files of certificates are looked at while all is well
-
-
-class BegunStream(ResponseStream, Protocol):
-    """A stream that holds a connection."""
-
-    def hang_up(self) -> None: ...  # noqa: D102
-
-
-class Way(Protocol):
-    """A way to the server: straight, or through a proxy."""
-
-    async def send(self, method: str, target: str, headers: Headers, body: bytes) -> HttpResponse:
-        """Send a request and wait for its whole answer."""
-        ...
-
-    async def stream(self, method: str, target: str, headers: Headers, body: bytes) -> BegunStream:
-        """Send a request and hand out its answer as soon as it has begun."""
-        ...
-
-    def retire(self) -> None:
-        """Go it no more; what is under way goes on."""
-        ...
-
-    async def close(self) -> None:
-        """Close every connection."""
-        ...
 
 
 class HttpTransport:
@@ -79,18 +58,18 @@ class HttpTransport:
         self._certificates: Certificates | None = None
         self._looked_at = float("-inf")
         self._renewing, self._renewals, self._renewed = asyncio.Lock(), 0, False
-        self._way: Way | None = None
-        self._retired: list[Way] = []
+        self._pool: Pool | None = None
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
         """Send, wait for the whole answer, renew the credentials once if they are refused."""
         seconds = self._deadline_seconds if deadline is None else deadline
         try:
-            with self._deadlines.within(seconds):
+            with self._deadlines.within(seconds) as block:
+                until = block.at
                 authorization = await self._authorization()
-                response = await self._send(request, authorization)
+                response = await self._send(request, authorization, until)
                 if response.status == 401 and await self._renew(authorization):
-                    response = await self._send(request, await self._authorization())
+                    response = await self._send(request, await self._authorization(), until)
                 return response
         except (OSError, TransportError) as error:
             raise self._failure(request, error, seconds) from error
@@ -100,41 +79,52 @@ class HttpTransport:
         return self._stream(request)
 
     async def close(self) -> None:
-        """Close every connection."""
-        ways = [*self._retired, *([self._way] if self._way else [])]
-        self._way, self._retired = None, []
-        for way in ways:
-            await way.close()
+        """Close every connection that is idle; those in use close with their answer."""
+        self._retire()
 
     # --------------------------------------------------------------------------- requests
 
-    async def _send(self, request: HttpRequest, authorization: str) -> HttpResponse:
+    async def _send(self, request: HttpRequest, authorization: str, until: float) -> HttpResponse:
         headers = self._all_headers(request, authorization)
-        return await self._there().send(
-            request.method, self._target(request), headers, request.body
+        return await self._current_pool().send(
+            request.method, self._target(request), headers, request.body, until=until
         )
 
     @asynccontextmanager
     async def _stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
-        authorization = await self._authorization()
-        stream = await self._begin(request, authorization)
+        stream = await self._begin(request)
         try:
-            if stream.status == 401 and await self._renew(authorization):
-                stream.hang_up()
-                stream = await self._begin(request, await self._authorization())
             yield stream
         finally:
             stream.hang_up()
 
-    async def _begin(self, request: HttpRequest, authorization: str) -> BegunStream:
-        headers = self._all_headers(request, authorization)
+    async def _begin(self, request: HttpRequest) -> Stream:
+        """Open a stream within the deadline, renewing the credentials once if they are refused."""
         try:
             with self._deadlines.within(self._deadline_seconds):
-                return await self._there().stream(
-                    request.method, self._target(request), headers, request.body
-                )
+                authorization = await self._authorization()
+                stream = await self._open(request, authorization)
+                if stream.status == 401 and await self._renew(authorization):
+                    stream = await self._open(request, await self._authorization())
+                return stream
         except (OSError, TransportError) as error:
             raise self._failure(request, error, self._deadline_seconds) from error
+
+    async def _open(self, request: HttpRequest, authorization: str) -> Stream:
+        """Open a stream; read it to its end if the server refuses it."""
+        headers = self._all_headers(request, authorization)
+        stream = await self._current_pool().stream(
+            request.method, self._target(request), headers, request.body
+        )
+        if stream.status >= 400:
+            try:
+                with self._deadlines.within(_REFUSAL_SECONDS_MAX):
+                    await stream.keep(_REFUSAL_BYTES_MAX)
+            except TimeoutError:
+                pass  # the status says what matters
+            finally:
+                stream.hang_up()
+        return stream
 
     def _all_headers(self, request: HttpRequest, authorization: str) -> Headers:
         headers = {**self._headers, **request.headers}
@@ -148,7 +138,7 @@ class HttpTransport:
         return f"{self._prefix}{request.path}?{urlencode(request.query, quote_via=quote)}"
 
     def _failure(self, request: HttpRequest, error: Exception, seconds: float) -> TransportError:
-        """What to say; and the next request looks whether there are other certificates by now."""
+        """Build the error.  The next request looks whether the certificates were replaced."""
         self._looked_at = float("-inf")
         named = f"{request.method} {request.path}"
         if isinstance(error, TimeoutError):
@@ -156,28 +146,27 @@ class HttpTransport:
         sent = not isinstance(error, UnreachableError)
         return (AmbiguousError if sent else UnreachableError)(f"{named}: {error}")
 
-    # -------------------------------------------------------------------------- the way
+    # ------------------------------------------------------------------------ connections
 
-    def _there(self) -> Way:
-        if self._way is None:
-            address = Address.of(self._origin, self._tls(), self._endpoint.tls.server_name)
-            if self._endpoint.proxy is None:
-                self._way = Pool(address, self._limits)
-            else:
-                self._way = ProxiedPool(address, self._endpoint.proxy, self._limits)
-        return self._way
+    def _current_pool(self) -> Pool:
+        if self._pool is None:
+            endpoint = self._endpoint
+            address = Address.of(
+                self._origin, self._tls(), endpoint.tls.server_name, endpoint.proxy
+            )
+            self._pool = Pool(address, self._limits)
+        return self._pool
 
     def _retire(self) -> None:
-        """Connect anew for whatever comes next."""
-        if self._way is not None:
-            self._way.retire()
-            self._retired.append(self._way)
-            self._way = None
+        """Open new connections for the requests to come."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
 
     # ----------------------------------------------------------------------- credentials
 
     async def _authorization(self) -> str:
-        """The header of now; and from time to time a look at the certificates."""
+        """Return the Authorization header; look at the certificates from time to time."""
         now = self._clock.monotonic()
         header = await self._credentials.authorization(now)
         if now - self._looked_at >= _LOOK_SECONDS:

@@ -23,8 +23,9 @@ import orjson
 
 from myrmidon.api.clock import Clock
 from myrmidon.errors import UnreachableError
-from myrmidon.io.auth import Renewable
+from myrmidon.io.auth import Renewable, bearer
 from myrmidon.io.reasons import why
+from myrmidon.io.tls import client_context
 
 _SECONDS_MAX = 30.0
 _DISCOVERY = "/.well-known/openid-configuration"
@@ -51,7 +52,7 @@ class Oidc(Renewable):
     @property
     def header(self) -> str:
         """The id token."""
-        token = self._settings.get("id-token")
+        token = str(self._settings.get("id-token") or "").strip()
         return f"Bearer {token}" if token else ""
 
     @property
@@ -86,7 +87,8 @@ class Oidc(Renewable):
         async with aiohttp.ClientSession(trust_env=True) as session:
             tls = self._tls()
             async with session.get(issuer + _DISCOVERY, ssl=tls) as answer:
-                endpoint = _object_in(await answer.read(), answer.status)["token_endpoint"]
+                found = _object_in(await answer.read(), answer.status)
+                endpoint = str(found.get("token_endpoint") or "")
             form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
             status, body = 0, b""
             for login in self._logins():
@@ -100,6 +102,7 @@ class Oidc(Renewable):
         given = _object_in(body, status)
         if not given.get("id_token"):
             raise ValueError("it answered without an id_token")
+        bearer(str(given["id_token"]))  # checks it
         return given
 
     def _logins(self) -> list[dict[str, dict[str, str]]]:
@@ -118,12 +121,10 @@ class Oidc(Renewable):
     def _tls(self) -> ssl.SSLContext:
         data = self._settings.get("idp-certificate-authority-data")
         if data:
-            return ssl.create_default_context(cadata=base64.b64decode(data).decode())
+            return client_context(cadata=base64.b64decode(data).decode())
         file = self._settings.get("idp-certificate-authority")
         try:
-            return ssl.create_default_context(
-                cafile=str(self._folder / str(file)) if file else None
-            )
+            return client_context(str(self._folder / str(file)) if file else None)
         except OSError as error:
             raise ValueError(f"its CA {file} cannot be used: {why(error)}") from error
 
@@ -142,7 +143,7 @@ def end_of(token: str) -> datetime | None:
         claims = token.split(".")[1]
         padded = claims + "=" * (-len(claims) % 4)
         return datetime.fromtimestamp(orjson.loads(base64.urlsafe_b64decode(padded))["exp"], UTC)
-    except (IndexError, KeyError, TypeError, ValueError, OverflowError, binascii.Error):
+    except (IndexError, KeyError, TypeError, ValueError, OverflowError, OSError, binascii.Error):
         return None
 
 

@@ -16,7 +16,9 @@ def why(error: Exception) -> str:
         return why(error.certificate_error)
     if isinstance(error, aiohttp.ClientConnectorError):
         return why(error.os_error)
-    if isinstance(error, ssl.SSLEOFError):
+    if isinstance(error, ssl.SSLEOFError) or (
+        isinstance(error, ConnectionResetError) and not error.errno
+    ):
         return "the server closed the connection"
     if isinstance(error, ssl.SSLError | socket.gaierror) or not isinstance(error, OSError):
         return str(error) or type(error).__name__

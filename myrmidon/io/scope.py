@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from myrmidon.api.objects import Json, labels_of, name_of, namespace_of
+from myrmidon.api.paths import collection_path
 from myrmidon.api.refs import Kind
-from myrmidon.api.requests import collection_path
 from myrmidon.api.selectors import Selector, parse_selector
 from myrmidon.api.wire import JSON, HttpRequest
 

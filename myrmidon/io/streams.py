@@ -1,22 +1,26 @@
-"""An answer that is handed out while it comes: a watch."""
+"""An answer that is read while it arrives: a watch.
+
+Up to a quarter of a megabyte waits for a reader that is busy.  Then the wire is paused: the kernel's
+buffer fills up, and the server has to wait, too.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
 
 from myrmidon.errors import TransportError
-from myrmidon.io.sockets import Wire
+from myrmidon.io.wires import Wire
 
-_WAITING_BYTES_MAX = 1 << 18  # for a reader who is busy; then the server has to wait, too
+_WAITING_BYTES_MAX = 1 << 18
 
 
 class Lines:
-    """Lines of a text that comes in pieces."""
+    """Cuts a text that arrives in pieces into lines."""
 
     def __init__(self) -> None:
         self._begun: list[bytes] = []
 
     def cut(self, piece: bytes) -> list[bytes]:
-        """The lines that end in this piece."""
+        """Return the lines that end in this piece."""
         *ended, rest = piece.split(b"\n")
         if ended and self._begun:
             ended[0] = b"".join((*self._begun, ended[0]))
@@ -27,7 +31,7 @@ class Lines:
 
 
 class Stream:
-    """An answer that has begun.  It has its connection to itself, and takes it along when it ends."""
+    """An answer that has begun.  It has a connection to itself, which ends with it."""
 
     def __init__(self, status: int, headers: tuple[tuple[str, str], ...], wire: Wire) -> None:
         self.status, self.headers = status, headers
@@ -39,27 +43,42 @@ class Stream:
         self._error: TransportError | None = None
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Whole lines.  What stands after the last line end was cut off, and is no line."""
+        """Yield whole lines.  Bytes after the last line end are dropped: their line was cut off."""
         lines = Lines()
         while chunk := await self._next():
             for line in lines.cut(chunk):
                 yield line
 
     async def read(self) -> bytes:
-        """All that is left."""
+        """Return the rest of the body."""
         parts: list[bytes] = []
         while chunk := await self._next():
             parts.append(chunk)
         return b"".join(parts)
 
+    async def keep(self, bytes_max: int) -> None:
+        """Read the rest of the body, up to a size, for a later ``read``; it may be cut off.
+
+        For the body of a refusal: what has arrived until this ends, for whatever reason, is kept.
+        """
+        parts: list[bytes] = []
+        try:
+            while sum(map(len, parts)) < bytes_max and (chunk := await self._next()):
+                parts.append(chunk)
+        except TransportError:
+            pass
+        finally:
+            self._waiting, self._bytes = [part for part in parts if part], 0
+            self._ended, self._error = True, None
+
     def hang_up(self) -> None:
-        """Nobody reads any further."""
-        self._wire.abort()
+        """Close the connection: the rest is not wanted."""
+        self._wire.close()
 
     # ----------------------------------------------------------- called by the connection
 
     def feed(self, data: bytes) -> None:
-        """Some more of it."""
+        """Add bytes of the body."""
         self._waiting.append(data)
         self._bytes += len(data)
         if self._bytes > _WAITING_BYTES_MAX:
@@ -67,7 +86,7 @@ class Stream:
         self._tell()
 
     def end(self, error: TransportError | None = None) -> None:
-        """That was all, or all that will come."""
+        """End the body; with an error if it was cut off.  Only the first call counts."""
         if not self._ended:
             self._ended, self._error = True, error
             self._tell()
@@ -79,7 +98,7 @@ class Stream:
             self._more.set_result(None)
 
     async def _next(self) -> bytes:
-        """What has come since the last time; nothing at the end."""
+        """Return the bytes that arrived since the last call, ``b""`` at the end."""
         while not self._waiting:
             if self._error is not None:
                 raise self._error
@@ -88,7 +107,7 @@ class Stream:
             self._more = asyncio.get_running_loop().create_future()
             await self._more
         chunk = self._waiting[0] if len(self._waiting) == 1 else b"".join(self._waiting)
-        if self._bytes > _WAITING_BYTES_MAX:
+        if self._bytes > _WAITING_BYTES_MAX and not self._ended:
             self._wire.resume()
         self._waiting, self._bytes = [], 0
         return chunk

@@ -7,6 +7,8 @@ it passes a request on, and the retry loop of the client.
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.requests import Patch
@@ -89,8 +91,26 @@ def is_idempotent(request: HttpRequest) -> bool:
 
 
 def retry_after(response: HttpResponse) -> float | None:
-    """The seconds of the Retry-After header; API servers never send the form with a date."""
-    return retry_seconds(response.header("retry-after"))
+    """Return the seconds of the Retry-After header, within the bounds of ``retry_seconds``.
+
+    API servers send a number; proxies may send a date, which is compared with the date of the same
+    answer, because our clock may differ.  None if it is neither.
+    """
+    asked = response.header("retry-after")
+    seconds = retry_seconds(asked)
+    if seconds is not None or asked is None:
+        return seconds
+    until, now = _date(asked), _date(response.header("date") or "")
+    return None if until is None or now is None else retry_seconds((until - now).total_seconds())
+
+
+def _date(text: str) -> datetime | None:
+    """Parse the date of an HTTP header."""
+    try:
+        found = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 class ThrottledTransport:

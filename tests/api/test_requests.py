@@ -5,7 +5,7 @@ import pytest
 
 from myrmidon.api import kinds
 from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb, collection_path
+from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.api.wire import HttpResponse
 
 REF = ObjectRef(kinds.DEPLOYMENT, "web", "default")
@@ -45,15 +45,6 @@ def test_a_patch_says_in_which_language_it_is_written(patch: Patch) -> None:
 def test_only_reading_is_no_write() -> None:
     """Whatever can change something is a write."""
     assert [verb for verb in Verb if not Request(verb, REF).is_write] == [Verb.GET]
-
-
-def test_collections_are_of_a_namespace_or_of_all() -> None:
-    """A cluster-scoped kind has one collection; names are escaped."""
-    assert collection_path(kinds.DEPLOYMENT, "default") == PATH
-    assert collection_path(kinds.DEPLOYMENT) == "/apis/apps/v1/deployments"
-    assert collection_path(kinds.NAMESPACE, "default") == "/api/v1/namespaces"
-    odd = Request(Verb.GET, ObjectRef(kinds.CLUSTER_ROLE, "system:a/b")).to_http()
-    assert odd.path == "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Aa%2Fb"
 
 
 def test_a_response_finds_its_headers() -> None:

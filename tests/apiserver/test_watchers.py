@@ -5,7 +5,7 @@ import asyncio
 import orjson
 
 from myrmidon.api import HttpRequest, kinds
-from myrmidon.api.requests import collection_path
+from myrmidon.api.paths import collection_path
 from myrmidon.apiserver.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 

@@ -1,6 +1,7 @@
 """A proxy that knows CONNECT and nothing else: TLS goes through it untouched."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -8,7 +9,8 @@ from contextlib import asynccontextmanager
 class ConnectProxy:
     """Notes what it is asked for; may demand a password, or refuse."""
 
-    def __init__(self, *, refuses: str = "") -> None:
+    def __init__(self, *, refuses: str = "", tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls  # for the way to the proxy itself
         self.refuses = refuses  # the status line of its answer
         self.asked: list[str] = []
         self.logins: list[str] = []
@@ -18,8 +20,9 @@ class ConnectProxy:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator["ConnectProxy"]:
         """Serve for a while."""
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
+        scheme = "http" if self._tls is None else "https"
+        self.url = f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         try:
             yield self
         finally:
@@ -36,6 +39,8 @@ class ConnectProxy:
         self._writers.append(writer)
         try:
             first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
+            if self.refuses == "in silence":
+                return
             method, target, _ = first.split(" ")
             self.asked.append(f"{method} {target}")
             headers = dict(line.lower().split(": ", 1) for line in lines if line)

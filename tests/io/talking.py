@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from myrmidon.api.wire import HttpResponse
-from myrmidon.io.connections import Limits, Pool
-from myrmidon.io.sockets import Address
+from myrmidon.io.addresses import Address
+from myrmidon.io.pool import Limits, Pool
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -51,7 +51,7 @@ async def pool_to(speaking: Speaking, **options: Any) -> AsyncIterator[Pool]:
     try:
         yield pool
     finally:
-        await pool.close()
+        pool.close()
         server.close()
         for writer in writers:
             writer.transport.abort()

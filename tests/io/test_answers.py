@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from myrmidon.api.wire import HttpResponse
 from myrmidon.errors import AmbiguousError
 from myrmidon.io.connections import Connection
-from myrmidon.io.sockets import Wire
+from myrmidon.io.wires import Wire
 from tests.io.talking import OK
 
 
@@ -24,7 +24,7 @@ class Deaf:
     def write(self, data: bytes) -> None:
         """Forget it."""
 
-    def abort(self) -> None:
+    def close(self) -> None:
         """Do nothing."""
 
 
@@ -93,6 +93,6 @@ def test_an_answer_without_a_length_ends_with_the_connection() -> None:
 )
 def test_what_is_no_whole_answer_may_have_happened(said: bytes) -> None:
     """Another protocol, half a body, nothing at all."""
-    why = "the answer is no HTTP" if b"SSH" in said else "the server closed the connection"
+    why = "the answer is not HTTP" if b"SSH" in said else "the server closed the connection"
     with pytest.raises(AmbiguousError, match=why):
         heard([said] if said else [], then_closed=True)

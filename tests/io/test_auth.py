@@ -1,13 +1,17 @@
 """Where Authorization headers come from."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from traceback import format_exception
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from myrmidon.errors import UnreachableError
-from myrmidon.io.auth import Fixed, Plugin, TokenFile
+from myrmidon.io.auth import Fixed, Plugin, Renewable, TokenFile, bearer, is_one_word
 
 
 def test_a_rotated_token_file_is_noticed(tmp_path: Path) -> None:
@@ -46,6 +50,66 @@ def test_a_token_file_that_vanishes_for_a_moment_is_survived(tmp_path: Path) -> 
             await TokenFile(path).authorization(0.0)
 
     asyncio.run(main())
+
+
+BROKEN = [
+    b"secret\nsecret\n",
+    b"secret secret",
+    b"secret\xff",
+    b"secr\xc3\xa9t",
+    b"secret\x00",
+    b"",
+    b" \n",
+]
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_a_broken_token_file_is_named_and_its_content_is_not(
+    tmp_path: Path, content: bytes
+) -> None:
+    """The request counts as not sent, so it is tried again; when the file is mended, it works."""
+    path = tmp_path / "token"
+    path.write_bytes(content)
+    tokens = TokenFile(path)
+
+    async def main() -> None:
+        for _ in range(2):
+            with pytest.raises(UnreachableError, match=str(path)) as caught:
+                await tokens.authorization(0.0)
+            shown = "".join(format_exception(caught.value)) + repr(caught.value.__context__)
+            assert "secr" not in shown
+        path.write_text("good\n")
+        assert await tokens.authorization(0.0) == "Bearer good"
+        path.write_bytes(content)
+        assert await tokens.authorization(100.0) == "Bearer good", "it may still be accepted"
+        with pytest.raises(UnreachableError, match=str(path)):
+            await tokens.renew("Bearer good")
+        path.write_text("better")
+        assert await tokens.renew("Bearer good")
+
+    asyncio.run(main())
+
+
+@given(st.text())
+def test_a_token_is_one_word_or_refused(token: str) -> None:
+    """Whatever a file or a program gives: the header is one line, and an error does not show it."""
+    if not is_one_word(token):
+        with pytest.raises(ValueError, match=r"^the token holds a space, a line end or a character"):
+            bearer(token)
+        return
+    header = bearer(token)
+    assert header == f"Bearer {token}"
+    assert header.encode("ascii").split(b" ") == [b"Bearer", token.encode("ascii")]
+    assert not any(byte < 32 or byte == 127 for byte in header.encode())
+
+
+def test_credentials_that_ended_before_time_began_have_ended() -> None:
+    """Go writes a missing time as the first of January of the year 1."""
+
+    class Old(Renewable):
+        expires_at = datetime.min.replace(tzinfo=UTC)
+
+    assert Old().is_over(timedelta(seconds=30))
 
 
 def test_what_never_changes_cannot_be_renewed() -> None:

@@ -17,6 +17,7 @@ from myrmidon.errors import (
     ApiError,
     ConflictError,
     ForbiddenError,
+    MalformedNameError,
     NotFoundError,
     ServerError,
     TooManyRequestsError,
@@ -84,7 +85,7 @@ def test_later_is_obeyed_for_what_may_be_done_twice() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda it: it.create(CONFIG_MAP, {"metadata": {"name": "a"}}),
+        lambda it: it.create(CONFIG_MAP, {"metadata": {"name": "a", "namespace": "ns"}}),
         lambda it: it.patch(REF, [], patch=Patch.JSON),
     ],
     ids=["create", "json patch"],
@@ -189,3 +190,14 @@ def test_what_is_ambiguous() -> None:
     assert is_ambiguous(ServerError(504, "Timeout", "slow"))
     assert not is_ambiguous(UnreachableError("refused"))
     assert not is_ambiguous(ConflictError(409, "Conflict", "stale"))
+
+
+@pytest.mark.parametrize("name", ["", ".", "a/b", "a\n"])
+def test_a_malformed_name_sends_nothing(name: str) -> None:
+    """A get would be a list, and a delete would delete every ConfigMap of the namespace."""
+    it, transport, _ = client()
+    ref = ObjectRef(CONFIG_MAP, name, "ns")
+    for call in (it.get(ref), it.delete(ref, uid="u"), it.patch(ref, {})):
+        with pytest.raises(MalformedNameError):
+            asyncio.run(call)
+    assert not transport.requests

@@ -3,14 +3,19 @@
 import asyncio
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
+from traceback import format_exception
 from typing import Any
 
 import pytest
 import yaml
 
 from myrmidon.errors import UsageError
+from myrmidon.io.addresses import Address
+from myrmidon.io.auth import Fixed, TokenFile
 from myrmidon.io.config import Endpoint, load_endpoint
+from myrmidon.io.exec_plugin import Given
 
 
 def kubeconfig(path: Path, user: dict[str, Any], **cluster: Any) -> Path:
@@ -183,3 +188,61 @@ def test_the_client_does_not_pay_for_the_models() -> None:
         "import myrmidon.io.http; assert 'kubernetes_asyncio' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize(
+    "server",
+    ["here:6443", "https://", "https://here:no", "https://here:99999", "https://[::1", "ftp://a"],
+)
+def test_a_server_that_is_not_an_address_is_explained(tmp_path: Path, server: str) -> None:
+    """When it is loaded, and not with the first request."""
+    with pytest.raises(UsageError, match=r"not an address.*\n  fix: .*https://host:port"):
+        load(kubeconfig(tmp_path / "k", {"token": "t"}, server=server))
+
+
+def test_a_password_in_the_address_of_the_server_is_not_shown(tmp_path: Path) -> None:
+    """It is sent as Basic credentials where there are no others, as client-go does."""
+    url = "https://us%40er:p%3Ass@here:6443/prefix"
+    endpoint = load(kubeconfig(tmp_path / "k", {}, server=url))
+    assert (endpoint.server, endpoint.host) == ("https://here:6443/prefix", "here:6443")
+    assert header(endpoint) == "Basic " + b64encode(b"us@er:p:ss").decode()
+    assert "p%3Ass" not in repr(endpoint) + str(endpoint)
+    assert header(load(kubeconfig(tmp_path / "k", {"token": "t"}, server=url))) == "Bearer t"
+
+
+def test_secrets_are_not_shown(tmp_path: Path) -> None:
+    """Neither by an endpoint nor by what it is made of."""
+    endpoint = Endpoint(
+        "https://u:secret@here", credentials=Fixed("Bearer secret"), proxy="http://u:secret@proxy"
+    )
+    shown = [endpoint, endpoint.credentials, Given("Bearer secret", "secret", "secret")]
+    address = Address.of("https://here", None, "", endpoint.proxy)
+    for it in [*shown, address, address.proxy, TokenFile(tmp_path / "token")]:
+        assert "secret" not in f"{it!r} {it}".replace(str(tmp_path), "")
+        assert b64encode(b"u:secret").decode() not in f"{it!r} {it}"
+
+
+@pytest.mark.parametrize("token", ["secret\nsecret", "secret\x00", "secr\u00e9t"])
+def test_a_token_that_cannot_be_sent_is_a_wrong_setting(tmp_path: Path, token: str) -> None:
+    """Better now than with every request; and it is not shown."""
+    with pytest.raises(UsageError, match=r"cannot be sent.*\n  fix: ") as caught:
+        load(kubeconfig(tmp_path / "k", {"token": token}))
+    assert "secr" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content", ["a: [token: secret", "token: secret\n\tb: secret", "\x00secret"]
+)
+def test_a_broken_kubeconfig_is_not_shown(tmp_path: Path, content: str) -> None:
+    """The errors of YAML quote the line; the line may be the one with the token."""
+    path = tmp_path / "k"
+    path.write_text(content)
+    with pytest.raises(UsageError, match="cannot be read") as caught:
+        load(path)
+    assert "secret" not in "".join(format_exception(caught.value))
+    assert caught.value.__context__ is None
+    path.write_bytes(b"token: secret\xff")
+    with pytest.raises(UsageError, match="it is not UTF-8") as caught:
+        load(path)
+    assert "secret" not in "".join(format_exception(caught.value))
+    assert caught.value.__context__ is None

@@ -7,8 +7,8 @@ from contextlib import suppress
 import pytest
 
 from myrmidon.errors import AmbiguousError, UnreachableError, UsageError
-from myrmidon.io.connections import Limits, Pool
-from myrmidon.io.sockets import Address
+from myrmidon.io.addresses import Address
+from myrmidon.io.pool import Limits, Pool
 from tests.io.talking import OK, Peer, play, pool_to, send
 
 
@@ -228,7 +228,7 @@ def test_what_is_in_use_when_the_pool_closes_gets_its_answer() -> None:
 
     async def speak(peer: Peer) -> None:
         await peer.request()
-        pools[0].retire()
+        pools[0].close()
         peer.writer.write(OK)
         assert await peer.reader.read() == b""
         ended.set()
@@ -326,5 +326,99 @@ def test_a_stream_that_never_begins_may_have_been_asked_for() -> None:
     async def check(pool: Pool) -> None:
         with pytest.raises(AmbiguousError, match="the server closed the connection"):
             await pool.stream("GET", "/", ())
+
+    play(speak, check)
+
+
+@pytest.mark.parametrize("upgrade", [b"", b"Connection: upgrade\r\nUpgrade: h2c\r\n"])
+@pytest.mark.parametrize("how", ["send", "stream"])
+def test_another_protocol_is_refused_at_once(how: str, upgrade: bytes) -> None:
+    """101 is the last that the server says in HTTP; an answer would be waited for in vain."""
+
+    async def speak(peer: Peer) -> None:
+        await peer.request()
+        peer.writer.write(b"HTTP/1.1 101 Switching Protocols\r\n" + upgrade + b"\r\n")
+        await peer.reader.read()
+
+    async def check(pool: Pool) -> None:
+        with pytest.raises(AmbiguousError, match="another protocol"):
+            await (send(pool) if how == "send" else pool.stream("GET", "/", ()))
+
+    play(speak, check)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("extra", [b"HTTP/1.1 408 Requ", OK, b"garbage"])
+@pytest.mark.parametrize("when", ["with the answer", "later", "unread"])
+def test_bytes_that_belong_to_no_request_end_the_connection(
+    monkeypatch: pytest.MonkeyPatch, method: str, extra: bytes, when: str
+) -> None:
+    """The next answer would begin in the middle of them; the next request is not lost by it.
+
+    Also those that have arrived and that the event loop has not read: only the kernel knows.
+    """
+    monkeypatch.setattr("myrmidon.io.pool._UNCHECKED_SECONDS", 0.0)
+    seen: list[int] = []
+    wanted, said = asyncio.Event(), asyncio.Event()
+
+    async def speak(peer: Peer) -> None:
+        await peer.request()
+        seen.append(peer.number)
+        is_first = peer.number == 1
+        peer.writer.write(OK + extra if is_first and when == "with the answer" else OK)
+        if is_first:
+            await wanted.wait()
+            if when != "with the answer":
+                peer.writer.write(extra)
+            said.set()
+        await peer.reader.read()
+
+    async def check(pool: Pool) -> None:
+        assert (await send(pool, "POST")).body == b"ok"
+        if when == "unread":
+            wire = pool._idle[0][1].wire
+            assert wire is not None
+            wire.pause()
+        wanted.set()
+        await said.wait()
+        assert (await send(pool, method)).body == b"ok"
+
+    play(speak, check)
+    assert seen == [1, 2]
+
+
+def test_a_read_whose_answer_had_begun_is_not_repeated() -> None:
+    """It did not fail because the connection was old."""
+    seen: list[int] = []
+
+    async def speak(peer: Peer) -> None:
+        await peer.request()
+        peer.writer.write(OK)
+        await peer.request()
+        seen.append(peer.number)
+        peer.writer.write(OK[:-1])
+
+    async def check(pool: Pool) -> None:
+        await send(pool)
+        with pytest.raises(AmbiguousError, match="the server closed the connection"):
+            await send(pool)
+
+    play(speak, check)
+    assert seen == [1]
+
+
+def test_a_server_that_closes_before_it_is_asked_was_not_asked() -> None:
+    """Between the handshake and the request: nothing can have happened."""
+
+    async def speak(peer: Peer) -> None:
+        await peer.reader.read()
+
+    async def check(pool: Pool) -> None:
+        connection = await pool._connect()
+        connection.lost(None)
+        with pytest.raises(UnreachableError, match="the server closed the connection"):
+            await connection.exchange(b"GET / HTTP/1.1\r\n\r\n")
+        with pytest.raises(UnreachableError, match="the server closed the connection"):
+            await connection.begin(b"GET / HTTP/1.1\r\n\r\n")
 
     play(speak, check)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from myrmidon.errors import AmbiguousError, UnreachableError
-from myrmidon.io.connections import Pool
+from myrmidon.io.pool import Pool
 from tests.io.talking import Peer, pool_to
 
 CONNECTIONS_MAX = 10

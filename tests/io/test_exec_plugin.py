@@ -173,7 +173,7 @@ OTHER = json.dumps({"apiVersion": f"{VERSION}beta1", "kind": "ExecCredential", "
         ({"said": OTHER}, "printed ExecCredential of .*v1beta1, not ExecCredential of .*v1"),
         ({}, "it gave neither a token nor a certificate"),
         ({"clientCertificateData": "x"}, "a certificate without its key"),
-        ({"token": "t", "expirationTimestamp": "soon"}, "expirationTimestamp is no time: soon"),
+        ({"token": "t", "expirationTimestamp": "soon"}, "expirationTimestamp is not a time: soon"),
     ],
 )
 def test_what_a_program_does_wrong_is_said(

@@ -225,6 +225,56 @@ def test_lines_come_whole_however_they_are_cut() -> None:
     assert seen == [b"a", b"b", b"cd", long]
 
 
+@pytest.mark.parametrize("how", ["stalls", "is cut off", "never ends"])
+def test_a_refused_watch_is_an_answer_whatever_becomes_of_its_body(
+    monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """K8: the status is known; a body that stalls must not hold up the reflector."""
+    monkeypatch.setattr("myrmidon.io.http._REFUSAL_SECONDS_MAX", 0.05)
+    monkeypatch.setattr("myrmidon.io.http._REFUSAL_BYTES_MAX", 1000)
+
+    async def answering(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(status=410)
+        await response.prepare(request)
+        await response.write(b'{"kind":')
+        while how == "never ends":
+            await response.write(bytes(100))
+        if how == "stalls":
+            await asyncio.Event().wait()
+        await asyncio.sleep(0.02)  # noqa: TID251  lets the bytes leave
+        assert request.transport is not None
+        request.transport.abort()
+        return response
+
+    async def check(transport: HttpTransport) -> None:
+        async with transport.stream(GET) as stream:
+            assert stream.status == 410
+            assert (await stream.read()).startswith(b'{"kind":')
+            assert await stream.read() == b""
+
+    play(answering, check)
+
+
+def test_credentials_of_a_watch_are_not_waited_for_for_ever() -> None:
+    """K8: a program that gives them may hang."""
+
+    class Hanging(Fixed):
+        async def authorization(self, now: float) -> str:
+            await asyncio.Event().wait()
+            return ""
+
+    async def main() -> None:
+        endpoint = Endpoint("http://127.0.0.1:1", credentials=Hanging())
+        transport = HttpTransport(endpoint, deadline_seconds=0.05)
+        with pytest.raises(AmbiguousError, match=r"no answer in 0\.05 s"):
+            async with transport.stream(GET):
+                pass
+        with pytest.raises(AmbiguousError, match=r"no answer in 0\.05 s"):
+            await transport.send(GET)
+
+    asyncio.run(main())
+
+
 class Rotating:
     """Credentials whose first token is refused."""
 
@@ -294,7 +344,7 @@ def test_requests_go_through_a_proxy_where_one_is_named() -> None:
             await transport.close()
 
     asyncio.run(main())
-    assert seen == ["http://cluster.invalid/api"]
+    assert seen == ["http://cluster.invalid:80/api"]
 
 
 def test_certificates_that_cannot_be_read_are_a_wrong_setting() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from aiohttp import web
 
 from myrmidon.api.wire import HttpRequest
 from myrmidon.errors import TransportError, UnreachableError, UsageError
-from myrmidon.io.config import load_endpoint
+from myrmidon.io.config import Endpoint, load_endpoint
 from myrmidon.io.http import HttpTransport
 from tests.io.connect_proxy import ConnectProxy
 from tests.io.test_config import kubeconfig, load
@@ -112,6 +113,49 @@ def test_a_proxy_that_refuses_has_sent_nothing(tmp_path: Path) -> None:
         assert (await transport.send(POST)).status == 200
 
     play(tmp_path, proxy, check)
+
+
+@pytest.mark.parametrize(
+    ("refuses", "said"),
+    [
+        ("in silence", "the proxy closed the connection"),
+        ("200 OK\r\n\r\nSSH-2.0", "more than an answer to CONNECT"),
+        ("407 Proxy Authentication Required", "refused: 407"),
+    ],
+)
+def test_what_a_proxy_may_answer(tmp_path: Path, refuses: str, said: str) -> None:
+    """Each is told in a few words, and nothing was sent."""
+    proxy = ConnectProxy(refuses=refuses)
+
+    async def check(transport: HttpTransport, server: Guarded) -> None:
+        with pytest.raises(UnreachableError, match=said):
+            await transport.send(POST)
+        assert server.headers == []
+
+    play(tmp_path, proxy, check)
+
+
+def test_a_proxy_that_speaks_tls_itself(tmp_path: Path) -> None:
+    """TLS to the server inside of TLS to the proxy."""
+    server = Guarded(tmp_path)
+    server.authority.issue_client(tmp_path / "me", "ann")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
+    proxy = ConnectProxy(tls=context)
+
+    async def main() -> None:
+        async with server.serving(), proxy.serving():
+            endpoint = Endpoint(server.url, tls=server.tls, proxy=proxy.url)
+            transport = HttpTransport(endpoint)
+            large = HttpRequest("POST", "/api", body=bytes(1_000_000))
+            for request in (POST, large, GET):
+                assert json.loads((await transport.send(request)).body) == {"user": "ann"}
+            async with transport.stream(GET) as stream:
+                assert [line async for line in stream.lines()] == [b'{"user": "ann"}']
+            await transport.close()
+
+    asyncio.run(main())
+    assert len(proxy.asked) == 2
 
 
 def test_a_proxy_that_breaks_is_connected_to_again(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myrmidon.errors import AmbiguousError
-from myrmidon.io.sockets import Wire
 from myrmidon.io.streams import Lines, Stream
+from myrmidon.io.wires import Wire
 
 MUCH = bytes(1 << 18)
 
@@ -37,9 +37,9 @@ class Valve:
         """Note it."""
         self.said.append("resume")
 
-    def abort(self) -> None:
+    def close(self) -> None:
         """Note it."""
-        self.said.append("abort")
+        self.said.append("close")
 
 
 def play(check: Callable[[Stream, Valve], Awaitable[None]]) -> None:
@@ -66,7 +66,7 @@ def test_a_server_that_is_faster_than_its_reader_has_to_wait() -> None:
         stream.end()
         assert await stream.read() == b"two"
         stream.hang_up()
-        assert valve.said == ["pause", "resume", "abort"]
+        assert valve.said == ["pause", "resume", "close"]
 
     play(check)
 

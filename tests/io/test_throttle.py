@@ -2,11 +2,12 @@
 
 import asyncio
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.wire import HttpRequest
-from myrmidon.io.throttle import ThrottledTransport, TokenBucket
+from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.io.throttle import ThrottledTransport, TokenBucket, retry_after
 from tests.io.fakes import FakeClock, ScriptedTransport, answer
 
 
@@ -55,3 +56,44 @@ def test_requests_wait_in_order() -> None:
 
     asyncio.run(send_all())
     assert clock.slept == [0.5, 0.5]
+
+
+DATE = ("date", "Sun, 06 Nov 1994 08:49:37 GMT")
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        ("7", 7.0),
+        ("0.5", 0.5),
+        ("-3", 0.0),
+        ("86400", 60.0),
+        ("1e300", 60.0),
+        ("inf", 60.0),
+        ("9" * 5000, 60.0),
+        ("nan", None),
+        ("soon", None),
+        ("", None),
+        ("Sun, 06 Nov 1994 08:49:57 GMT", 20.0),
+        ("Sun, 06 Nov 1994 08:00:00 GMT", 0.0),
+        ("Sun, 06 Nov 9994 08:00:00 GMT", 60.0),
+        ("Sun, 06 Nov 99999999 08:00:00 GMT", None),
+        ("Sun, 06 Nov 1994 08:49:57 -9999", None),
+    ],
+)
+def test_retry_after_is_read_and_bounded(asked: str, seconds: float | None) -> None:
+    """A number or a date; a day is a minute, and what is neither is not said at all."""
+    assert retry_after(HttpResponse(429, (DATE, ("retry-after", asked)))) == seconds
+
+
+def test_a_date_without_another_to_compare_says_nothing() -> None:
+    """Our own clock may be wrong."""
+    assert retry_after(HttpResponse(429, (("retry-after", DATE[1]),))) is None
+    assert retry_after(HttpResponse(429)) is None
+
+
+@given(st.text() | st.floats().map(str))
+def test_a_server_never_asks_for_more_than_a_minute(asked: str) -> None:
+    """Whatever stands in the header."""
+    seconds = retry_after(HttpResponse(503, (DATE, ("retry-after", asked))))
+    assert seconds is None or 0.0 <= seconds <= 60.0

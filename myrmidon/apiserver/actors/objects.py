@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from myrmidon.api.objects import Json
-from myrmidon.api.requests import collection_path
+from myrmidon.api.objects import Json, ref_of
+from myrmidon.api.paths import object_path
 from myrmidon.api.wire import HttpResponse
 from myrmidon.apiserver.auth import AUTHENTICATED, MASTERS, User
 from myrmidon.apiserver.registry import ResourceType
@@ -16,9 +16,8 @@ MERGE = "application/merge-patch+json"
 
 
 def path_of(resource_type: ResourceType, obj: Json) -> str:
-    """The path of an object."""
-    meta = obj["metadata"]
-    return f"{collection_path(resource_type.kind, meta.get('namespace', ''))}/{meta['name']}"
+    """Return the path of an object."""
+    return object_path(ref_of(resource_type.kind, obj))
 
 
 def patch(server: "ApiServer", path: str, changes: Json) -> HttpResponse:

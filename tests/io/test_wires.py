@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from myrmidon.io.sockets import Address, Wire, connect
+from myrmidon.io.addresses import Address
+from myrmidon.io.dialing import dial
+from myrmidon.io.wires import Wire
 from tests.cluster.controlplane.pki import Authority
 
 Speaking = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -50,11 +52,11 @@ async def wired(folder: Path | None, speaking: Speaking) -> AsyncIterator[tuple[
     server = await asyncio.start_server(speaking, "127.0.0.1", 0, ssl=server_tls)
     host, port = server.sockets[0].getsockname()[:2]
     ear = Ear()
-    wire = await connect(Address(host, port, client_tls), ear)
+    wire = await dial(Address(host, port, client_tls), ear)
     try:
         yield wire, ear
     finally:
-        wire.abort()
+        wire.close()
         server.close()
         await server.wait_closed()
 
@@ -75,24 +77,7 @@ def test_large_pieces_go_both_ways(tmp_path: Path, tls: bool) -> None:
             wire.write(b"end")  # waits behind what is not sent yet
             await ear.ended.wait()
             assert ear.heard == LARGE + b"end"
-            assert (was_flushed, wire.is_flushed, wire.is_open) == (False, True, False)
-
-    asyncio.run(main())
-
-
-def test_who_has_sent_all_is_not_asked_for_more(tmp_path: Path) -> None:
-    """A socket can nearly always be written to, and the event loop would say so all the time."""
-
-    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readexactly(len(LARGE))
-        writer.write(b"thanks")
-        await reader.read()
-
-    async def main() -> None:
-        async with wired(tmp_path, listen) as (wire, ear):
-            wire.write(LARGE)
-            await ear.more.wait()
-            assert not asyncio.get_running_loop().remove_writer(wire._fd)
+            assert (was_flushed, wire.is_flushed, wire.is_quiet) == (False, True, False)
 
     asyncio.run(main())
 
@@ -110,7 +95,7 @@ def test_who_hangs_up_hears_nothing_more(tmp_path: Path) -> None:
 
             def hang_up(data: bytes) -> None:
                 heard(data)
-                wire.abort()
+                wire.close()
 
             ear.received = hang_up  # type: ignore[method-assign]
             await ear.more.wait()
@@ -142,7 +127,7 @@ def test_who_pauses_hears_nothing_until_it_goes_on(tmp_path: Path) -> None:
             assert ear.heard == b"hello"
             wire.write(b"go")
             await ear.ended.wait()
-            for act in (wire.pause, wire.resume, wire.abort):  # of what is closed
+            for act in (wire.pause, wire.resume, wire.close, wire.reset):  # of what is closed
                 act()
 
     asyncio.run(main())
@@ -161,7 +146,7 @@ def test_a_broken_wire_is_lost(tmp_path: Path, tls: bool) -> None:
             wire.write(b"1" + LARGE)
             await ear.ended.wait()
             assert ear.error is not None
-            assert not wire.is_open
+            assert not wire.is_quiet
 
     asyncio.run(main())
 
@@ -194,9 +179,9 @@ def test_a_name_is_looked_up_and_the_next_address_tried() -> None:
     async def main() -> None:
         server = await asyncio.start_server(close, "127.0.0.1", 0)
         ear = Ear()
-        wire = await connect(Address("localhost", server.sockets[0].getsockname()[1]), ear)
+        wire = await dial(Address("localhost", server.sockets[0].getsockname()[1]), ear)
         await ear.ended.wait()
-        wire.abort()
+        wire.close()
         server.close()
         await server.wait_closed()
 

@@ -1,0 +1,79 @@
+"""Where kinds and objects are on an API server: the only place that builds such a path.
+
+A path names exactly what its caller asked for, or is refused.  That is not a matter of taste: a GET
+of an object with an empty name would be a list, and a DELETE of one would delete every object of its
+kind in the namespace.  A name with a slash would name a subresource, and ``..`` another object.
+
+The rules are those of Kubernetes for a segment of a path: not empty, not ``.`` or ``..``, without
+``/`` and ``%``, and here also without control characters and of at most 253 characters.  Most kinds
+allow less and their server says so; roles allow this much, so it is escaped.  A namespace is a DNS
+label.  For cluster-scoped kinds the namespace is ignored, as kubectl ignores it.
+"""
+
+import re
+from functools import lru_cache
+from urllib.parse import quote
+
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.errors import MalformedNameError
+
+_NAME_MAX = 253
+_PLAIN = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9_.~-]{,252}")  # needs neither a check nor escaping
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{,61}[a-z0-9])?")
+_WORD = re.compile(r"[A-Za-z0-9-]+")
+
+
+def object_path(ref: ObjectRef, subresource: str = "") -> str:
+    """Return the path of one object, or of one of its subresources."""
+    if ref.kind.namespaced and not ref.namespace:
+        raise MalformedNameError(str(ref), "it has no namespace, but its kind is namespaced")
+    name = ref.name if _PLAIN.fullmatch(ref.name) else _escaped(ref)
+    path = f"{collection_path(ref.kind, ref.namespace)}/{name}"
+    if not subresource:
+        return path
+    if not _WORD.fullmatch(subresource):
+        raise MalformedNameError(str(ref), f"{subresource!r} is not the name of a subresource")
+    return f"{path}/{subresource}"
+
+
+def new_object_path(ref: ObjectRef) -> str:
+    """Return the path that an object is created at; its name may be left to the server."""
+    if ref.name:
+        return object_path(ref).rpartition("/")[0]
+    if ref.kind.namespaced and not ref.namespace:
+        raise MalformedNameError(str(ref), "it has no namespace, but its kind is namespaced")
+    return collection_path(ref.kind, ref.namespace)
+
+
+@lru_cache(maxsize=1024)
+def collection_path(kind: Kind, namespace: str = "") -> str:
+    """Return the path of a kind's objects: in one namespace, in all (``""``), or of the cluster."""
+    for part in (kind.group, kind.version, kind.plural):
+        if part and not _PLAIN.fullmatch(part):
+            raise MalformedNameError(str(kind), f"{part!r} is not part of the name of a kind")
+    if not kind.plural or not kind.version:
+        raise MalformedNameError(str(kind), "a kind has a version and a plural")
+    if not kind.namespaced or not namespace:
+        return f"{kind.root}/{kind.plural}"
+    if not _LABEL.fullmatch(namespace):
+        raise MalformedNameError(
+            f"{kind} in {namespace!r}",
+            "a namespace is 1 to 63 lower case letters, digits and hyphens",
+        )
+    return f"{kind.root}/namespaces/{namespace}/{kind.plural}"
+
+
+def _escaped(ref: ObjectRef) -> str:
+    """Check a name that is more than plain characters, and escape it."""
+    name = ref.name
+    if not name:
+        raise MalformedNameError(str(ref), "it has no name")
+    if name in {".", ".."} or "/" in name or "%" in name:
+        raise MalformedNameError(repr(ref.key), "a name is not . or .., and has no / and no %")
+    if len(name) > _NAME_MAX:
+        raise MalformedNameError(
+            f"{ref.kind} {name[:40]}...", f"a name has at most {_NAME_MAX} characters"
+        )
+    if not name.isprintable():
+        raise MalformedNameError(repr(ref.key), "a name has no control characters")
+    return quote(name, safe="")
