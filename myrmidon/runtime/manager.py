@@ -24,10 +24,12 @@ from myrmidon.io.events import EventRecorder
 from myrmidon.io.fencing import FencedTransport
 from myrmidon.io.http import HttpTransport
 from myrmidon.io.throttle import ThrottledTransport, TokenBucket
+from myrmidon.io.unanswered import UnansweredWrites
 from myrmidon.runtime.counting import RequestCounter
 from myrmidon.runtime.election import Election
 from myrmidon.runtime.elector import Elector
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
+from myrmidon.runtime.lease import default_lease_name
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics import Metrics
@@ -64,6 +66,7 @@ class Manager:
         self._stopping = asyncio.Event()
         self._caches: Caches | None = None
         self._elector: Elector | None = None
+        self._writes: UnansweredWrites | None = None
         self._working = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
         self.addresses: dict[str, str] = {}
@@ -144,8 +147,8 @@ class Manager:
             background = [
                 group.create_task(self._caches.run(), name="caches"),
                 group.create_task(self._lead(group), name="lead"),
-                *(group.create_task(events.run(), name="events") for events in recorders),
             ]
+            telling = [group.create_task(events.run(), name="events") for events in recorders]
             background += [
                 group.create_task(loop.feed(), name=f"feed of {loop.controller.name}")
                 for loop in self.loops
@@ -156,7 +159,7 @@ class Manager:
             ]
             candidate = [group.create_task(self._elector.run())] if self._elector else []
             await self._stopping.wait()
-            await self._wind_down(candidate)
+            await self._wind_down([*candidate, *telling])
             for task in background:
                 task.cancel()
 
@@ -173,23 +176,26 @@ class Manager:
         ]
         self._working.set()
 
-    async def _wind_down(self, candidate: list[asyncio.Task[Never]]) -> None:
+    async def _wind_down(self, writers: list[asyncio.Task[Never]]) -> None:
         """Let passes under way finish, as long as the options allow; then give the lease back.
 
-        In that order: who gives the lease back must have stopped writing, and must not renew it.
+        In that order: a replica that gives the lease back must have stopped writing, and must not
+        renew it.  A write that was cancelled or lost its answer may still take effect; the lease is
+        then left to run out.
         """
         self._log.info("stopping")
         for loop in self.loops:
             loop.shift.stop()
         if self._workers:
             await asyncio.wait(self._workers, timeout=self.options.shutdown_timeout.total_seconds())
-        ending = [*self._workers, *candidate]
+        ending = [*self._workers, *writers]
         for task in ending:
             task.cancel()
         if ending:
             await asyncio.wait(ending, timeout=_CANCEL_SECONDS_MAX)
-        if self._elector is not None:
-            await self._elector.resign()
+        if self._elector is not None and self._writes is not None:
+            margin = self.options.terms.lease_seconds - self.options.terms.renew_seconds
+            await self._elector.resign(release=self._writes.settled_since(margin))
 
     # ------------------------------------------------------------------------------ parts
 
@@ -207,7 +213,8 @@ class Manager:
         if options.leader_election:
             # Renewing the lease waits for no rate limit; the fence stands behind it.
             self._elector = self._candidate(transport, namespace or "default", counter)
-            transport = FencedTransport(transport, self._elector.permit)
+            self._writes = UnansweredWrites(transport, self._clock)
+            transport = FencedTransport(self._writes, self._elector.permit)
         if options.client_qps:
             burst = options.client_burst or int(options.client_qps * 2) or 1
             bucket = TokenBucket(options.client_qps, burst)
@@ -232,7 +239,9 @@ class Manager:
             rng=self._rng,
             deadline_seconds=patience,
         )
-        lease = ObjectRef(kinds.LEASE, options.leader_election_id, namespace)
+        named = [(each.name, each.kind().group) for each in self._controllers]
+        name = options.leader_election_id or default_lease_name(named)
+        lease = ObjectRef(kinds.LEASE, name, namespace)
         election = Election(identity, options.terms)
         return Elector(
             client, lease, election, clock=self._clock, log=self._log, metrics=self.metrics
