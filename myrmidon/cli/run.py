@@ -53,7 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run several replicas, of which one, the leader, works",
     )
     parser.add_argument(
-        "--leader-election-id", metavar="ID", help="name of the Lease; default myrmidon"
+        "--leader-election-id",
+        default="",
+        metavar="ID",
+        help="name of the Lease; default: myrmidon- and the name and group of the first controller",
     )
     parser.add_argument(
         "--leader-election-namespace",
@@ -130,7 +133,7 @@ async def _run(controllers: list[Controller[Any]], options: ManagerOptions) -> N
 def _options(args: argparse.Namespace) -> ManagerOptions:
     return ManagerOptions(
         leader_election=args.leader_election,
-        leader_election_id=args.leader_election_id or "myrmidon",
+        leader_election_id=args.leader_election_id,
         leader_election_namespace=args.leader_election_namespace,
         metrics_addr=args.metrics_addr,
         health_addr=args.health_addr,

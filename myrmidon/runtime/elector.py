@@ -1,6 +1,7 @@
-"""Elector: keeps a Lease or waits for it.  It decides nothing; ``runtime.election`` does."""
+"""Elector: the loop that reads and writes the Lease.  ``runtime.election`` takes every decision."""
 
 import asyncio
+from contextlib import suppress
 from datetime import datetime
 from typing import NoReturn
 
@@ -14,6 +15,7 @@ from myrmidon.errors import (
     LeadershipLostError,
     NotFoundError,
     TransportError,
+    UnreachableError,
 )
 from myrmidon.io.client import Client
 from myrmidon.runtime.election import Create, Election, Follow, Update
@@ -38,12 +40,11 @@ class Elector:
         self._clock, self._log = clock, log.having(lease=lease.key, identity=election.identity)
         self._gauge = metrics.leading.labels(lease.name)
         self._gauge.set(0)
-        self._led = False
+        self._led = self._told_unheld = False
         self.elected = asyncio.Event()
 
     async def run(self) -> NoReturn:
-        """Take part until cancelled; raise when leading has ended."""
-        await self._look()
+        """Take part until cancelled; raise LeadershipLostError when leading has ended."""
         while True:
             seconds = await self._step()
             self._check()
@@ -51,84 +52,129 @@ class Elector:
             self._check()
 
     def permit(self) -> float:
-        """Raise unless this process may write at this very moment; for how long nobody else may."""
-        now = self._clock.monotonic()
-        if not self._election.leads(now):
-            raise LeadershipLostError(
-                f"{self._election.identity} may no longer write: its lease {self._lease.key} was not "
-                "renewed in time"
+        """Return for how many seconds no other replica can lead; raise if this one may not write.
+
+        UnreachableError where that is not known yet: the write is not sent, and tried again.
+        """
+        now, election = self._clock.monotonic(), self._election
+        if election.leads(now):
+            return election.safe_until - now
+        if election.is_in_doubt(now):
+            raise UnreachableError(
+                f"not sent: the lease {self._lease.key} was written by another client, and is being "
+                "read again"
             )
-        return self._election.safe_until - now
+        raise LeadershipLostError(
+            f"{election.identity} may no longer write: its lease {self._lease.key} {election.loss}"
+        )
 
     @property
     def leads(self) -> bool:
         """Whether this process leads at this very moment."""
         return self._election.leads(self._clock.monotonic())
 
-    async def resign(self) -> None:
-        """Give the Lease back, so that another need not wait for its end."""
-        lease = self._election.resignation(_stamp(self._clock.now()))
+    async def resign(self, *, release: bool = True) -> None:
+        """Stop leading; with ``release`` give the Lease back, so that another can lead at once."""
         self._election.resign()
         self._gauge.set(0)
         self._led = False
-        if lease is None:
+        if not release:
+            self._log.warning("lease not released", error="writes without an answer are under way")
             return
         try:
-            await self._client.update(kinds.LEASE, lease)
+            await self._release()
         except (ApiError, TransportError) as error:
             self._log.warning("lease not released", error=str(error))
-        else:
-            self._log.info("lease released")
 
     # --------------------------------------------------------------------------- inside
 
     async def _step(self) -> float:
-        """One attempt; return the seconds until the next."""
-        retry = self._election.terms.retry_seconds
+        """Make one attempt; return the seconds until the next."""
         sent_at = self._clock.monotonic()
         step = self._election.step(sent_at, _stamp(self._clock.now()))
         if isinstance(step, Follow):
             await self._pause(step.seconds)
-            await self._look()
-            return 0.0
+            return await self._read()
+        return await self._write(step, sent_at)
+
+    async def _write(self, step: Create | Update, sent_at: float) -> float:
+        """Create or update the Lease; return the seconds until the next attempt."""
+        retry = self._election.terms.retry_seconds
         try:
-            lease = await self._write(step)
+            if isinstance(step, Create):
+                lease = await self._client.create(
+                    kinds.LEASE, self._identified({"spec": step.spec})
+                )
+                self._election.observe(lease, self._clock.monotonic())
+                return 0.0
+            lease = await self._client.update(kinds.LEASE, self._identified(step.lease))
         except (ConflictError, NotFoundError):
-            await self._look()
-            return 0.0 if not self._led else retry / 2
+            # Another client wrote or deleted it: nothing is written until it was read again.
+            self._election.refused()
+            return await self._read() or (retry / 4 if isinstance(step, Update) else retry / 2)
         except (ApiError, TransportError) as error:
             self._log.warning("lease not renewed", error=str(error))
+            self._election.unanswered()
             return retry / 2
-        self._election.wrote(lease, sent_at)
+        self._election.wrote(lease, sent_at, self._clock.monotonic())
         self._lead()
         return retry
 
-    async def _write(self, step: Create | Update) -> Json:
-        if isinstance(step, Create):
-            return await self._client.create(kinds.LEASE, self._manifest(step.spec))
-        return await self._client.update(kinds.LEASE, step.lease)
-
-    async def _look(self) -> None:
+    async def _read(self) -> float:
+        """Read the Lease; return the seconds to wait, 0.0 if it was read."""
         try:
             lease: Json | None = await self._client.get(self._lease)
         except NotFoundError:
             lease = None
         except (ApiError, TransportError) as error:
             self._log.warning("lease not read", error=str(error))
-            return
+            return self._election.terms.retry_seconds / 2
         self._election.observe(lease, self._clock.monotonic())
+        self._lead()
+        self._tell_unheld()
+        return 0.0
+
+    async def _release(self) -> None:
+        """Write the resignation; after a renewal whose answer was not awaited, a second time."""
+        for is_last in (False, True):
+            stamp = _stamp(self._clock.now())
+            lease = self._election.resignation(self._clock.monotonic(), stamp)
+            if lease is None:
+                return
+            try:
+                await self._client.update(kinds.LEASE, self._identified(lease))
+            except ConflictError:
+                if is_last:
+                    raise
+                await self._read()
+            else:
+                self._log.info("lease released")
+                return
 
     def _lead(self) -> None:
-        if not self._led:
+        """Tell the manager if this process has begun to lead."""
+        if not self._led and self.leads:
             self._led = True
             self._gauge.set(1)
             self._log.info("leading")
             self.elected.set()
 
+    def _tell_unheld(self) -> None:
+        """Say once why a Lease without a holder is not taken at once."""
+        if not self._told_unheld and self._election.is_unheld:
+            self._told_unheld = True
+            self._log.info(
+                "lease has no holder",
+                waits_seconds=self._election.terms.lease_seconds,
+                why="it may have been deleted or edited while another replica leads",
+            )
+
     def _check(self) -> None:
-        if self._led and not self.leads:
-            self._gauge.set(0)
-            self.permit()
+        """Raise if this process led and has lost the Lease; being in doubt is not a loss yet."""
+        if self._led:
+            self._gauge.set(self.leads)
+            with suppress(UnreachableError):
+                self.permit()
 
     async def _pause(self, seconds: float) -> None:
         """Wait, but not beyond the moment at which leading ends."""
@@ -137,12 +183,14 @@ class Elector:
         if seconds > 0:
             await self._clock.sleep(seconds)
 
-    def _manifest(self, spec: Json) -> Json:
+    def _identified(self, lease: Json) -> Json:
+        """Return the Lease with our own words for kind, name and namespace."""
+        place = {"name": self._lease.name, "namespace": self._lease.namespace}
         return {
+            **lease,
             "apiVersion": kinds.LEASE.api_version,
             "kind": kinds.LEASE.kind,
-            "metadata": {"name": self._lease.name, "namespace": self._lease.namespace},
-            "spec": spec,
+            "metadata": {**lease.get("metadata", {}), **place},
         }
 
 

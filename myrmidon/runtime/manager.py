@@ -25,11 +25,13 @@ from myrmidon.io.events import EventRecorder
 from myrmidon.io.fencing import FencedTransport
 from myrmidon.io.http import HttpTransport
 from myrmidon.io.throttle import ThrottledTransport, TokenBucket
+from myrmidon.io.unanswered import UnansweredWrites
 from myrmidon.runtime.counting import RequestCounter
 from myrmidon.runtime.election import Election
 from myrmidon.runtime.elector import Elector
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
 from myrmidon.runtime.lag import LoopLag
+from myrmidon.runtime.lease import default_lease_name
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics import Metrics
@@ -67,6 +69,7 @@ class Manager:
         self._stopping = asyncio.Event()
         self._caches: Caches | None = None
         self._elector: Elector | None = None
+        self._writes: UnansweredWrites | None = None
         self._working = asyncio.Event()
         self._workers: Tasks = []
         self._supervisor: Supervisor | None = None
@@ -147,29 +150,37 @@ class Manager:
         await self._serve(stack)
         async with asyncio.TaskGroup() as group:
             self._supervisor = supervisor = Supervisor(group, self._log)
-            background = self._start(supervisor, recorders)
-            candidate = supervisor.start("election", self._elector.run) if self._elector else []
+            background = self._start(supervisor)
+            writers = self._start_writers(supervisor, recorders)
             await self._stopping.wait()
-            await self._wind_down(candidate)
+            await self._wind_down(writers)
             for task in background:
                 task.cancel()
 
-    def _start(self, supervisor: Supervisor, recorders: list[EventRecorder]) -> Tasks:
-        """Start everything but the workers and the election."""
+    def _start(self, supervisor: Supervisor) -> Tasks:
+        """Start what only reads: caches, feeds, channels, remote clusters."""
         assert self._caches is not None
         tasks = supervisor.start("caches", self._caches.run)
         tasks += supervisor.start("lead", partial(self._lead, supervisor), may_end=lambda: True)
         if isinstance(self._clock, LoopClock):
             tasks += supervisor.start("lag", self._lag.run)
-        for loop, events in zip(self.loops, recorders, strict=True):
+        for loop in self.loops:
             name = loop.controller.name
-            tasks += supervisor.start(f"events of {name}", events.run)
             tasks += supervisor.start(f"feed of {name}", loop.feed)
             if loop.controller.channels:
                 tasks += supervisor.start(f"channels of {name}", loop.listen)
         for name, transport in self._remotes.items():
             watch = partial(watch_remote, name, transport, self.loops, self._clock)
             tasks += supervisor.start(f"remote {name}", watch)
+        return tasks
+
+    def _start_writers(self, supervisor: Supervisor, recorders: list[EventRecorder]) -> Tasks:
+        """Start what writes beside the workers: Event recorders, and the election of a leader."""
+        tasks: Tasks = []
+        for loop, events in zip(self.loops, recorders, strict=True):
+            tasks += supervisor.start(f"events of {loop.controller.name}", events.run)
+        if self._elector is not None:
+            tasks += supervisor.start("election", self._elector.run)
         return tasks
 
     async def _lead(self, supervisor: Supervisor) -> None:
@@ -188,23 +199,26 @@ class Manager:
             )
         self._working.set()
 
-    async def _wind_down(self, candidate: Tasks) -> None:
+    async def _wind_down(self, writers: Tasks) -> None:
         """Let passes under way finish, as long as the options allow; then give the lease back.
 
-        In that order: who gives the lease back must have stopped writing, and must not renew it.
+        In that order: a replica that gives the lease back must have stopped writing, and must not
+        renew it.  A write that was cancelled or lost its answer may still take effect; the lease is
+        then left to run out.
         """
         self._log.info("stopping")
         for loop in self.loops:
             loop.shift.stop()
         if self._workers:
             await asyncio.wait(self._workers, timeout=self.options.shutdown_timeout.total_seconds())
-        ending = [*self._workers, *candidate]
+        ending = [*self._workers, *writers]
         for task in ending:
             task.cancel()
         if ending:
             await asyncio.wait(ending, timeout=_CANCEL_SECONDS_MAX)
-        if self._elector is not None:
-            await self._elector.resign()
+        if self._elector is not None and self._writes is not None:
+            margin = self.options.terms.lease_seconds - self.options.terms.renew_seconds
+            await self._elector.resign(release=self._writes.settled_since(margin))
 
     # ------------------------------------------------------------------------------ parts
 
@@ -222,7 +236,8 @@ class Manager:
         if options.leader_election:
             # Renewing the lease waits for no rate limit; the fence stands behind it.
             self._elector = self._candidate(transport, namespace or "default", counter)
-            transport = FencedTransport(transport, self._elector.permit)
+            self._writes = UnansweredWrites(transport, self._clock)
+            transport = FencedTransport(self._writes, self._elector.permit)
         if options.client_qps:
             burst = options.client_burst or int(options.client_qps * 2) or 1
             bucket = TokenBucket(options.client_qps, burst)
@@ -247,7 +262,9 @@ class Manager:
             rng=self._rng,
             deadline_seconds=patience,
         )
-        lease = ObjectRef(kinds.LEASE, options.leader_election_id, namespace)
+        named = [(each.name, each.kind().group) for each in self._controllers]
+        name = options.leader_election_id or default_lease_name(named)
+        lease = ObjectRef(kinds.LEASE, name, namespace)
         election = Election(identity, options.terms)
         return Elector(
             client, lease, election, clock=self._clock, log=self._log, metrics=self.metrics

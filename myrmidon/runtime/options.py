@@ -14,8 +14,10 @@ class ManagerOptions:
 
     leader_election: bool = False
     """Only one replica of several runs passes, the others stand by with warm caches."""
-    leader_election_id: str = "myrmidon"
-    """The name of the Lease."""
+    leader_election_id: str = ""
+    """The name of the Lease; by default ``myrmidon-`` with the name and the API group of the first
+    controller.  Choose one if that controller may be renamed or replaced: two versions of a program
+    with different names would both lead during a roll-out."""
     leader_election_namespace: str = ""
     """Where the Lease is; by default the namespace of the pod or of the kubeconfig's context."""
     terms: Terms = field(default_factory=Terms)

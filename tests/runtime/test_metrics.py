@@ -152,7 +152,7 @@ def test_values() -> None:
         assert len(shown) == 4
     assert 'controller_runtime_terminal_reconcile_errors_total{controller="thing"} 1.0' in text
     assert 'controller_runtime_reconcile_total{controller="thing",result="error"} 1.0' in text
-    assert 'leader_election_master_status{name="myrmidon"} 1.0' in text
+    assert 'leader_election_master_status{name="myrmidon-thing.test.myrmidon.dev"} 1.0' in text
     assert 'achilles_object_suspended{group="test.myrmidon.dev",kind="Thing",name="still"' in text
 
 
