@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from myrmidon import errors
-from myrmidon.errors import ApiError, api_error
+from myrmidon.errors import ApiError, StateResultError, api_error
 
 CLASSES = {
     name: value
@@ -94,3 +94,18 @@ def test_errors_of_objects_say_which() -> None:
         "  Without it there is no cache to read from and the generated role cannot read it.\n"
         "  fix: add it to Things.reads, then run `myrmidon generate rbac`"
     )
+
+
+class Unreadable:
+    """A value whose repr raises."""
+
+    def __repr__(self) -> str:
+        raise ValueError
+
+
+def test_a_wrong_result_is_told_briefly() -> None:
+    """Whatever a state returned."""
+    assert "made returned a Unreadable, which is not a result" in str(
+        StateResultError("Things", "made", Unreadable())
+    )
+    assert len(str(StateResultError("Things", "made", "x" * 10**6))) < 500
