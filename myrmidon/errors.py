@@ -19,6 +19,7 @@ MyrmidonError
       GeneratedNameError       with generateName
       MissingLockError         optimistic_lock without a resourceVersion
       OwnerReferenceError      an owner reference that Kubernetes does not allow
+    StatusError              a status field that a state has set cannot be written as JSON
     StateResultError         a state returned a value that is not a result
     MalformedNameError       a name, namespace or kind that cannot be part of a path
   AlreadyOwnedError        the object belongs to another controller
@@ -229,7 +230,7 @@ class StateResultError(ProgrammingError):
     def __init__(self, controller: str, state: str, returned: object) -> None:
         self.controller, self.state, self.returned = controller, state, returned
         super().__init__(
-            f"{controller}.{state} returned {returned!r}, which is not a result.\n"
+            f"{controller}.{state} returned {_brief(returned)}, which is not a result.\n"
             "  fix: return Done(), Wait(reason, message) or Failed(reason, error)"
         )
 
@@ -251,6 +252,12 @@ class OutputError(ProgrammingError):
     """An output cannot be written as it is."""
 
     reason = "InvalidOutput"
+
+
+class StatusError(ProgrammingError):
+    """A status field that a state has set cannot be written as JSON."""
+
+    reason = "InvalidStatus"
 
 
 class UnidentifiedObjectError(OutputError):
@@ -503,6 +510,18 @@ class TaskEndedError(MyrmidonError):
 
 class UsageError(MyrmidonError):
     """A wrong argument, file or setting: what is wrong and how to fix it, in one or two lines."""
+
+
+def _brief(value: object) -> str:
+    """Return the repr of a value, shortened; its type where the repr itself raises."""
+    try:
+        shown = repr(value)
+    except Exception:  # noqa: BLE001 - a class of a user may do anything here
+        shown = f"a {type(value).__name__}"
+    return shown if len(shown) <= _BRIEF_MAX else f"{shown[:_BRIEF_MAX]}…"
+
+
+_BRIEF_MAX = 200
 
 
 def _names(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from myrmidon import errors
-from myrmidon.errors import ApiError, api_error, retry_seconds
+from myrmidon.errors import ApiError, StateResultError, api_error, retry_seconds
 
 CLASSES = {
     name: value
@@ -139,3 +139,18 @@ def test_a_status_of_another_shape_is_still_an_error(details: Any) -> None:
     """K7: a proxy may answer with JSON of its own."""
     error = api_error(403, {"reason": None, "message": 7, "details": details})
     assert (type(error).__name__, error.causes) == ("ForbiddenError", [])
+
+
+class Unreadable:
+    """A value whose repr raises."""
+
+    def __repr__(self) -> str:
+        raise ValueError
+
+
+def test_a_wrong_result_is_told_briefly() -> None:
+    """Whatever a state returned."""
+    assert "made returned a Unreadable, which is not a result" in str(
+        StateResultError("Things", "made", Unreadable())
+    )
+    assert len(str(StateResultError("Things", "made", "x" * 10**6))) < 500

@@ -37,6 +37,7 @@ class Model(BaseModel):
         strict=True,
         validate_assignment=True,
         allow_inf_nan=False,
+        ser_json_inf_nan="constants",  # kept, so that whoever sends the model can refuse it
         regex_engine="rust-regex",  # of the family of RE2, which the server uses
     )
 

@@ -87,5 +87,7 @@ def ref_of(kind: Kind, obj: Mapping[str, Any]) -> ObjectRef:
 
 def describe(obj: Mapping[str, Any]) -> str:
     """``ConfigMap default/a``, as far as the object says so."""
-    where = "/".join(part for part in (namespace_of(obj), name_of(obj)) if part)
+    meta = obj.get("metadata")
+    named = (meta.get("namespace"), meta.get("name")) if isinstance(meta, Mapping) else ()
+    where = "/".join(str(part) for part in named if part)
     return f"{obj.get('kind') or 'object'} {where or '(no name)'}"

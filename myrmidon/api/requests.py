@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from myrmidon.api.json_values import NotJsonError, json_value
 from myrmidon.api.paths import new_object_path, object_path
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.wire import JSON, HttpRequest
+from myrmidon.errors import OutputError
 
 
 class Verb(StrEnum):
@@ -66,9 +68,21 @@ class Request(NamedTuple):
         headers = {"accept": JSON}
         body = b""
         if self.body is not None:
-            body = orjson.dumps(self.body)
+            body = self._encoded()
             headers["content-type"] = self.patch.value if self.verb is Verb.PATCH else JSON
         return HttpRequest(_METHODS[self.verb], path, self.query, headers, body)
+
+    def _encoded(self) -> bytes:
+        """The body as bytes; an error that names the path, if it has no JSON."""
+        try:
+            return orjson.dumps(self.body)
+        except TypeError:
+            try:
+                return orjson.dumps(json_value(self.body))
+            except NotJsonError as error:
+                raise OutputError(
+                    f"{self} cannot be written as JSON: {error}.\n  fix: {error.fix}"
+                ) from error
 
     def __str__(self) -> str:
         target = f"{self.ref}/{self.subresource}" if self.subresource else str(self.ref)

@@ -26,8 +26,8 @@ from typing import Any
 
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-INT_MAX = 2**63 - 1
-INT_MIN = -(2**63)
+from myrmidon.api.json_values import INT_MAX, INT_MIN
+
 _FLOAT_INT_MAX = 2**53 - 1  # beyond it the server does not take a float for a whole number
 
 _DATE_TIME = re.compile(

@@ -1,9 +1,11 @@
-"""UnexpectedError: an exception raised by a state, with its type and the user's line."""
+"""``UnexpectedError``: an exception raised by a state, with its type and the user's line."""
 
 from functools import cache
 from pathlib import Path
 from sysconfig import get_paths
 from traceback import walk_tb
+
+from myrmidon.api.texts import text_of
 
 _FRAMEWORK = str(Path(__file__).parents[1])
 # Exceptions that say nothing of themselves, or not what they mean inside a state.
@@ -14,15 +16,14 @@ _MEANINGS = {
 
 
 class UnexpectedError(Exception):
-    """An exception of a state: what it is, what it says and which line of the program raised it.
+    """An exception raised by a state, with its type, its text and the line of the user's program.
 
-    ``'data'`` alone is all that a ``KeyError`` says of itself.
+    The text of a ``KeyError`` alone, for example, is only ``'data'``.
     """
 
     def __init__(self, error: BaseException) -> None:
         name = type(error).__name__
-        meaning = _MEANINGS.get(name)
-        said = f"{name}: {meaning or error}".removesuffix(": ")
+        said = f"{name}: {_MEANINGS.get(name) or text_of(error)}".removesuffix(": ")
         place = _place(error)
         super().__init__(f"{said} ({place})" if place else said)
         self.__cause__ = error
@@ -30,15 +31,16 @@ class UnexpectedError(Exception):
 
 @cache
 def _libraries() -> tuple[str, ...]:
-    """Where libraries are installed; not looked up before something was raised."""
+    """Return the directories of installed libraries; looked up at the first exception."""
     paths = get_paths()
     return tuple(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def _place(error: BaseException) -> str:
-    """The last line of the program's own code: below it are libraries, above it is the framework.
+    """Return the last line of the traceback that belongs to the user's program, as ``file:line``.
 
-    A program that is itself installed as a library is told by the file that the state is in.
+    Frames of the framework and of installed libraries are skipped.  Where the program itself is
+    installed as a library, it is the last line in the file of the outermost frame.
     """
     lines = [
         (frame.f_code.co_filename, number)

@@ -1,19 +1,24 @@
-"""What a state can say when it returns: ``Done``, ``Wait`` or ``Failed``.
+"""The results of a state: ``Done``, ``Wait`` or ``Failed``.
 
-Three things can happen, so there are three values.  A ``Wait`` is no error: nothing is logged as
-one, and nobody is paged.
+A ``Wait`` is not an error and is not logged as one.
+
+Reason and message become a condition.  The API server refuses a whole status for one reason that it
+does not accept, so reasons are checked when the result is made.  A message can be any text: it is
+made encodable and is shortened where the condition is written (``api/texts.py``).
 """
 
 import re
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
-from myrmidon.api.conditions import ConditionValue
+from myrmidon.api.conditions import ConditionStatus, ConditionValue
+from myrmidon.api.texts import CONDITION_REASON_MAX, text_of
 from myrmidon.errors import ProgrammingError
 from myrmidon.fsm.raised import UnexpectedError
 
 _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_STATUSES = get_args(ConditionStatus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,8 @@ class Wait:
 
     def __post_init__(self) -> None:
         check_reason("Wait", self.reason)
+        if not isinstance(self.message, str):
+            raise _not_a_message(f"Wait({self.reason!r})", self.message)
         if self.after is not None and not isinstance(self.after, timedelta):
             raise ProgrammingError(
                 f"Wait({self.reason!r}) has after={self.after!r}, which is not a timedelta.\n"
@@ -73,7 +80,7 @@ class Done:
                 "  fix: drop goto; the next pass decides again"
             )
         if self.condition is not None:
-            check_reason("ConditionValue", self.condition.reason)
+            _check_condition(self.condition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,7 @@ class Failed:
     @property
     def message(self) -> str:
         """What went wrong, in one line or a few."""
-        return str(self.error) or type(self.error).__name__
+        return text_of(self.error) or type(self.error).__name__
 
 
 Result: TypeAlias = Done | Wait | Failed
@@ -103,11 +110,39 @@ Result: TypeAlias = Done | Wait | Failed
 
 def check_reason(where: str, reason: str) -> None:
     """Raise unless the API server would accept the reason: it refuses a whole status for one."""
-    if not _REASON.fullmatch(reason) or len(reason) > 1024:
+    if not is_reason(reason):
+        shown = reason[:80] if isinstance(reason, str) else reason
         raise ProgrammingError(
-            f"{where} has the reason {reason!r}, which the API server refuses.\n"
+            f"{where} has the reason {shown!r}, which the API server refuses.\n"
             "  fix: use one word in CamelCase, such as 'RollingOut', and put the rest into the message"
         )
+
+
+def is_reason(reason: object) -> bool:
+    """Whether the API server accepts the reason.  The length comes first: it bounds the matching."""
+    return (
+        isinstance(reason, str)
+        and len(reason) <= CONDITION_REASON_MAX
+        and _REASON.fullmatch(reason) is not None
+    )
+
+
+def _check_condition(condition: ConditionValue) -> None:
+    check_reason("ConditionValue", condition.reason)
+    if condition.status not in _STATUSES:
+        raise ProgrammingError(
+            f"ConditionValue has the status {condition.status!r}, which the API server refuses.\n"
+            "  fix: write 'True', 'False' or 'Unknown'"
+        )
+    if not isinstance(condition.message, str):
+        raise _not_a_message("ConditionValue", condition.message)
+
+
+def _not_a_message(where: str, message: object) -> ProgrammingError:
+    return ProgrammingError(
+        f"{where} has a message of type {type(message).__name__}, which is not a string.\n"
+        "  fix: write str(...) around it"
+    )
 
 
 def failure_of(error: BaseException) -> Failed:
@@ -117,5 +152,6 @@ def failure_of(error: BaseException) -> Failed:
     the same.
     """
     if isinstance(error, ProgrammingError):
-        return Failed(error.reason, error, retry=False)
+        reason = error.reason if is_reason(error.reason) else ProgrammingError.reason
+        return Failed(reason, error, retry=False)
     return Failed("InternalError", UnexpectedError(error))

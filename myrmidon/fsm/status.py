@@ -11,9 +11,13 @@ from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
 from myrmidon.api.conditions import READY, ConditionValue, timestamp
+from myrmidon.api.json_values import NotJsonError, json_value
 from myrmidon.api.objects import Json, generation_of, version_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Request, Verb
+from myrmidon.api.resource import Resource, status_patch
+from myrmidon.api.texts import condition_message, is_shortened, printable, text_of
+from myrmidon.errors import StatusError
 from myrmidon.fsm.engine import Outcome, Visit
 from myrmidon.fsm.graph import Graph
 from myrmidon.patch.covering import covers
@@ -24,7 +28,8 @@ _Said: TypeAlias = tuple[ConditionValue, bool]  # the second: whether it is a fa
 
 _READY = ConditionValue("True", "Ready")
 _NOT_REACHED = (ConditionValue("Unknown", "NotReached"), False)
-_VOLATILE = re.compile(r"\S*\d\S*")
+_CUT_WORDS = 5  # the word that was cut, and "(123 characters left out)"
+_DIGIT = re.compile(r"\d")
 
 
 def status_request(ref: ObjectRef, obj: Mapping[str, Any], status: Json) -> Request | None:
@@ -105,6 +110,27 @@ def conditions_after(
     return _kept(previous, after)
 
 
+def own_fields(resource: Resource[Any, Any]) -> Json:
+    """Return what the states of this pass changed in the status, as a merge patch.
+
+    Text that cannot be encoded is made printable.  A value that has no JSON, such as NaN, raises
+    ``StatusError``: written as ``null`` it would delete the field.
+    """
+    try:
+        changed = status_patch(resource)
+        if not changed:
+            return changed
+        patch: Json = json_value(changed, "status", text=lambda text, _path: printable(text))
+    except NotJsonError as error:
+        raise StatusError(f"{resource!r}: {error}.\n  fix: {error.fix}") from error
+    except Exception as error:
+        raise StatusError(
+            f"{resource!r}: its status cannot be written as JSON: {text_of(error)}.\n"
+            "  fix: use strings, numbers, booleans, None, lists and dicts with string keys"
+        ) from error
+    return patch
+
+
 def managed_after(
     recorded: Iterable[ObjectRef], applied: Iterable[ObjectRef], gone: Iterable[ObjectRef]
 ) -> tuple[ObjectRef, ...]:
@@ -128,11 +154,13 @@ def reference(ref: ObjectRef) -> Json:
 
 
 def _condition(kind: str, said: _Said, old: Json | None, generation: int, now: datetime) -> Json:
-    """A condition without what only seems to change: the time unless it flips, noise in errors.
+    """Build a condition as JSON.
 
-    It is made as JSON, without a stop at ``Condition``: every pass over every object makes them.
+    lastTransitionTime moves only when status flips.  The message of a failure that differs from the
+    old one only in addresses, times or ids is kept, so that retries do not change the object.
     """
     (status, reason, message), failed = said
+    message = condition_message(message)
     since = None
     if old is not None and old.get("status") == status:
         since = old.get("lastTransitionTime")
@@ -159,11 +187,26 @@ def _kept(old: Any, new: T) -> T:
 
 
 def _differ_in_noise_only(old: str, new: str) -> bool:
-    """Whether two errors are one error with another address, time or id in it.
+    """Whether two messages are the same error with another address, time or id in it.
 
-    Writing each of them would change the object on every attempt.
+    Messages are at most 32,768 characters long and each word is looked at once, so the cost is
+    bounded and linear.  A message that was cut is compared as far as both go: a longer number near
+    its beginning moves the cut, but does not make it another error.
     """
-    return _VOLATILE.sub("#", old) == _VOLATILE.sub("#", new)
+    if old == new:
+        return True
+    before, after = _without_noise(old), _without_noise(new)
+    if is_shortened(old) and is_shortened(new):
+        common = min(len(before), len(after)) - _CUT_WORDS
+        ends = before[common].removesuffix("…"), after[common].removesuffix("…")
+        alike = "#" in ends or ends[0].startswith(ends[1]) or ends[1].startswith(ends[0])
+        return alike and before[:common] == after[:common]
+    return before == after
+
+
+def _without_noise(message: str) -> list[str]:
+    """The words of a message; each word with a digit in it counts as the same word."""
+    return ["#" if _DIGIT.search(word) else word for word in message.split()]
 
 
 def _ready(outcome: Outcome) -> ConditionValue:

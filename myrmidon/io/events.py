@@ -1,13 +1,18 @@
-"""Kubernetes Events: what happened to an object, for whoever runs `kubectl describe`.
+"""Kubernetes Events: what happened to an object, shown by `kubectl describe`.
 
-Events are gossip.  Recording one never waits and never fails; they are written one at a time in
-the background, counted up instead of repeated, and dropped when there are too many or when the
-server refuses them.
+Recording an Event never waits and never raises.  Events are written one at a time by a background
+task, counted up instead of repeated, and dropped when there are too many, when the server refuses
+them or when they cannot be written at all.  The background task survives all of that: a controller
+must not stop because of an Event.
+
+Reason and message are made encodable and are shortened to what the server accepts before anything
+is remembered or compared, so the memory of the correlator is bounded, too.
 """
 
 import asyncio
 import hashlib
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,11 +22,18 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.kinds import EVENT
 from myrmidon.api.objects import Json, name_of, namespace_of, uid_of, version_of
 from myrmidon.api.refs import ObjectRef
-from myrmidon.errors import AlreadyExistsError, MyrmidonError, NotFoundError
+from myrmidon.api.texts import (
+    EVENT_MESSAGE_BYTES_MAX,
+    EVENT_REASON_BYTES_MAX,
+    printable,
+    shortened_to_bytes,
+    text_of,
+)
+from myrmidon.errors import AlreadyExistsError, NotFoundError
 from myrmidon.io.client import Client
 from myrmidon.io.throttle import TokenBucket
 
-_MESSAGE_CHARACTERS_MAX = 1024
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]")
 _log = logging.getLogger(__name__)
 
 
@@ -135,17 +147,12 @@ class EventRecorder:
         self.dropped = 0
 
     def record(self, obj: Mapping[str, Any], type_: str, reason: str, message: str) -> None:
-        """Say that something happened to an object.  Returns at once, whatever happens."""
-        topic = Topic(
-            namespace_of(obj),
-            name_of(obj),
-            uid_of(obj),
-            str(obj.get("kind") or ""),
-            str(obj.get("apiVersion") or ""),
-            type_,
-            reason[:128],
-            message[:_MESSAGE_CHARACTERS_MAX],
-        )
+        """Queue an Event about an object.  Returns at once and never raises."""
+        try:
+            topic = _topic(obj, type_, reason, message)
+        except Exception as error:  # noqa: BLE001 - an Event must never fail a pass
+            self._drop(error, reason)
+            return
         now = self._clock.monotonic()
         tally = self._correlator.take(topic, version_of(obj), self._clock.now(), now)
         if tally is None or len(self._waiting) >= self._waiting_max:
@@ -168,11 +175,12 @@ class EventRecorder:
             tally = self._waiting.pop(topic)
             try:
                 await self._write(tally)
-            except MyrmidonError as error:
-                self.dropped += 1
-                _log.debug(
-                    "event not written: %s", error, extra={"facts": {"reason": topic.reason}}
-                )
+            except Exception as error:  # noqa: BLE001 - the next Event may be written all the same
+                self._drop(error, topic.reason)
+
+    def _drop(self, error: Exception, reason: str) -> None:
+        self.dropped += 1
+        _log.debug("event not written: %s", text_of(error), extra={"facts": {"reason": reason}})
 
     async def _write(self, tally: Tally) -> None:
         count = tally.count
@@ -215,7 +223,7 @@ class EventRecorder:
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {
-                "name": f"{topic.name[:230]}.{digest.hexdigest()}",
+                "name": _event_name(topic.name, digest.hexdigest()),
                 "namespace": topic.namespace or "default",
             },
             "involvedObject": {name: value for name, value in subject.items() if value},
@@ -229,6 +237,22 @@ class EventRecorder:
             "reportingComponent": self._component,
             "reportingInstance": self._instance,
         }
+
+
+def _topic(obj: Mapping[str, Any], type_: str, reason: str, message: str) -> Topic:
+    subject = (namespace_of(obj), name_of(obj), uid_of(obj), obj.get("kind"), obj.get("apiVersion"))
+    return Topic(
+        *(printable(str(part or "")) for part in subject),
+        printable(text_of(type_)),
+        shortened_to_bytes(printable(text_of(reason)), EVENT_REASON_BYTES_MAX),
+        shortened_to_bytes(printable(text_of(message)), EVENT_MESSAGE_BYTES_MAX),
+    )
+
+
+def _event_name(name: str, digest: str) -> str:
+    """Return a name that the server accepts.  Roles, for example, have names that Events cannot."""
+    labels = (part.strip("-") for part in _NOT_IN_NAMES.sub("-", name[:230].lower()).split("."))
+    return ".".join((*filter(None, labels), digest))
 
 
 def _ref(event: Json) -> ObjectRef:

@@ -1,6 +1,8 @@
 """Logs: a constant message and the facts as keys, the same keys on every line of a pass.
 
-``text`` is for people at a terminal, ``json`` for whatever collects lines.
+The format ``text`` is for people at a terminal, ``json`` for programs that collect log lines.  A fact
+can be text from anywhere, for example an error that quotes a whole spec: whatever it is, the line is
+one line, can be encoded, is valid JSON in the format ``json``, and has a bounded length.
 """
 
 import json
@@ -9,11 +11,16 @@ import re
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any, Literal
+
+from myrmidon.api.texts import printable, shortened, text_of
 
 ROOT = "myrmidon"
 _FACTS = "facts"
-_UNCLEAR = re.compile('[ "\n=]')
+_UNCLEAR = re.compile(r'[\x00-\x20"=\x7f-\x9f]')
+_FACT_CHARACTERS_MAX = 8192
+_TRACEBACK_CHARACTERS_MAX = 32_768
 
 
 class Logger:
@@ -81,9 +88,8 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line, and the traceback below it if there is one."""
         at = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
-        facts = " ".join(f"{key}={_plain(value)}" for key, value in _facts_of(record).items())
-        line = f"{at} {record.levelname:<7} {record.getMessage()}  {facts}".rstrip()
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        line = f"{at} {record.levelname:<7} {_message(record)}  {_told(record)}".rstrip()
+        return f"{line}\n{_traceback(self, record)}" if record.exc_info else line
 
 
 class JsonFormatter(logging.Formatter):
@@ -95,11 +101,11 @@ class JsonFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": _message(record),
             **{key: _jsonable(value) for key, value in _facts_of(record).items()},
         }
         if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
+            line["traceback"] = _traceback(self, record)
         return json.dumps(line, ensure_ascii=False)
 
 
@@ -107,10 +113,34 @@ def _facts_of(record: logging.LogRecord) -> Mapping[str, Any]:
     return getattr(record, _FACTS, None) or {}
 
 
+def _told(record: logging.LogRecord) -> str:
+    """The facts of a record as ``key=value key=value``."""
+    return " ".join(f"{key}={_plain(value)}" for key, value in _facts_of(record).items())
+
+
+def _message(record: logging.LogRecord) -> str:
+    return _line(record.getMessage())
+
+
+def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    assert record.exc_info, "asked for only where there is one"
+    text = formatter.formatException(record.exc_info)
+    return shortened(printable(text), _TRACEBACK_CHARACTERS_MAX)
+
+
 def _plain(value: Any) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return json.dumps(text) if not text or _UNCLEAR.search(text) else text
+    text = ", ".join(map(text_of, value)) if type(value) in (list, tuple) else text_of(value)
+    line = _line(text)
+    return json.dumps(line) if not line or _UNCLEAR.search(line) else line
 
 
 def _jsonable(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float) and isfinite(value):
+        return value
+    return _line(text_of(value))
+
+
+def _line(text: str) -> str:
+    return shortened(printable(text), _FACT_CHARACTERS_MAX)

@@ -10,13 +10,14 @@ from typing import Any
 
 from myrmidon.api.objects import Json, finalizers_of, is_deleting, uid_of, version_of
 from myrmidon.api.refs import ObjectRef
-from myrmidon.api.resource import Resource, status_patch
+from myrmidon.api.resource import Resource
 from myrmidon.errors import (
     ConflictError,
     InvalidError,
     MyrmidonError,
     NotFoundError,
     PruneRefusedError,
+    StatusError,
 )
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import (
@@ -34,7 +35,7 @@ from myrmidon.fsm.engine import (
 from myrmidon.fsm.finalizers import add_finalizer, remove_finalizer
 from myrmidon.fsm.results import Failed, Wait
 from myrmidon.fsm.states import State
-from myrmidon.fsm.status import reference, status_after, status_request
+from myrmidon.fsm.status import own_fields, reference, status_after, status_request
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.applicator import Written
 from myrmidon.runtime.context import Declared, PassContext
@@ -191,18 +192,25 @@ class Pass:
             return outcome
         if outcome.ended:
             outcome = await self._tidy(outcome)
-        own_fields = status_patch(self._typed)
-        self.overtaken = self.overtaken or bool(own_fields)
+        outcome, changed = self._own_fields(outcome)
+        self.overtaken = self.overtaken or bool(changed)
         status = status_after(
             outcome,
             self._controller.graph,
             self.obj,
             now=self._now,
             managed=self._managed.by_now(self.obj),
-            own_fields=own_fields,
+            own_fields=changed,
             ready=self._controller.options.ready_condition,
         )
         return await self._write_status(status, outcome)
+
+    def _own_fields(self, outcome: Outcome) -> tuple[Outcome, Json]:
+        """What states changed in the status; a failure instead, if it cannot be written."""
+        try:
+            return outcome, own_fields(self._typed)
+        except StatusError as error:
+            return _unfinished(outcome, Failed(error.reason, error, retry=False)), {}
 
     # -------------------------------------------------------------------------- outputs
 
@@ -370,8 +378,10 @@ class Pass:
 
 
 def _unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
-    """The outcome of a walk whose own work failed after its last state."""
+    """Return the outcome of a walk after whose last state the framework's own work failed."""
     after = report.after if isinstance(report, Wait) else None
+    if isinstance(report, Failed) and not report.retry:
+        return Outcome(visits=outcome.visits, failure=report)
     return Outcome(
         visits=outcome.visits,
         ended=False,

@@ -7,12 +7,15 @@ our own, holding what the author declared and nothing that only a server may say
 from base64 import b64encode
 from collections.abc import Mapping
 from datetime import date, datetime
+from json import JSONEncoder
 from typing import Any
 
 import orjson
 
 from myrmidon.api.conditions import timestamp
+from myrmidon.api.json_values import NotJsonError, encodable, inside, json_value
 from myrmidon.api.objects import Json, describe
+from myrmidon.api.texts import printable, text_of
 from myrmidon.errors import OutputError
 
 # The server alone decides about these; sending them back is noise at best.
@@ -24,16 +27,19 @@ _SERVER_METADATA = frozenset(
 )  # fmt: skip
 
 
+_EXACT = (
+    orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+)
+_WITHOUT_NAN = JSONEncoder(allow_nan=False, check_circular=False, default=encodable)
+
+
 def manifest_of(obj: Any) -> Json:
-    """A copy of the object as JSON: later changes to the original do not reach the output."""
+    """Return the object as a JSON document of its own, or raise ``OutputError`` with the path.
+
+    What is sent is what was declared: a value that has no JSON is refused, never changed.
+    """
     declared = _declared(obj)
-    try:
-        manifest: Json = orjson.loads(orjson.dumps(declared, option=orjson.OPT_UTC_Z))
-    except (TypeError, orjson.JSONEncodeError) as error:
-        raise OutputError(
-            f"{describe(declared)} cannot be written as JSON: {error}.\n"
-            "  fix: use strings, numbers, booleans, None, lists and dicts with string keys"
-        ) from error
+    manifest = _encoded(declared)
     # A status belongs to the controller of that kind; the server drops it on this path.
     manifest.pop("status", None)
     meta = manifest.get("metadata")
@@ -46,17 +52,69 @@ def manifest_of(obj: Any) -> Json:
     return manifest
 
 
+def _encoded(declared: Mapping[str, Any]) -> Json:
+    """Return a copy of the declaration as plain JSON.
+
+    Encoding and decoding again is the fastest way to copy and to check, and every pass does it for
+    every output.  The walk that names paths follows only where an encoder refused.  orjson writes
+    ``null`` for NaN and infinity; where there is a ``null``, the slower encoder of the standard
+    library tells whether it stands for one of those.
+    """
+    try:
+        # In three lists, because what is sent later is a little deeper than the manifest.
+        text = orjson.dumps([[[declared]]], default=encodable, option=_EXACT)
+        if b"null" in text:
+            _WITHOUT_NAN.encode(declared)
+    except (TypeError, ValueError, RecursionError):
+        return _walked(declared)
+    manifest: Json = orjson.loads(text)[0][0][0]
+    return manifest
+
+
+def _walked(declared: Mapping[str, Any]) -> Json:
+    try:
+        manifest: Json = json_value(declared)
+    except NotJsonError as error:
+        raise _not_json(declared, error) from error
+    return manifest
+
+
+def _not_json(declared: Mapping[str, Any], error: NotJsonError) -> OutputError:
+    return OutputError(
+        f"{printable(describe(declared))} cannot be written as JSON: {error}.\n  fix: {error.fix}"
+    )
+
+
 def _declared(obj: Any) -> Mapping[str, Any]:
     if isinstance(obj, Mapping):
         return obj
     if hasattr(obj, "to_json"):
-        declared: Mapping[str, Any] = obj.to_json()
+        try:
+            declared: Mapping[str, Any] = obj.to_json()
+        except Exception as error:
+            raise _untold(obj, error) from error
         return declared
     if hasattr(obj, "attribute_map"):
-        return _from_client_model(obj)
+        try:
+            return _from_client_model(obj)
+        except RecursionError as error:
+            raise _untold(obj, error) from error
     raise OutputError(
-        f"{obj!r} is no object that can be applied.\n"
+        f"{obj!r} is not an object that can be applied.\n"
         "  fix: pass a manifest (dict), a Resource, or a kubernetes-asyncio model"
+    )
+
+
+def _untold(obj: Any, error: Exception) -> OutputError:
+    """The error for a resource that cannot tell its JSON, with the path if the walk finds it."""
+    for part in ("spec", "status"):
+        try:
+            json_value(getattr(obj, part, None), part)
+        except NotJsonError as found:
+            return OutputError(f"{obj!r} cannot be written as JSON: {found}.\n  fix: {found.fix}")
+    return OutputError(
+        f"{obj!r} cannot be written as JSON: {type(error).__name__}: {text_of(error)}.\n"
+        "  fix: use strings, numbers, booleans, None, lists and dicts with string keys"
     )
 
 
@@ -84,9 +142,21 @@ def _client_value(value: Any) -> Any:
 
 
 def _fold_string_data(manifest: Json) -> None:
-    """Write ``stringData`` as ``data``: the server never sends it back, so nobody could compare it."""
-    encoded = {
-        key: value if value is None else b64encode(str(value).encode()).decode()
-        for key, value in (manifest.pop("stringData") or {}).items()
-    }
-    manifest["data"] = {**(manifest.get("data") or {}), **encoded}
+    """Write ``stringData`` as ``data``: the server never sends it back, so it cannot be compared."""
+    texts, data = manifest.pop("stringData") or {}, manifest.get("data") or {}
+    for name, part in (("stringData", texts), ("data", data)):
+        if not isinstance(part, dict):
+            raise _unfit_secret(manifest, name, part, "write a dict of strings")
+    encoded = {}
+    for key, value in texts.items():
+        if value is not None and not isinstance(value, str):
+            raise _unfit_secret(manifest, inside("stringData", key), value, "write str(...)")
+        encoded[key] = value if value is None else b64encode(value.encode()).decode()
+    manifest["data"] = {**data, **encoded}
+
+
+def _unfit_secret(manifest: Json, path: str, value: Any, fix: str) -> OutputError:
+    return OutputError(
+        f"{describe(manifest)}: {path} is of type {type(value).__name__}, which the server refuses.\n"
+        f"  fix: {fix}"
+    )

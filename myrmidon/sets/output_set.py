@@ -6,7 +6,12 @@ from typing import Any, NamedTuple, TypeAlias
 from myrmidon.api import kinds as well_known
 from myrmidon.api.objects import Json, describe, metadata
 from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
-from myrmidon.errors import GeneratedNameError, UndeclaredOutputError, UnidentifiedObjectError
+from myrmidon.errors import (
+    GeneratedNameError,
+    OutputError,
+    UndeclaredOutputError,
+    UnidentifiedObjectError,
+)
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.sets.options import DEFAULT, ApplyOptions, chosen
 
@@ -114,17 +119,20 @@ class OutputSet:
         self._intentions[output.ref] = output
 
     def _ref_of(self, manifest: Mapping[str, Any]) -> ObjectRef:
-        kind = self._kinds.get((manifest.get("apiVersion", ""), manifest.get("kind", "")))
+        version, called = _text(manifest, "apiVersion"), _text(manifest, "kind")
+        kind = self._kinds.get((version, called))
         if kind is None:
             for field in ("apiVersion", "kind"):
                 if not manifest.get(field):
                     raise UnidentifiedObjectError(field, describe(manifest))
-            raise self._undeclared(manifest["kind"], manifest["apiVersion"])
+            raise self._undeclared(called, version)
         meta = metadata(manifest)
-        name = meta.get("name")
+        if not isinstance(meta, Mapping):
+            raise _not_a("metadata", "dict", meta, describe(manifest))
+        name = _text(meta, "name", manifest, "metadata.")
         if not name and meta.get("generateName"):
-            raise GeneratedNameError(f"{manifest['kind']} {meta['generateName']}*")
-        return self._located(kind, str(name or ""), meta.get("namespace"))
+            raise GeneratedNameError(f"{called} {meta['generateName']}*")
+        return self._located(kind, name, _text(meta, "namespace", manifest, "metadata."))
 
     def _ref_to_delete(self, what: Any, name: str | None, namespace: str | None) -> ObjectRef:
         # The order matters: references and kinds are tuples, resource classes are types.
@@ -157,6 +165,22 @@ class OutputSet:
         if not where:
             raise UnidentifiedObjectError("metadata.namespace", f"{kind.kind} {name}")
         return ObjectRef(kind, name, where)
+
+
+def _text(
+    part: Mapping[str, Any], field: str, manifest: Mapping[str, Any] | None = None, at: str = ""
+) -> str:
+    """Return a field that identifies an object, ``""`` if it is absent; raise if it is not text."""
+    value = part.get(field) or ""
+    if not isinstance(value, str):
+        raise _not_a(f"{at}{field}", "string", value, describe(manifest or part))
+    return value
+
+
+def _not_a(path: str, wanted: str, value: Any, described: str) -> OutputError:
+    return OutputError(
+        f"{path} of {described} is {value!r}, which is not a {wanted}.\n  fix: write a {wanted}"
+    )
 
 
 _WELL_KNOWN = kinds_by_name(well_known.ALL)

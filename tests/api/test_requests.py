@@ -3,10 +3,11 @@
 import orjson
 import pytest
 
-from myrmidon.api import kinds
+from myrmidon.api import Quantity, kinds
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.api.wire import HttpResponse
+from myrmidon.errors import OutputError
 
 REF = ObjectRef(kinds.DEPLOYMENT, "web", "default")
 PATH = "/apis/apps/v1/namespaces/default/deployments"
@@ -53,3 +54,16 @@ def test_a_response_finds_its_headers() -> None:
 
     assert response.header("warning") == "a"
     assert response.header("retry-after") is None
+
+
+def test_a_body_without_json_names_the_path() -> None:
+    """Large numbers and odd values that the encoder refuses."""
+    ref = ObjectRef(kinds.CONFIG_MAP, "a", "default")
+    with pytest.raises(OutputError) as caught:
+        Request(Verb.PATCH, ref, {"data": {"a": "\ud800"}}).to_http()
+
+    assert str(caught.value).startswith(
+        "patch ConfigMap default/a cannot be written as JSON: data.a holds half of a surrogate pair"
+    )
+    day = Request(Verb.PATCH, ref, {"data": {"a": Quantity("1Gi")}}).to_http()
+    assert day.body == b'{"data":{"a":"1Gi"}}'

@@ -19,6 +19,7 @@ REASON = (
     ", which the API server refuses.\n"
     "  fix: use one word in CamelCase, such as 'RollingOut', and put the rest into the message"
 )
+MESSAGE = ", which is not a string.\n  fix: write str(...) around it"
 BOTH = "Done(...) cannot have both {} and {}: each says what the condition is.\n  fix: drop one of them"
 
 
@@ -28,7 +29,24 @@ BOTH = "Done(...) cannot have both {} and {}: each says what the condition is.\n
         (lambda: Wait("not one word"), "Wait has the reason 'not one word'" + REASON),
         (lambda: Wait(""), "Wait has the reason ''" + REASON),
         (lambda: Failed("1st", "no"), "Failed has the reason '1st'" + REASON),
-        (lambda: Wait("A" * 1025), f"Wait has the reason '{'A' * 1025}'" + REASON),
+        (lambda: Wait("A" * 1025), f"Wait has the reason '{'A' * 80}'" + REASON),
+        (lambda: Wait(None), "Wait has the reason None" + REASON),  # type: ignore[arg-type]
+        (lambda: Wait("Waiting\n"), r"Wait has the reason 'Waiting\n'" + REASON),
+        (
+            lambda: Wait("Waiting", 5),  # type: ignore[arg-type]
+            "Wait('Waiting') has a message of type int" + MESSAGE,
+        ),
+        (
+            lambda: Done(condition=ConditionValue("True", "Fine", None)),  # type: ignore[arg-type]
+            "ConditionValue has a message of type NoneType" + MESSAGE,
+        ),
+        (
+            lambda: Done(condition=ConditionValue("true", "Fine")),  # type: ignore[arg-type]
+            (
+                "ConditionValue has the status 'true', which the API server refuses.\n"
+                "  fix: write 'True', 'False' or 'Unknown'"
+            ),
+        ),
         (
             lambda: Done(condition=ConditionValue("True", "no!")),
             "ConditionValue has the reason 'no!'" + REASON,
@@ -58,7 +76,7 @@ BOTH = "Done(...) cannot have both {} and {}: each says what the condition is.\n
             ),
         ),
     ],
-    ids=range(11),
+    ids=range(16),
 )
 def test_senseless_results_are_refused(make: Any, text: str) -> None:
     """Where they are built, with the fix."""
@@ -92,6 +110,17 @@ def test_an_exception_that_says_nothing_of_itself_is_explained(
 ) -> None:
     """Its own text is empty, or a number."""
     assert failure_of(error).message.startswith(said)
+
+
+class OddError(ProgrammingError):
+    """A user's own subclass, with a reason that the server refuses."""
+
+    reason = "not one word"
+
+
+def test_an_exception_with_an_unfit_reason_is_still_told() -> None:
+    """The condition is not lost for it."""
+    assert failure_of(OddError("x")).reason == "ProgrammingError"
 
 
 def _broken(found: dict[str, str]) -> str:

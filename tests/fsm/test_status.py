@@ -7,24 +7,34 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
+from myrmidon.api import Resource, Status, kinds
 from myrmidon.api.conditions import ConditionValue, find, timestamp
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Verb
+from myrmidon.errors import StatusError
 from myrmidon.fsm import Done, Failed, Graph, Wait, Walk
+from myrmidon.fsm import status as status_module
 from myrmidon.fsm.engine import Acted, Enter, Finish, Outcome, Skip, Visit
 from myrmidon.fsm.status import (
     conditions_after,
     managed_after,
+    own_fields,
     reference,
     status_after,
     status_request,
 )
 from myrmidon.patch import merge, same
 from tests.fsm.graphs import drawings, results
-from tests.fsm.things import KIND, Things
+from tests.fsm.things import KIND, Thing, Things, ThingSpec
 from tests.strategies import documents, refs
+
+
+class LooseStatus(Status):
+    """A status with a part that has no schema."""
+
+    free: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
+
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 BEFORE = "2025-01-01T00:00:00Z"
@@ -422,3 +432,126 @@ def test_a_new_object_gets_its_first_status(conditions: Any) -> None:
             "observedGeneration": 1,
         },
     }
+
+
+def failure(message: str) -> Outcome:
+    """A walk that ended in a failure of its first state."""
+    state = Things.graph.states["made"]
+    value = ConditionValue("False", "Broken", message)
+    return Outcome((Visit(state, value, failed=True),), failure=Failed("Broken", message))
+
+
+def message_after(message: str, previous: list[Json]) -> str:
+    """The message that the condition has after a failure with that message."""
+    after = conditions_after(failure(message), Things.graph, previous, 1, NOW)
+    found = find({"status": {"conditions": after}}, "Made")
+    assert found is not None
+    return found.message
+
+
+LONG = 40_000
+"""More characters than a condition message can have."""
+
+
+@given(
+    words=st.lists(
+        st.sampled_from(["a", "no", "x" * 50, "\n", "7", "y" * LONG]), min_size=1, max_size=5
+    ),
+    ids=st.tuples(st.integers(0, 10**12), st.integers(0, 10**12)),
+)
+def test_c7_shortening_does_not_make_equal_errors_differ(
+    words: list[str], ids: tuple[int, int]
+) -> None:
+    """C7: a number that got longer moves the cut, but the message that is there is kept."""
+    once = " ".join([*words, ""])
+    text = once * (LONG // len(once) + 1)
+    first, second = (f"request {one} failed: {text}" for one in ids)
+    stored = conditions_after(failure(first), Things.graph, [], 1, NOW)
+
+    kept = message_after(second, stored)
+
+    assert kept == message_after(first, [])
+    assert len(kept) <= 32_768
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x" * LONG, "y" * LONG),
+        (f"a {'x' * LONG}", f"b {'x' * LONG}"),
+        ("a " * LONG, "b " * LONG),
+        ("short", "x" * LONG),
+    ],
+    ids=["word", "first word", "words", "length"],
+)
+def test_c7_other_errors_are_told_however_long(one: str, other: str) -> None:
+    """The message that is there is kept only for the same error."""
+    stored = conditions_after(failure(one), Things.graph, [], 1, NOW)
+
+    assert message_after(other, stored) == message_after(other, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 1_000_000, "x" * 20_000, "7" * 100_000, "x7" * 50_000, " " * 100_000, "x 7 " * 50_000],
+    ids=["word", "short word", "digits", "mixed", "blanks", "words"],
+)
+def test_messages_of_any_length_are_compared_word_by_word(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Q8: each character of the bounded message is looked at a fixed number of times."""
+    looked_at: list[int] = []
+
+    class Counting:
+        def search(self, word: str) -> Any:
+            looked_at.append(len(word))
+            return digit.search(word)
+
+    digit = status_module._DIGIT
+    monkeypatch.setattr(status_module, "_DIGIT", Counting())
+    stored = conditions_after(failure(f"1 {text}"), Things.graph, [], 1, NOW)
+    message_after(f"2 {text}", stored)
+
+    assert sum(looked_at) <= 2 * 32_768
+
+
+def test_own_fields_are_what_states_changed() -> None:
+    """Printable, and without what the framework writes."""
+    thing = Thing.from_json({"metadata": {"name": "a"}})
+    assert own_fields(thing) == {}
+
+    thing.status.url = "here"
+    assert own_fields(thing) == {"url": "here"}
+
+
+class Loose(Resource[ThingSpec, LooseStatus], group="example.com", version="v1"):
+    """A resource whose status holds anything."""
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (
+            float("nan"),
+            "Loose(a): status.free.x is nan, and JSON has no such number.\n  fix: leave",
+        ),
+        (object(), "Loose(a): its status cannot be written as JSON: Unable to serialize"),
+    ],
+    ids=["nan", "object"],
+)
+def test_own_fields_without_json_are_refused(value: Any, told: str) -> None:
+    """With the path where there is one."""
+    loose = Loose.from_json({"metadata": {"name": "a"}})
+    loose.status.free["x"] = value
+
+    with pytest.raises(StatusError) as caught:
+        own_fields(loose)
+    assert str(caught.value).startswith(told)
+
+
+def test_text_in_own_fields_is_made_printable() -> None:
+    """It is for people to read."""
+    loose = Loose.from_json({"metadata": {"name": "a"}})
+    loose.status.free["x"] = ["\ud800"]
+
+    assert own_fields(loose) == {"free": {"x": ["\ufffd"]}}

@@ -1,6 +1,7 @@
 """Events: counted, not repeated; dropped, never in the way."""
 
 import asyncio
+import re
 from typing import Any
 
 import orjson
@@ -147,4 +148,85 @@ def test_recording_never_waits() -> None:
     it.record(SUBJECT, "Normal", "B", "text")
     asyncio.run(it.flush())
     assert it.dropped == 1
-    assert len(orjson.loads(transport.requests[0].body)["message"]) == 1024
+    message = orjson.loads(transport.requests[0].body)["message"]
+    assert message == "x" * 976 + "… (4024 characters left out)"
+
+
+HALF = "half \ud800 of it"
+
+
+@pytest.mark.parametrize(
+    ("subject", "type_", "reason", "message"),
+    [
+        (SUBJECT, "Normal", "A", HALF),
+        (SUBJECT, "Normal", HALF, "text"),
+        (SUBJECT, HALF, "A", "text"),
+        (SUBJECT, None, None, None),
+        (SUBJECT, "Normal", "A", "x" * 10**6),
+        ({"metadata": "text"}, "Normal", "A", "text"),
+        ({"metadata": {"name": HALF}, "kind": HALF}, "Normal", "A", "text"),
+        ({"metadata": {"name": "a", "resourceVersion": HALF}}, "Normal", "A", "text"),
+        ({}, "Normal", "A", "text"),
+        (None, "Normal", "A", "text"),
+        (SUBJECT, "Normal", "A", object()),
+    ],
+    ids=range(11),
+)
+def test_q9_nothing_that_is_recorded_ends_the_recorder(
+    subject: Any, type_: Any, reason: Any, message: Any
+) -> None:
+    """Q9: it is written or dropped, and the next Event is written."""
+    it, transport, _ = recorder(OK, OK)
+    it.record(subject, type_, reason, message)
+    it.record(SUBJECT, "Normal", "Next", "fine")
+    asyncio.run(it.flush())
+
+    sent = [orjson.loads(request.body) for request in transport.requests]
+    assert sent[-1]["message"] == "fine"
+    assert len(sent) + it.dropped == 2
+    for event in sent:
+        assert len(event["message"].encode()) <= 1024
+        assert len(event["reason"].encode()) <= 128
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        answer([]),
+        HttpResponse(200, {}, b"not JSON"),
+        RuntimeError("a bug of ours"),
+        ValueError("no"),
+    ],
+    ids=["list", "text", "bug", "value"],
+)
+def test_q9_nothing_that_a_server_answers_ends_the_recorder(broken: Any) -> None:
+    """Q9: also where the fault is in this program."""
+    it, transport, _ = recorder(broken, OK)
+    it.record(SUBJECT, "Normal", "First", "text")
+    it.record(SUBJECT, "Normal", "Next", "fine")
+    asyncio.run(it.flush())
+
+    assert len(transport.requests) == 2
+    assert it.dropped == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("web", "web."),
+        ("system:node-proxier", "system-node-proxier."),
+        ("a.-b.", "a.b."),
+        ("\u00e4", ""),
+        ("x" * 253, "x" * 230 + "."),
+    ],
+)
+def test_the_name_of_an_event_is_one_that_the_server_accepts(name: str, begins: str) -> None:
+    """Roles have names with colons, which Events must not have."""
+    it, transport, _ = recorder(OK)
+    it.record({"kind": "Role", "metadata": {"name": name}}, "Normal", "A", "text")
+    asyncio.run(it.flush())
+
+    called = orjson.loads(transport.requests[0].body)["metadata"]["name"]
+    assert called.startswith(begins)
+    assert len(called) <= 253
+    assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", called)

@@ -1,9 +1,11 @@
 """From what a user hands over to the manifest that is sent."""
 
+import math
 from base64 import b64decode
 from datetime import UTC, date, datetime
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,9 @@ from kubernetes_asyncio.client import (
     V1Secret,
 )
 
+from myrmidon.api import Model as ApiModel
+from myrmidon.api import Quantity, Resource, Status
+from myrmidon.api.json_values import DEPTH_MAX
 from myrmidon.api.objects import Json
 from myrmidon.errors import OutputError
 from myrmidon.sets.manifests import manifest_of
@@ -125,30 +130,201 @@ def test_times_in_models_are_written_as_kubernetes_writes_them() -> None:
         (
             7,
             (
-                "7 is no object that can be applied.\n"
+                "7 is not an object that can be applied.\n"
                 "  fix: pass a manifest (dict), a Resource, or a kubernetes-asyncio model"
             ),
         ),
         (
             {"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {1: 2}},
             (
-                "ConfigMap a cannot be written as JSON: Dict key must be str.\n"
-                "  fix: use strings, numbers, booleans, None, lists and dicts with string keys"
+                "ConfigMap a cannot be written as JSON: data has a key of type int, which is not a string.\n"
+                "  fix: write str(...) around the key"
             ),
         ),
         (
             {"kind": "ConfigMap", "data": object},
             (
-                "ConfigMap (no name) cannot be written as JSON: Type is not JSON serializable: type.\n"
+                "ConfigMap (no name) cannot be written as JSON: data is of type type, which has no JSON.\n"
                 "  fix: use strings, numbers, booleans, None, lists and dicts with string keys"
             ),
         ),
     ],
-    ids=["no object", "key", "value"],
+    ids=["not an object", "key", "value"],
 )
-def test_what_is_no_object_is_refused(obj: Any, text: str) -> None:
+def test_what_is_not_an_object_is_refused(obj: Any, text: str) -> None:
     """With what it is and what it should be."""
     with pytest.raises(OutputError) as caught:
         manifest_of(obj)
 
     assert str(caught.value) == text
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
+ODD = (
+    st.binary(max_size=3)
+    | st.decimals(allow_nan=True)
+    | st.datetimes()
+    | st.datetimes(timezones=st.just(UTC))
+    | st.dates()
+    | st.frozensets(st.integers(), max_size=2)
+    | st.sampled_from([object(), Model, Quantity("500m"), range(2), 1j, ...])
+)
+ANYTHING = st.recursive(
+    PLAIN | ODD,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(st.characters(), max_size=3) | st.integers(), inner, max_size=3)
+    ),
+    max_leaves=10,
+)
+
+
+@given(value=ANYTHING)
+def test_a_value_is_sent_as_it_is_or_refused_with_its_path(value: Any) -> None:
+    """Never changed in silence: NaN is not null, a lone surrogate is not a question mark."""
+    obj = {"apiVersion": "v1", "kind": "X", "metadata": {"name": "a"}, "spec": {"value": value}}
+    try:
+        manifest = manifest_of(obj)
+    except OutputError as error:
+        assert str(error).startswith("X a cannot be written as JSON: spec.value")  # noqa: PT017
+        assert "\n  fix: " in str(error)  # noqa: PT017
+        str(error).encode()
+        return
+    sent = orjson.dumps(manifest)
+    assert same_value(orjson.loads(sent)["spec"]["value"], value)
+
+
+def same_value(sent: Any, value: Any) -> bool:
+    """Whether the JSON says what the value says."""
+    match value:
+        case bool() | None:
+            return sent is value
+        case list() | tuple():
+            return len(sent) == len(value) and all(map(same_value, sent, value))
+        case dict():
+            return sent.keys() == value.keys() and all(
+                same_value(sent[key], value[key]) for key in value
+            )
+        case datetime():
+            return datetime.fromisoformat(sent) == value
+        case date():
+            return date.fromisoformat(sent) == value
+        case Quantity():
+            return Quantity(sent) == value
+        case _:
+            return bool(sent == value)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("beside", [{}, {"other": None}, {"other": "null"}, {"other": 2**60}])
+def test_a_number_that_json_does_not_have_is_refused(number: float, beside: Json) -> None:
+    """In a merge patch the null that the encoder writes for it would delete the field."""
+    with pytest.raises(
+        OutputError, match=r"spec\.rate is -?(nan|inf), and JSON has no such number"
+    ):
+        manifest_of({"kind": "X", "metadata": {"name": "a"}, "spec": {"rate": number, **beside}})
+
+
+def test_an_object_that_contains_itself_or_is_too_deep_is_refused() -> None:
+    """With the path, before the encoder gives up."""
+    loop: Json = {"kind": "X", "metadata": {"name": "a"}}
+    loop["spec"] = {"again": loop}
+    with pytest.raises(
+        OutputError, match=r"X a cannot be written as JSON: spec\.again contains itself"
+    ):
+        manifest_of(loop)
+
+    deep: Any = "x"
+    for _ in range(DEPTH_MAX - 1):
+        deep = [deep]
+    assert orjson.dumps([manifest_of({"spec": deep})])
+    with pytest.raises(OutputError, match=f"nested deeper than {DEPTH_MAX} levels"):
+        manifest_of({"spec": [deep]})
+
+
+def test_a_large_integer_is_sent_exactly() -> None:
+    """Up to the 64 bits that the server keeps."""
+    assert manifest_of({"spec": {"a": 2**63 - 1}}) == {"spec": {"a": 2**63 - 1}}
+    with pytest.raises(OutputError, match="more than 64 bits"):
+        manifest_of({"spec": {"a": 2**63}})
+
+
+class FreeSpec(ApiModel):
+    """A spec with a part that has no schema."""
+
+    free: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
+
+
+class Free(Resource[FreeSpec, Status], group="example.com", version="v1"):
+    """A resource that holds anything."""
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (math.nan, "Free a cannot be written as JSON: spec.free.x is nan"),
+        ("\ud800", "Free a cannot be written as JSON: spec.free.x holds half of a surrogate pair"),
+        (object(), "Free(a) cannot be written as JSON: spec.free.x is of type object"),
+        (b"\xff", "Free(a) cannot be written as JSON: spec.free.x is of type bytes"),
+    ],
+    ids=["nan", "surrogate", "object", "bytes"],
+)
+def test_a_typed_resource_is_refused_like_a_manifest(value: Any, told: str) -> None:
+    """Fields of its model without a type can hold anything."""
+    it = Free(name="a", spec=FreeSpec())
+    it.spec.free["x"] = value
+
+    with pytest.raises(OutputError) as caught:
+        manifest_of(it)
+    assert str(caught.value).startswith(told)
+
+
+class Untold:
+    """An object that cannot tell its JSON, for reasons of its own."""
+
+    def to_json(self) -> Json:
+        """Raise."""
+        raise RuntimeError("not today")
+
+    def __repr__(self) -> str:
+        return "Untold"
+
+
+class Endless:
+    """A client model that contains itself."""
+
+    attribute_map = {"itself": "itself"}  # noqa: RUF012 - as the client has it
+
+    @property
+    def itself(self) -> "Endless":
+        """Return the object."""
+        return self
+
+    def __repr__(self) -> str:
+        return "Endless"
+
+
+def test_an_object_that_cannot_tell_its_json_says_why() -> None:
+    """Instead of breaking the pass."""
+    with pytest.raises(
+        OutputError, match="Untold cannot be written as JSON: RuntimeError: not today"
+    ):
+        manifest_of(Untold())
+    with pytest.raises(OutputError, match="Endless cannot be written as JSON: RecursionError"):
+        manifest_of(Endless())
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
+    [
+        ({"stringData": {"port": 5432}}, "Secret a: stringData.port is of type int"),
+        ({"stringData": ["a"]}, "Secret a: stringData is of type list"),
+        ({"stringData": {"a": "b"}, "data": "text"}, "Secret a: data is of type str"),
+    ],
+    ids=["value", "stringData", "data"],
+)
+def test_a_secret_holds_strings(parts: Json, told: str) -> None:
+    """The server would refuse the same, with less of a hint."""
+    with pytest.raises(OutputError, match=told):
+        manifest_of({"kind": "Secret", "metadata": {"name": "a"}, **parts})

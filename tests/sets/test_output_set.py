@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from myrmidon.api import kinds
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
-from myrmidon.errors import GeneratedNameError, UndeclaredOutputError, UnidentifiedObjectError
+from myrmidon.errors import (
+    GeneratedNameError,
+    OutputError,
+    UndeclaredOutputError,
+    UnidentifiedObjectError,
+)
 from myrmidon.sets import Apply, Delete, OutputSet
 from tests.fsm.things import Thing
 from tests.strategies import refs
@@ -191,3 +196,33 @@ def test_a11_a_name_makes_generate_name_harmless(name: str, prefix: str) -> None
     out.apply({**CONFIG_MAP, "metadata": {"name": name, "generateName": prefix}})
 
     assert [output.ref.name for output in out] == [name]
+
+
+@pytest.mark.parametrize(
+    ("obj", "told"),
+    [
+        (
+            {"apiVersion": ["v1"], "kind": "ConfigMap"},
+            "apiVersion of ConfigMap (no name) is ['v1']",
+        ),
+        ({"apiVersion": "v1", "kind": 7}, "kind of 7 (no name) is 7"),
+        (
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": ["a"]},
+            "metadata of ConfigMap (no name) is ['a'], which is not a dict.\n  fix: write a dict",
+        ),
+        (
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": 123}},
+            "metadata.name of ConfigMap 123 is 123, which is not a string.\n  fix: write a string",
+        ),
+        (
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": 1}},
+            "metadata.namespace of ConfigMap 1/a is 1, which is not a string",
+        ),
+    ],
+    ids=["apiVersion", "kind", "metadata", "name", "namespace"],
+)
+def test_what_identifies_an_object_is_text(obj: Any, told: str) -> None:
+    """YAML reads ``name: 123`` as a number, which the server refuses."""
+    with pytest.raises(OutputError) as caught:
+        OutputSet(namespace="default").apply(obj)
+    assert str(caught.value).startswith(told)

@@ -1,0 +1,84 @@
+"""Text that ends up in a condition, an Event or a log line: made encodable, and bounded in length.
+
+Such text comes from exceptions, from the server's answers and from specs that either of them
+quotes, so it can be anything: a megabyte long, or a Python string that has no UTF-8 encoding
+because it holds half of a surrogate pair.  The API server refuses a whole status for a message
+that is too long, and a JSON encoder refuses the whole request for one bad character; the reader
+would then see nothing at all.  Therefore the text is changed, visibly, where it is written:
+
+- a lone surrogate becomes U+FFFD, the character that stands for one that cannot be shown;
+- text over the limit is cut at a character boundary and ends with how much was left out.
+
+Both are functions of the text alone, so the same error always gives the same message.
+
+The data of a user (an object that a state applies) is never changed like this; see ``json_values``.
+"""
+
+import re
+from typing import Any
+
+CONDITION_MESSAGE_MAX = 32_768
+"""Characters; the limit of ``metav1.Condition``."""
+CONDITION_REASON_MAX = 1024
+"""Characters; the limit of ``metav1.Condition``."""
+CONDITION_TYPE_MAX = 316
+"""Characters; the limit of ``metav1.Condition``."""
+EVENT_MESSAGE_BYTES_MAX = 1024
+EVENT_REASON_BYTES_MAX = 128
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOTE_BYTES = 48  # room for the note about what was left out, whatever the number in it
+
+
+def printable(text: str) -> str:
+    """Return the text with every lone surrogate replaced by U+FFFD, so that it can be encoded."""
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+
+
+def has_lone_surrogate(text: str) -> bool:
+    """Whether the text has no UTF-8 encoding."""
+    return not text.isascii() and _LONE_SURROGATE.search(text) is not None
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return the text, cut to at most ``limit`` characters with a note of how many are left out."""
+    if len(text) <= limit:
+        return text
+    kept = text[: limit - _NOTE_BYTES]
+    return f"{kept}{_note(len(text) - len(kept))}"
+
+
+def shortened_to_bytes(text: str, limit: int) -> str:
+    """Return printable text, cut to at most ``limit`` bytes of UTF-8, never inside a character."""
+    if len(text) * 4 <= limit:
+        return text
+    encoded = text.encode()
+    if len(encoded) <= limit:
+        return text
+    kept = encoded[: limit - _NOTE_BYTES].decode(errors="ignore")
+    return f"{kept}{_note(len(text) - len(kept))}"
+
+
+def is_shortened(text: str) -> bool:
+    """Whether the text ends with the note that ``shortened`` leaves."""
+    return text.endswith(_NOTE_END)
+
+
+def condition_message(text: str) -> str:
+    """Return the text as the message of a condition."""
+    return shortened(printable(text), CONDITION_MESSAGE_MAX)
+
+
+def text_of(value: Any) -> str:
+    """Return ``str(value)``, or a sentence in its place where ``__str__`` itself raises."""
+    try:
+        return str(value)
+    except Exception as error:  # noqa: BLE001 - an exception class of a user may do anything here
+        return f"(the text of this {type(value).__name__} cannot be read: {type(error).__name__})"
+
+
+_NOTE_END = " characters left out)"
+
+
+def _note(characters: int) -> str:
+    return f"… ({characters}{_NOTE_END}"
