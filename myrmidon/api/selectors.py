@@ -13,7 +13,7 @@ from myrmidon.errors import UsageError
 _REQUIREMENT = re.compile(
     r"""\s*(?:
         (?P<absent>!)\s*(?P<absent_key>[^\s,=!<>()]+)
-      | (?P<key>[^\s,=!<>()]+)\s*(?:
+      | (?P<key>[^\s,=!<>()]+)\s*+(?:
             (?P<op>==|=|!=|>|<)\s*(?P<value>[^\s,()=!<>]*)
           | (?<=\s)(?P<in>in|notin)\s*\((?P<values>[^()]*)\)
         )?

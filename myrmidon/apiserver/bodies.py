@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import orjson
-
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
 from myrmidon.apiserver import encoding, protobuf
@@ -20,7 +18,7 @@ _JSON, _YAML = "application/json", "application/yaml"
 _OBJECT_TYPES = (_JSON, _YAML, protobuf.MEDIA_TYPE, "application/cbor")
 
 
-_PARAMETERS = re.compile(r"(?:\s*;\s*[^\s;=]+=(?:\"[^\"]*\"|[^\s;=\"]+))*\s*;?\s*")
+_PARAMETERS = re.compile(r"(?:\s*+;\s*+[^\s;=]++=(?:\"[^\"]*\"|[^\s;=\"]++))*+\s*+(?:;\s*+)?")
 
 
 def media_type(call: Call) -> str:
@@ -177,7 +175,7 @@ def duplicate_fields(text: bytes, body: Any) -> list[str]:
 
     A text that has the size of its own content printed again has none, and most have.
     """
-    if len(text) == len(orjson.dumps(body)):
+    if len(text) == len(encoding.encode(body)):
         return []
     found: dict[str, None] = {}
     _walk(json.loads(encoding.as_unicode(text), object_pairs_hook=_Pairs), "", found)

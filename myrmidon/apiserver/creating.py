@@ -7,7 +7,7 @@ from myrmidon.apiserver import ownership, views
 from myrmidon.apiserver.admission import Admission, run_mutating, run_validating
 from myrmidon.apiserver.bodies import check_fields, decode_failure, read_object, strict_failure
 from myrmidon.apiserver.call import Call
-from myrmidon.apiserver.encoding import settle_numbers
+from myrmidon.apiserver.encoding import DepthError, settle_numbers
 from myrmidon.apiserver.failures import already_exists, bad_request, internal
 from myrmidon.apiserver.metadata import drop_duplicate_owners, validate_metadata
 from myrmidon.apiserver.options import read_write_options
@@ -103,7 +103,10 @@ def commit(call: Call, key: str, obj: Json) -> Record:
     """Write an object, or only pretend to."""
     resource_type = call.type
     if resource_type.custom:
-        settle_numbers(obj)
+        try:
+            settle_numbers(obj)
+        except DepthError as error:
+            raise bad_request(f"the object cannot be stored: {error}") from None
     value = obj if resource_type.is_storage else resource_type.strategy.store(copy(obj))
     if call.dry_run:
         record = Record(key, 0, value)

@@ -9,10 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.apiserver import encoding
 from myrmidon.apiserver.admission import Ask
 from myrmidon.apiserver.auth import Attributes, Tokens, User, forbidden
 from myrmidon.apiserver.call import Call, Core, Draws
-from myrmidon.apiserver.failures import Failure, method_not_allowed, unknown_resource
+from myrmidon.apiserver.failures import Failure, bad_request, method_not_allowed, unknown_resource
+from myrmidon.apiserver.golang.budget import StepBudgetError, step_budget
 from myrmidon.apiserver.impersonation import impersonated
 from myrmidon.apiserver.negotiation import reads_yaml
 from myrmidon.apiserver.outcomes import Outcome, Question
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 _NOT_SERVED = HttpResponse(
     404, (("content-type", "text/plain; charset=utf-8"),), b"404 page not found\n"
 )
+_STEPS_MAX = 3_000_000  # of all patterns of one request: about two seconds
+_TOO_COSTLY = "the regular expressions of the schema or its validation rules take too many steps on this object"
 _ONE_NAME = re.compile(r"(?:^|,)metadata\.name==?([^=!,\\]+)(?:,|$)")
 _ACROSS_NAMESPACES = frozenset({"list", "watch"})
 
@@ -42,7 +46,12 @@ class Handler:
         """What comes of a request.  ``user``: who asks, instead of whom the token names."""
         draws = draws or Draws(self.core.seams)
         try:
-            return self._answer(request, user, draws)
+            with step_budget(_STEPS_MAX), encoding.deep_stack():
+                return self._answer(request, user, draws)
+        except StepBudgetError:
+            return failed(bad_request(_TOO_COSTLY))
+        except RecursionError:
+            return failed(bad_request("exceeded max depth"))
         except Failure as failure:
             return failed(failure, yaml=reads_yaml(request.headers.get("accept", "")))
         except Ask as ask:

@@ -9,24 +9,27 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
+from myrmidon.apiserver.golang.budget import StepBudgetError, spend, step_budget
+
 _Step: TypeAlias = Callable[[Any], Iterator[Any]]
 
 _TOKEN = re.compile(
     r"""
       \.\.(?P<deep>[\w$-]+|\*)
     | \.(?P<field>(?:[^.\[\\]|\\.)+)
-    | \[\s*(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\s*\]
+    | \[\s*+(?P<quoted>'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")\s*+\]
     | \[\?\((?P<filter>.*?)\)\]
-    | \[\s*(?P<star>\*)\s*\]
-    | \[\s*(?P<index>-?\d+)\s*\]
-    | \[\s*(?P<start>-?\d*)\s*:\s*(?P<stop>-?\d*)\s*(?::\s*(?P<step>-?\d*)\s*)?\]
+    | \[\s*+(?P<star>\*)\s*+\]
+    | \[\s*+(?P<index>-?\d{1,18})\s*+\]
+    | \[\s*+(?P<start>(?:-?\d{1,18})?)\s*+:\s*+(?P<stop>(?:-?\d{1,18})?)\s*+(?::\s*+(?P<step>(?:-?\d{1,18})?)\s*+)?\]
     """,
     re.VERBOSE,
 )
-_COMPARISON = re.compile(
-    r"^\s*@(?P<path>[^=!<>]*?)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<value>.+?)\s*)?$"
-)
+_COMPARISON = re.compile(r"\s*+@(?P<path>[^=!<>]*+)(?:(?P<op>==|!=|<=|>=|<|>)(?P<value>.+))?")
 _UNESCAPE = re.compile(r"\\(.)")
+
+
+_STEPS_MAX = 100_000  # values that one path may visit; only ".." and filters come near that
 
 
 class JsonPathError(ValueError):
@@ -42,7 +45,15 @@ class JsonPath:
         )
 
     def find(self, value: Any) -> list[Any]:
-        """All that the path leads to, in order."""
+        """All values that the path leads to, in order; none if it visits too many on the way."""
+        try:
+            with step_budget(_STEPS_MAX):
+                return self.follow(value)
+        except StepBudgetError:
+            return []
+
+    def follow(self, value: Any) -> list[Any]:
+        """As ``find``, within the budget of the caller."""
         found = [value]
         for step in self._steps:
             found = [reached for each in found for reached in step(each)]
@@ -88,10 +99,9 @@ def _field(name: str) -> _Step:
 
 
 def _every(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        yield from value.values()
-    elif isinstance(value, list):
-        yield from value
+    if isinstance(value, dict | list):
+        spend(len(value) + 1)
+        yield from value.values() if isinstance(value, dict) else value
 
 
 def _index(index: int) -> _Step:
@@ -114,23 +124,25 @@ def _deep(name: str) -> _Step:
     find = _every if name == "*" else _field(name)
 
     def step(value: Any) -> Iterator[Any]:
-        yield from find(value)
-        for below in _every(value):
-            yield from step(below)
+        waiting = [value]
+        while waiting:
+            value = waiting.pop()
+            yield from find(value)
+            waiting += reversed(list(_every(value)))
 
     return step
 
 
 def _filter(text: str) -> _Step:
-    comparison = _COMPARISON.match(text)
+    comparison = _COMPARISON.fullmatch(text)
     if comparison is None:
         raise JsonPathError(f"cannot read the filter {text!r}")
-    path, operator = JsonPath(comparison["path"]), comparison["op"]
-    wanted = _constant(comparison["value"]) if operator else None
+    path, operator = JsonPath(comparison["path"].strip()), comparison["op"]
+    wanted = _constant(comparison["value"].strip()) if operator else None
 
     def step(value: Any) -> Iterator[Any]:
         for element in _every(value):
-            found = path.find(element)
+            found = path.follow(element)
             if found and (operator is None or _holds(found[0], operator, wanted)):
                 yield element
 

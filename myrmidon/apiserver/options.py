@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import invalid, not_supported, too_long
 from myrmidon.apiserver.failures import Cause, Failure, bad_request, invalid_object
+from myrmidon.apiserver.golang.numbers import read_int
 
 FIELD_MANAGER_MAX = 128
 _VALIDATIONS = ("Ignore", "Warn", "Strict")
@@ -64,6 +65,6 @@ def parse_int(query: dict[str, str], name: str) -> int | None:
         return None
     if not re.fullmatch(r"[+-]?[0-9]+", text):
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    if not -(2**63) <= int(text[:21]) < 2**63:
+    if not -(2**63) <= read_int(text) < 2**63:
         raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
-    return int(text)
+    return read_int(text)

@@ -67,6 +67,9 @@ def _notes(media: str, text: bytes) -> list[str]:
     return [f"json patch {note}" for note in notes]
 
 
+_COPIED_VALUES_MAX = 100_000  # the real server counts 3 MiB
+
+
 def _merge(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG001 - one signature for all
     return merge_as_server(current, _document(text))
 
@@ -88,11 +91,27 @@ def _json_patch(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG
             details=False,
         )
     try:
-        return apply_json_patch(current, operations)
+        return _perform(current, operations)
     except JsonPatchError:
         raise Failure(
             422, "Invalid", "the server rejected our request due to an error in our request"
         ) from None
+
+
+def _perform(current: Json, operations: list[Any]) -> Any:
+    """The patched document.  Copies of copies grow without bound, so what they add is counted."""
+    if all(operation.get("op") != "copy" for operation in operations):
+        return apply_json_patch(current, operations)
+    document: Any = current
+    copied = 0
+    for operation in operations:
+        before = document
+        document = apply_json_patch(document, [operation])
+        if operation.get("op") == "copy":
+            copied += encoding.count_values(document) - encoding.count_values(before)
+            if copied > _COPIED_VALUES_MAX:
+                raise JsonPatchError("the copies of a JSON patch are too large")
+    return document
 
 
 def _is_operation(value: Any) -> bool:

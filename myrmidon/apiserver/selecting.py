@@ -14,7 +14,7 @@ from myrmidon.apiserver.failures import bad_request
 from myrmidon.apiserver.registry import ResourceType
 from myrmidon.errors import UsageError
 
-_FIELD_TERM = re.compile(r"((?:[^=!,\\]|\\.)*?)\s*(==|!=|=)((?:[^=!,\\]|\\.)*)")
+_FIELD_TERM = re.compile(r"((?:[^=!,\\]|\\.)*+)(==|!=|=)((?:[^=!,\\]|\\.)*+)")
 _EVERYWHERE = ("metadata.name", "metadata.namespace")
 
 
@@ -105,7 +105,7 @@ def _fields(call: Call, text: str) -> list[FieldTerm]:
         found = _FIELD_TERM.fullmatch(part)
         if found is None:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
-        field = found[1]
+        field = found[1].rstrip()
         if not field and not found[3]:
             continue  # "=" asks for nothing
         if not _is_selectable(call.type, field):

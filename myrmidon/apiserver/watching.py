@@ -50,13 +50,17 @@ class Watch:
 
     def begin(self, *, end_mark: bool) -> None:
         """Start with what is there, as if it had just been created."""
+        with encoding.deep_stack():
+            self._begin()
+        self.cursor = self._bookmarked = self.store.revision
+        if end_mark:
+            self._waiting.append(self._bookmark({INITIAL_EVENTS_END: "true"}))
+
+    def _begin(self) -> None:
         for record in self.store.scan(self.resource, self._prefix):
             obj = views.shown(self.type, record)
             if self._concerns(record) and self._selection.matches(self.type, obj):
                 self._waiting.append(self._line("ADDED", record))
-        self.cursor = self._bookmarked = self.store.revision
-        if end_mark:
-            self._waiting.append(self._bookmark({INITIAL_EVENTS_END: "true"}))
 
     def take(self) -> list[bytes]:
         """The lines that came since the last time."""
@@ -69,10 +73,8 @@ class Watch:
             lines.append(self._expired())
             self.over = True
             return lines
-        for change in changes:
-            line = self._event(change)
-            if line is not None:
-                lines.append(line)
+        with encoding.deep_stack():
+            lines += [line for line in map(self._event, changes) if line is not None]
         if changes:
             self.cursor = changes[-1].revision
         return lines

@@ -162,8 +162,12 @@ def _denied(status: Mapping[str, Any], name: str) -> Failure:
     said = f'admission webhook "{name}" denied the request'
     message = status.get("message") or status.get("reason")
     text = f"{said}: {message}" if message else f"{said} without explanation"
+    code = status.get("code")
     return Failure(
-        int(status.get("code") or 400), str(status.get("reason") or ""), text, details=False
+        code if isinstance(code, int) and 400 <= code <= 599 else 400,
+        str(status.get("reason") or ""),
+        text,
+        details=False,
     )
 
 

@@ -17,6 +17,7 @@ from myrmidon.api.objects import (
 )
 from myrmidon.apiserver.actors.objects import delete, patch
 from myrmidon.apiserver.actors.watching import Watching, create, is_pod_ready, pod_of, pods_path
+from myrmidon.apiserver.golang.numbers import read_int
 from myrmidon.apiserver.gotext import to_json
 from myrmidon.apiserver.seams import timestamp
 
@@ -230,7 +231,7 @@ def template_hash(template: Json) -> str:
 
 def _number_of(obj: Json) -> int:
     written = annotations_of(obj).get(_REVISION, "")
-    return int(written) if written.isdecimal() else 0
+    return read_int(written) if written.isdecimal() else 0
 
 
 def _status(obj: Json, field: str) -> int:

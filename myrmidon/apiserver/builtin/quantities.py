@@ -8,9 +8,10 @@ import re
 from decimal import ROUND_UP, Context, Decimal
 from typing import NamedTuple
 
-_FORM = re.compile(r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$")
-_NUMBER = re.compile(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$")
-_EXPONENT = re.compile(r"^[eE]([-+]?[0-9]+)$")
+_FORM = re.compile(r"^([+-]?[0-9.]++)([eEinumkKMGTP]*[-+]?[0-9]*)$")
+_NUMBER = re.compile(r"^[+-]?([0-9]++(?:\.[0-9]*+)?|\.[0-9]++)$")
+_EXPONENT = re.compile(r"^[eE]([-+]?[0-9]{1,18})$")
+_POWER_MAX = 1000  # a larger one makes every number too large or too small to tell
 
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -51,7 +52,8 @@ def parse_quantity(text: str) -> Quantity:
     elif suffix in _DECIMAL:
         amount, family = number.scaleb(_DECIMAL[suffix], _WIDE), "decimal"
     elif exponent := _EXPONENT.match(suffix):
-        amount, family = number.scaleb(int(exponent.group(1)), _WIDE), "exponent"
+        power = max(-_POWER_MAX, min(_POWER_MAX, int(exponent.group(1))))
+        amount, family = number.scaleb(power, _WIDE), "exponent"
     else:
         raise QuantityError("unable to parse quantity's suffix")
     amount = amount.quantize(_NANO, ROUND_UP, _WIDE) if abs(amount) < _LARGEST else amount

@@ -43,7 +43,6 @@ from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.escaping import unescape
 from myrmidon.apiserver.cel.functions.conversions import FOLDED
 from myrmidon.apiserver.cel.functions.regex import PATTERN_FUNCTIONS
-from myrmidon.apiserver.cel.go_regex import PatternError, translate
 from myrmidon.apiserver.cel.logic import Run, choice, conjunction, disjunction, or_other, or_value
 from myrmidon.apiserver.cel.loops import fold_loop
 from myrmidon.apiserver.cel.schema_types import Declared
@@ -55,6 +54,7 @@ from myrmidon.apiserver.cel.values import (
     Uint,
     Value,
 )
+from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
 
 _UNSURE = frozenset(("dyn", "null", "error", "param"))
 _UNGUARDED = frozenset(("_==_", "_!=_", "dyn", "type", "optional.of", "flatten"))
@@ -252,13 +252,13 @@ class Evaluator:
         pattern = exprs[1]
         assert isinstance(pattern, Literal)
         try:
-            search = translate(str(pattern.value)).search
+            matches = compile_pattern(str(pattern.value)).matches
         except PatternError as error:
             raise InstantiationError(str(error)) from None
         if name != "matches" or self._checked.type_of(exprs[0]) != STRING:
             return None
         text = self.compile(exprs[0])
-        return lambda frame: search(text(frame)) is not None
+        return lambda frame: matches(text(frame))
 
     def _in_constant(self, exprs: tuple[Expr, ...]) -> Run | None:
         """Membership in a list of constant strings needs no search."""

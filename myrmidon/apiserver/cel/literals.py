@@ -45,9 +45,12 @@ def read_literal(
             return "bytes", _unquote_bytes(text[1:])
 
 
+_DIGITS_MAX = 100  # no literal that fits 64 bits has as many
+
+
 def _integer(text: str, low: int, high: int, kind: str) -> int:
-    value = int(text, 16 if "x" in text else 10)
-    if not low <= value <= high:
+    value = int(text[:_DIGITS_MAX], 16 if "x" in text else 10)
+    if len(text) > _DIGITS_MAX or not low <= value <= high:
         raise BadLiteralError(f"invalid {kind} literal")
     return value
 

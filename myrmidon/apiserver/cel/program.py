@@ -81,6 +81,8 @@ class Program:
         except (AttributeError, TypeError):
             # A null where the schema allows it, and a function that the types promised another.
             raise CelEvaluationError(NO_OVERLOAD) from None
+        except (ArithmeticError, ValueError) as error:
+            raise CelEvaluationError(str(error) or type(error).__name__) from None
         except RecursionError:
             raise CelEvaluationError("evaluation went too deep") from None
 

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.literals import INT_MAX, INT_MIN
 from myrmidon.apiserver.cel.values import Duration, Timestamp
+from myrmidon.apiserver.golang.numbers import read_int
 
 SECOND = 10**9
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -23,11 +24,11 @@ _UNITS = {
     "m": 60 * SECOND,
     "h": 3600 * SECOND,
 }
-_NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
+_NUMBER = r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)"
 _UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
 _DURATION = re.compile(rf"([-+]?)((?:{_NUMBER}(?:{_UNIT}))+|0)")
 _PART = re.compile(rf"({_NUMBER})({_UNIT})")
-_LOOSE_PART = re.compile(r"(\d+)\s*([A-Za-z\u00b5]+)", re.ASCII)
+_LOOSE_PART = re.compile(r"(?<!\d)(\d++)\s*+([A-Za-z\u00b5]+)", re.ASCII)
 _MOMENT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII
 )
@@ -62,7 +63,7 @@ def parse_schema_duration(text: str) -> Duration:
         return parse_duration(text)
     except ValueError:
         pass
-    lengths = [_loose(int(count), unit.lower()) for count, unit in _LOOSE_PART.findall(text)]
+    lengths = [_loose(read_int(count), unit.lower()) for count, unit in _LOOSE_PART.findall(text)]
     known = [length for length in lengths if length is not None]
     if not known:
         raise ValueError(f"unable to parse {text} as duration")
@@ -157,8 +158,8 @@ def _zone(name: str) -> tzinfo:
     if not colon:
         return _named_zone(name)
     try:
-        ahead = int(hours) * 60
-        ahead += -int(minutes) if name[0] == "-" else int(minutes)
+        ahead = read_int(hours) * 60
+        ahead += -read_int(minutes) if name[0] == "-" else read_int(minutes)
     except ValueError:
         bad = hours if not re.fullmatch(r"[+-]?[0-9]+", hours) else minutes
         message = f'strconv.Atoi: parsing "{bad}": invalid syntax'

@@ -7,8 +7,8 @@ from myrmidon.apiserver.cel.checker import Checked
 from myrmidon.apiserver.cel.errors import CelEvaluationError, Issue
 from myrmidon.apiserver.cel.functions import FUNCTIONS
 from myrmidon.apiserver.cel.functions.formatting import ACCEPTED, Clause, read_format
-from myrmidon.apiserver.cel.go_regex import PatternError, translate
 from myrmidon.apiserver.cel.types import RUNTIME_NAMES, Type, is_optional
+from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
 
 
 def validate(checked: Checked) -> list[Issue]:
@@ -47,7 +47,7 @@ def _acceptable(name: str, literal: Literal) -> bool:
     if name == "matches":
         # With `matches(text, pattern)` it is the text that is judged: so does the real server.
         try:
-            translate(str(literal.value))
+            compile_pattern(str(literal.value))
         except PatternError:
             return False
     if name in ("duration", "timestamp"):

@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from myrmidon.apiserver.golang.numbers import read_int
+
 Element: TypeAlias = str
 Path: TypeAlias = tuple[Element, ...]
 
@@ -86,7 +88,7 @@ def canonical(element: Element) -> Element | None:
             case "k":
                 return keys(dict(sorted(orjson.loads(rest).items())))
             case "i":
-                return f"i:{int(rest)}"
+                return f"i:{read_int(rest)}"
             case _:
                 return None
     except (ValueError, AttributeError) as error:

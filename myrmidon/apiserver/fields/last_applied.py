@@ -5,6 +5,7 @@ the first time, the fields in it are its own already and no conflict; and as lon
 is there, the server keeps it up to date, so that the way back is open.
 """
 
+import json
 from typing import Any
 
 import orjson
@@ -63,4 +64,4 @@ def _written(applied: Json) -> str:
         if rest:
             metadata["annotations"] = rest
         applied = applied | {"metadata": metadata}
-    return orjson.dumps(applied, option=orjson.OPT_SORT_KEYS).decode() + "\n"
+    return json.dumps(applied, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"

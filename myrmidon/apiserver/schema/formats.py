@@ -7,6 +7,8 @@ from calendar import monthrange
 from collections.abc import Callable
 from functools import cached_property
 
+from myrmidon.apiserver.golang.numbers import read_int
+
 Format = Callable[[str], bool]
 
 
@@ -28,8 +30,8 @@ class _Pattern:
 
 _DATE = _Pattern(r"(\d{4})-(\d{2})-(\d{2})")
 _TIME = _Pattern(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
-_GO_DURATION = _Pattern(r"[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)")
-_SCALA_DURATION = _Pattern(r"(\d+)\s*([A-Za-zµ]+)")
+_GO_DURATION = _Pattern(r"[-+]?(?:0|(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:ns|us|µs|μs|ms|s|m|h))+)")
+_SCALA_DURATION = _Pattern(r"(?<!\d)(\d++)\s*+([A-Za-zµ]+)")
 # The last word of each group is a prefix (`minutes`), the others stand for themselves.
 _UNITS = (
     ("ns", "nano"),
@@ -41,9 +43,10 @@ _UNITS = (
     ("d", "day"),
     ("w", "wk", "week"),
 )
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-]+"
+_ATOM_LETTERS = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-"
+_ATOM = f"[{_ATOM_LETTERS}]++"
 _ADDRESS = rf'(?:{_ATOM}(?:\.{_ATOM})*|"(?:[^"\\]|\\.)*")@(?:{_ATOM}(?:\.{_ATOM})*|\[[^\]]*\])'
-_EMAIL = _Pattern(rf'(?:{_ADDRESS}|(?:(?:{_ATOM}|"(?:[^"\\]|\\.)*"|[. ])*\s*)<{_ADDRESS}>)')
+_EMAIL = _Pattern(rf'(?:{_ADDRESS}|(?:[{_ATOM_LETTERS}. ]|"(?:[^"\\]|\\.)*+")*+\s*<{_ADDRESS}>)')
 # `$` stands for a symbol and `l` for a letter, once the text has been reduced to those.
 _HOSTNAME = _Pattern(
     r"(?:[l0-9$](?:-?[l0-9$]{0,62})?|(?:[l0-9$](?:[l0-9$-]{0,61}[l0-9$])?\.)+l{2,63})"
@@ -141,8 +144,8 @@ def is_cidr(text: str) -> bool:
     if not slash or not (length.isascii() and length.isdigit()):
         return False
     if _IPV4.fits(address):
-        return is_ipv4(address) and int(length) <= 32
-    return is_ipv6(address) and int(length) <= 128
+        return is_ipv4(address) and read_int(length) <= 32
+    return is_ipv6(address) and read_int(length) <= 128
 
 
 def is_uri(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes, gotext
 from myrmidon.apiserver.encoding import same
-from myrmidon.apiserver.go_regex import translate
+from myrmidon.apiserver.golang.regex import compile_pattern
 from myrmidon.apiserver.schema import formats, problems
 from myrmidon.apiserver.schema.problems import Check, Problem, Report
 
@@ -111,7 +111,7 @@ def string_check(source: Json) -> Check | None:
     pattern = source.get("pattern") or ""
     if longest is None and not shortest and not pattern:
         return None
-    search = translate(pattern).search if pattern else None
+    matches = compile_pattern(pattern).matches if pattern else None
 
     def check(value: Any, path: str, _old: Any, report: Report) -> None:
         if longest is not None and len(value) > longest:
@@ -119,7 +119,7 @@ def string_check(source: Json) -> Check | None:
         elif shortest is not None and len(value) < shortest:
             complaint = f"should be at least {shortest} chars long"
             report.add(problems.broken(path, value, complaint))
-        elif search is not None and search(value) is None:
+        elif matches is not None and not matches(value):
             report.add(problems.broken(path, value, f"should match '{pattern}'"))
 
     return check

@@ -36,7 +36,7 @@ from myrmidon.apiserver.cel.parser import parse
 from myrmidon.apiserver.cel.printer import print_expr
 from myrmidon.apiserver.cel.program import compile_expression, compile_rule
 from myrmidon.apiserver.cel.times import parse_duration, parse_timestamp, print_timestamp
-from myrmidon.apiserver.go_regex import PatternError, translate
+from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
 from myrmidon.apiserver.schema.types import Schema
 from tests.apiserver.cel.recordings import schema_of
 
@@ -255,11 +255,11 @@ def test_durations_add_up(hours: int, minutes: int, seconds: int) -> None:
 
 
 @given(st.text("ab01()[]{}*+?|^$.\\dwsbQEpL-,:<>=!Pi", max_size=12), st.text("ab01 -", max_size=6))
-def test_any_pattern_is_translated_or_refused(pattern: str, text: str) -> None:
-    """No pattern makes the translation fail in a way that Go's could not."""
+def test_any_pattern_is_compiled_or_refused(pattern: str, text: str) -> None:
+    """A pattern that is not compiled is refused in the words of Go."""
     complaint = "error parsing regexp: "
     try:
-        translate(pattern).search(text)
+        compile_pattern(pattern).find(text)
     except PatternError as error:
         complaint = str(error)
 

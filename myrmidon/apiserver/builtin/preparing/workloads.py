@@ -2,6 +2,7 @@
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.cluster import Cluster
+from myrmidon.apiserver.golang.numbers import read_int
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
@@ -33,7 +34,8 @@ def create_daemon_set(daemon_set: Json, cluster: Cluster) -> None:
 def update_daemon_set(daemon_set: Json, old: Json, cluster: Cluster) -> None:
     """The annotation counts changes of the template."""
     del cluster
-    generation = int(old["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "1"))
+    counted = old["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "1")
+    generation = read_int(counted) if counted.isascii() and counted.isdigit() else 0
     if daemon_set["spec"]["template"] != old["spec"]["template"]:
         generation += 1
     annotations = daemon_set["metadata"].setdefault("annotations", {})

@@ -9,6 +9,7 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.causes import IMMUTABLE, invalid, not_supported, required
 from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.golang.numbers import read_int
 
 _PERCENT = re.compile(r"^[0-9]+%$")
 _PORT_NAME = re.compile(r"^[a-z0-9-]+$")
@@ -133,7 +134,7 @@ def percent_of(value: int | str | None) -> int:
     """The number in a count or share, 0 where there is none."""
     if isinstance(value, int):
         return value
-    return int(value[:-1]) if value and _PERCENT.match(value) else 0
+    return read_int(value[:-1]) if value and _PERCENT.match(value) else 0
 
 
 def at_most_all(field: str, value: int | str | None) -> Iterator[Cause]:

@@ -18,6 +18,7 @@ from myrmidon.apiserver.builtin.validation.common import (
 from myrmidon.apiserver.builtin.validation.pods import check_template
 from myrmidon.apiserver.causes import invalid, not_supported, required
 from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.golang.numbers import read_int
 
 _COUNTS = (
     "parallelism",
@@ -230,7 +231,7 @@ def _schedule_problem(schedule: str) -> str:
             return (
                 f"failed to parse int from {part}: strconv.Atoi: parsing {part!r}: invalid syntax"
             )
-        for number in map(int, re.findall(r"(?<!/)\b\d+", part)):
+        for number in map(read_int, re.findall(r"(?<!/)\b\d+", part)):
             if number > high:
                 return f"end of range ({number}) above maximum ({high}): {part}"
             if number < low:

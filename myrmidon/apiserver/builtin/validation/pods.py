@@ -187,7 +187,7 @@ def check_pod_status(pod: Json) -> Iterator[Cause]:
 def check_pod_change(new: Json, old: Json) -> Iterator[Cause]:
     """Hardly anything of a pod may change."""
     for name in ("containers", "initContainers"):
-        if len(new["spec"].get(name, ())) != len(old["spec"].get(name, ())):
+        if len(new["spec"].get(name) or ()) != len(old["spec"].get(name) or ()):
             yield forbidden(f"spec.{name}", "pod updates may not add or remove containers")
             return
     yield from _check_deadline_change(new["spec"], old["spec"])

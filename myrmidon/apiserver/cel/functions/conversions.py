@@ -19,13 +19,15 @@ from myrmidon.apiserver.cel.times import (
 )
 from myrmidon.apiserver.cel.types import RUNTIME_NAMES
 from myrmidon.apiserver.cel.values import Duration, Timestamp, Uint, Value
+from myrmidon.apiserver.golang.numbers import read_int
 
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
 _DIGITS = re.compile(r"[0-9]+")
 _SIGNED = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(
-    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)|nan", re.IGNORECASE
+    r"[+-]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]+)?|inf(?:inity)?)|nan",
+    re.IGNORECASE,
 )
 
 
@@ -70,13 +72,13 @@ def _bool(text: str) -> bool:
 
 
 def _int(text: str) -> int:
-    if _SIGNED.fullmatch(text) and INT_MIN <= int(text) <= INT_MAX:
+    if _SIGNED.fullmatch(text) and INT_MIN <= read_int(text) <= INT_MAX:
         return int(text)
     raise ValueError(text)
 
 
 def _uint(text: str) -> Uint:
-    if _DIGITS.fullmatch(text) and int(text) <= UINT_MAX:
+    if _DIGITS.fullmatch(text) and read_int(text) <= UINT_MAX:
         return Uint(text)
     raise ValueError(text)
 

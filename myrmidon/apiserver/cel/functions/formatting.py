@@ -22,6 +22,7 @@ from myrmidon.apiserver.cel.values import (
     kind_of,
     runtime_type,
 )
+from myrmidon.apiserver.golang.numbers import read_int
 from myrmidon.apiserver.gotext import quote
 
 DEFAULT_PRECISION = 6
@@ -30,6 +31,7 @@ _SUPERSCRIPT = str.maketrans(
 )
 _CLAUSE = re.compile(r"(\.([0-9]*))?(.?)", re.DOTALL)
 _BAD_CLAUSE = "could not parse formatting clause: "
+_PRECISION_MAX = 1000  # ours: each digit is written out
 _BAD_PRECISION = f"{_BAD_CLAUSE}error while parsing precision: "
 
 # What each clause takes, and the complaint about anything else.
@@ -115,7 +117,10 @@ def _read_clause(text: str, at: int, index: int) -> tuple[Clause, int]:
         )
     if letter not in ACCEPTED:
         raise CelEvaluationError(f'{_BAD_CLAUSE}unrecognized formatting clause "{letter}"')
-    return Clause(letter, int(digits) if digits else DEFAULT_PRECISION, index), found.end()
+    precision = read_int(digits) if digits else DEFAULT_PRECISION
+    if precision > _PRECISION_MAX:
+        raise CelEvaluationError(f"{_BAD_PRECISION}precision is larger than {_PRECISION_MAX}")
+    return Clause(letter, precision, index), found.end()
 
 
 def format_values(text: str, values: list[Value]) -> str:

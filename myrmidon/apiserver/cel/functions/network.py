@@ -8,6 +8,7 @@ from myrmidon.apiserver.cel.declarations import function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.functions.addresses import AddressError, parse_address
 from myrmidon.apiserver.cel.values import NO_OVERLOAD, Opaque
+from myrmidon.apiserver.golang.numbers import read_int
 from myrmidon.apiserver.gotext import quote
 
 _PREFIX = "network address parse error during conversion from string: "
@@ -86,7 +87,7 @@ def _read_cidr(text: str) -> CIDR:
         raise CelEvaluationError(f"{bad}IPv6 zones cannot be present in a prefix")
     if not _BITS.fullmatch(bits):
         raise CelEvaluationError(f"{bad}bad bits after slash: {quote(bits)}")
-    if int(bits) > address.max_prefixlen:
+    if read_int(bits) > address.max_prefixlen:
         raise CelEvaluationError(f"{bad}prefix length out of range")
     try:
         _refuse_mapped(address, text)

@@ -12,13 +12,16 @@ from myrmidon.apiserver.cel.declarations import function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.literals import INT_MAX, INT_MIN
 from myrmidon.apiserver.cel.values import NO_OVERLOAD, Opaque, Value
+from myrmidon.apiserver.golang.numbers import read_int
 
-_SYNTAX = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
+_SYNTAX = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _WRONG_FORMAT = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DIGITS_MAX = 4000
+_POWER_MAX = 1000  # of ten; a larger one makes every number too large or too small to tell
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
 _FINEST = -9
 _EXACT = Context(prec=400)
@@ -83,6 +86,8 @@ def parse_quantity(text: str) -> Quantity:
         raise ValueError(_WRONG_FORMAT)
     sign, whole, fraction, suffix = found.groups()
     whole, fraction = whole.lstrip("0") or "0", fraction or ""
+    if len(whole) + len(fraction) > _DIGITS_MAX:
+        raise ValueError(_WRONG_FORMAT)
     base, exponent = _suffix(suffix)
     digits = int(whole + fraction) * (-1 if sign == "-" else 1)
     if quick := _quick(digits, whole, fraction, base, exponent):
@@ -98,7 +103,7 @@ def _suffix(suffix: str) -> tuple[int, int]:
     found = _EXPONENT.fullmatch(suffix)
     if found is None:
         raise ValueError("unable to parse quantity's suffix")
-    return 10, int(found.group(1))
+    return 10, max(-_POWER_MAX, min(_POWER_MAX, read_int(found.group(1))))
 
 
 def _quick(digits: int, whole: str, fraction: str, base: int, exponent: int) -> Quantity | None:

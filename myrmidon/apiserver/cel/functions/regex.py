@@ -2,34 +2,36 @@
 
 from myrmidon.apiserver.cel.declarations import method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
-from myrmidon.apiserver.cel.go_regex import PatternError, translate
+from myrmidon.apiserver.golang.regex import Pattern, PatternError, compile_pattern
 
 # The position of the pattern among the arguments: constant ones are compiled with the rule.
 PATTERN_FUNCTIONS = {"matches": 1, "find": 1, "findAll": 1}
 
 
-def _find(text: str, pattern: str) -> str:
+def _compile(pattern: str) -> Pattern:
     try:
-        found = translate(pattern).search(text)
+        return compile_pattern(pattern)
     except PatternError as error:
         raise CelEvaluationError(f"Illegal regex: {error}") from None
-    return found.group() if found else ""
+
+
+def _find(text: str, pattern: str) -> str:
+    found = _compile(pattern).find(text)
+    return text[found.start : found.end] if found else ""
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    try:
-        search = translate(pattern).search
-    except PatternError as error:
-        raise CelEvaluationError(f"Illegal regex: {error}") from None
-    found: list[str] = []
-    at, end = 0, -1
-    while at <= len(text) and (match := search(text, at)):
-        # Nothing, right behind something that was found, is not worth mentioning to Go.
-        if match.group() or match.start() != end:
-            found.append(match.group())
-        end = match.end()
-        at = end if match.group() else end + 1
-    return found if limit < 0 else found[:limit]
+    find = _compile(pattern).find
+    matches: list[str] = []
+    at, last_end = 0, -1
+    while at <= len(text) and (found := find(text, at)) and len(matches) != limit:
+        start, end = found
+        # Go leaves out an empty match right behind another match.
+        if end > start or start != last_end:
+            matches.append(text[start:end])
+        last_end = end
+        at = end if end > start else end + 1
+    return matches
 
 
 OVERLOADS = (

@@ -8,6 +8,7 @@ from myrmidon.apiserver.cel.declarations import function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.literals import UINT_MAX
 from myrmidon.apiserver.cel.values import Opaque
+from myrmidon.apiserver.golang.numbers import read_int
 from myrmidon.apiserver.gotext import quote
 
 _WORD = re.compile(r"[0-9A-Za-z-]+")
@@ -24,7 +25,7 @@ class _Identifier:
     def __init__(self, text: str) -> None:
         if not text:
             raise SemverError("Prerelease is empty")
-        self._number = int(text) if text.isascii() and text.isdigit() else None
+        self._number = read_int(text) if text.isascii() and text.isdigit() else None
         if self._number is not None and _zero_led(text):
             raise SemverError(
                 f"Numeric PreRelease version must not contain leading zeroes {quote(text)}"
@@ -80,10 +81,10 @@ def _number(text: str, word: str) -> int:
         raise SemverError(
             f"{word.capitalize()} number must not contain leading zeroes {quote(text)}"
         )
-    if not text or int(text) > UINT_MAX:
+    if not text or read_int(text) > UINT_MAX:
         problem = "value out of range" if text else "invalid syntax"
         raise SemverError(f"strconv.ParseUint: parsing {quote(text)}: {problem}")
-    return int(text)
+    return read_int(text)
 
 
 def parse_semver(text: str) -> Semver:

@@ -6,7 +6,6 @@ from typing import Any
 
 from myrmidon.apiserver.cel.declarations import Overload, function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
-from myrmidon.apiserver.cel.go_regex import compile_pattern
 from myrmidon.apiserver.cel.literals import INT_MAX, INT_MIN, UINT_MAX
 from myrmidon.apiserver.cel.times import checked_timestamp
 from myrmidon.apiserver.cel.values import (
@@ -21,6 +20,7 @@ from myrmidon.apiserver.cel.values import (
     equal,
     runtime_type,
 )
+from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
 
 _OVERFLOW = "integer overflow"
 
@@ -200,7 +200,10 @@ def _sizes() -> list[Overload]:
 
 def matches(text: str, pattern: str) -> bool:
     """Whether the pattern is found anywhere in the text."""
-    return compile_pattern(pattern).search(text) is not None
+    try:
+        return compile_pattern(pattern).matches(text)
+    except PatternError as error:
+        raise CelEvaluationError(str(error)) from None
 
 
 OVERLOADS = (

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.go_regex import PatternError, translate
+from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
 
 _Level = Literal["root", "item", "field"]
 _MISSING_TYPE: dict[_Level, str] = {
@@ -176,7 +176,7 @@ def _check_values(
         _check_nested(schema["not"], f"{path}.not", found)
     pattern = schema.get("pattern") or ""
     try:
-        translate(pattern)
+        compile_pattern(pattern)
     except PatternError as error:
         detail = f"must be a valid regular expression, but isn't: {error}"
         found.append(causes.invalid(f"{path}.pattern", pattern, detail))
