@@ -20,7 +20,8 @@ MyrmidonError
       MissingLockError         optimistic_lock without a resourceVersion
       OwnerReferenceError      an owner reference that Kubernetes does not allow
     StateResultError         a state returned something that is no result
-  AlreadyOwnedError        the object belongs to another controller
+  AlreadyOwnedError        the object belongs to another parent
+  NotAdoptedError          the object exists, names no parent, and its adoption was not asked for
   PruneRefusedError        more would be deleted at once than the guard allows
   TerminatingError         the object is on its way out and cannot be made to exist
   UnfitObjectError         an object of the server does not fit its model
@@ -283,13 +284,28 @@ class OwnerReferenceError(OutputError):
 
 
 class AlreadyOwnedError(MyrmidonError):
-    """The object belongs to another controller."""
+    """The object belongs to another parent, by controller owner reference or by tracking label."""
 
-    def __init__(self, ref: str, owner: str) -> None:
+    def __init__(self, ref: str, owner: str, *, label: str = "") -> None:
         self.ref, self.owner = ref, owner
+        mark = f"the label {label}" if label else "the other controller's owner reference"
+        when = " if that parent is gone" if label else ""
         super().__init__(
             f"{ref} is controlled by {owner} and was left alone.\n"
-            "  fix: choose another name for the output, or remove the other controller's owner reference"
+            f"  fix: choose another name for the output, or remove {mark}{when}"
+        )
+
+
+class NotAdoptedError(MyrmidonError):
+    """The object exists, names no parent, and was not written by this controller."""
+
+    def __init__(self, ref: str, parent: str, *, verb: str, command: str) -> None:
+        self.ref, self.parent = ref, parent
+        super().__init__(
+            f"{ref} exists, but this controller did not create it, and it does not name {parent} "
+            "as its owner; it was left alone.\n"
+            f"  fix: choose another name for the output, or allow its adoption: "
+            f"out.{verb}(..., adopt=True) in the state, or `{command}`"
         )
 
 

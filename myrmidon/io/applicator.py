@@ -1,7 +1,12 @@
 """Applicator: makes outputs true.  It decides nothing; ``sets.planning`` does.
 
-What is left here is what only the sender can see: somebody was faster, the cache was behind, the
-answer got lost.  Then the object is read from the server and the decision is made again.
+It handles what only the sender of a request can see.  The object is read from the server, and the
+decision is made again on that read, when
+
+- another client wrote first (a conflict, or the object of a patch is gone);
+- the answer to an earlier write was lost, so that nobody knows whether it took effect;
+- the object exists and names no parent: only the server's copy has ``managedFields``, which tell a
+  child of ours that lost its owner reference from another party's object (``sets.adoption``).
 """
 
 import asyncio
@@ -21,10 +26,12 @@ from myrmidon.errors import (
     ConflictError,
     InvalidError,
     MyrmidonError,
+    NotAdoptedError,
     NotFoundError,
     TerminatingError,
 )
 from myrmidon.io.client import Client, is_ambiguous
+from myrmidon.sets.adoption import is_adoption
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import Parent, reference_to
 from myrmidon.sets.planning import plan, plan_recreate
@@ -57,6 +64,7 @@ class Written(NamedTuple):
     outcome: Literal["changed", "noop", "skipped", "failed"]
     verb: Verb | None = None
     error: MyrmidonError | None = None
+    adopted: bool = False  # the write made another party's object a child of the parent
 
 
 class Applicator:
@@ -148,6 +156,9 @@ class Applicator:
                     return False
                 _remember(self._held, task.wish, asked)
             task.written = Written(task.output, "skipped")
+        except NotAdoptedError:
+            task.needs_read = True
+            return False
         except MyrmidonError as error:
             task.written = Written(task.output, "failed", error=error)
         return True
@@ -184,8 +195,8 @@ class Applicator:
         output = task.output
         error: ApiError | None = None
         for _ in range(_ATTEMPTS_MAX):
-            if error is not None or self._known.is_unknown(output.ref):
-                self._decide(task, await self.read(output.ref))
+            if task.needs_read or error is not None or self._known.is_unknown(output.ref):
+                await self._decide_on_read(task)
             if task.request is None:
                 return Written(output, "skipped")
             try:
@@ -201,9 +212,21 @@ class Applicator:
                 left = version_of(answer)
                 _remember(self._settled, task.wish, (task.question, left))
                 same = task.current is not None and left == version_of(task.current)
-                return Written(output, "noop" if same else "changed", task.request.verb)
+                return Written(
+                    output,
+                    "noop" if same else "changed",
+                    task.request.verb,
+                    adopted=task.adopts and not same,
+                )
         assert error is not None
         raise error
+
+    async def _decide_on_read(self, task: "_Task") -> None:
+        ref = task.output.ref
+        self._decide(task, await self.read(ref))
+        if task.request is None and not self._known.is_unknown(ref):
+            # The next pass would read again, if the cached copy alone cannot tell.
+            _remember(self._held, task.wish, (task.question, self._known.stamp(ref)))
 
     async def _make_way(
         self, output: Output, current: Json | None, refused: InvalidError, by: str
@@ -230,6 +253,7 @@ class _Task:
     question: int
     current: Json | None = None
     request: Request | None = None
+    needs_read: bool = False  # the cached object cannot tell whether it is ours
     written: Written | None = None
 
     @property
@@ -237,6 +261,15 @@ class _Task:
         """What its answers are remembered under: two states may want the same, each in its own way."""
         output = self.output
         return output.ref, output.author if isinstance(output, Apply) else ""
+
+    @property
+    def adopts(self) -> bool:
+        """Whether writing the output makes another party's object a child of the parent."""
+        return (
+            self.current is not None
+            and isinstance(self.output, Apply)
+            and is_adoption(self.current, self.output, self.parent)
+        )
 
 
 def _question(output: Output, parent: Parent, creating: bool) -> int:

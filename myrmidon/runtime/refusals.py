@@ -17,6 +17,7 @@ from myrmidon.errors import (
     InvalidError,
     LeadershipLostError,
     NamespaceTerminatingError,
+    NotAdoptedError,
     NotFoundError,
     ProgrammingError,
     QuotaExceededError,
@@ -75,6 +76,7 @@ def _fields(error: InvalidError) -> str:
 # In order: a more special error comes before the one it is a kind of.
 _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed]], ...] = (
     (AlreadyOwnedError, lambda _ref, error: Failed("AlreadyOwned", error)),
+    (NotAdoptedError, lambda _ref, error: Failed("AdoptionRefused", error)),
     (
         TerminatingError,
         _wait("ObjectTerminating", "is being deleted; it is created again when it is gone"),

@@ -38,6 +38,10 @@ class ApplyOptions:
     """False: no owner references are added or touched; the object is tracked by label."""
     owner: Any = field(default=None, hash=False)
     """A plain owner reference to this object instead of the controller reference."""
+    adopt: bool = False
+    """An existing object that names no parent and that this controller did not write becomes a
+    child of the parent, and is deleted with it.  By default it is refused (``AdoptionRefused``).
+    With ``create_only`` it is left as it is.  Objects of another parent are refused either way."""
     create_only: bool = False
     """Created when absent, never changed afterwards."""
     recreate: bool = False

@@ -6,7 +6,9 @@ is a property of this file:
 
 - Nothing is sent for what already holds.
 - A merge patch carries what the state declared, not a difference from a read that may be stale.
-- What another controller owns is left alone, and an owner reference of others is never dropped.
+- An object of another parent is left alone, and so is one without a parent that this controller
+  did not write, unless its adoption was asked for (``sets.adoption``).
+- An owner reference of others is never dropped.
 - A lock that was asked for is in every request; one that we need ourselves (to change a list that
   others change too) is added, and the applicator may read again and retry it.
 - A delete names the uid, so that it can not hit a namesake.
@@ -37,6 +39,7 @@ from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.errors import InvalidError, MissingLockError, TerminatingError
 from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
 from myrmidon.patch.server_filled import exceeds
+from myrmidon.sets.adoption import manager_of, refuse_others
 from myrmidon.sets.fingerprints import fingerprint, next_mark, settled_mark
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import (
@@ -47,11 +50,13 @@ from myrmidon.sets.ownership import (
     is_tracked,
     owners_wanted,
     owners_with,
-    refuse_foreign,
 )
 
 _NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
 APPLIED = "applied.myrmidon.dev"  # annotation prefix: the fingerprint of what a state declared
+
+# In an apply: ignored where it creates the object, a conflict where the object exists after all.
+_NEVER_STORED = "1"
 
 _BUILT_IN_GROUPS = frozenset(kind.group for kind in kinds.ALL)
 _REFUSED_CHANGE = re.compile(
@@ -67,7 +72,7 @@ def plan(
     ``creating=False`` while the parent is being deleted: what exists may change, nothing appears.
     """
     if current is not None:
-        refuse_foreign(current, output.ref, parent)
+        refuse_others(current, output, parent)
     if isinstance(output, Delete):
         return _plan_delete(output.ref, current, foreground=output.foreground)
     if output.options.optimistic_lock and not version_of(output.manifest):
@@ -117,13 +122,13 @@ def _plan_absent(output: Apply, parent: Parent) -> Request:
     declared = _marked(output, declared, mark)
     if output.options.optimistic_lock:
         # A locked object that is gone must not come back: the server answers this with 404 or 409.
-        return _patch(output, _locked(declared, output.manifest))
+        return _merge(output, _locked(declared, output.manifest))
     body = _without_nulls(_with_owners(declared, owners_wanted(output, parent)))
     if output.options.server_side:
-        return _server_side(output, body)
+        return _server_side(output, _with_metadata(body, resourceVersion=_NEVER_STORED))
     if output.options.as_update and not _is_built_in(output.ref.kind):
         body = _marked(output, body, settled_mark(body, 1))
-    return Request(Verb.CREATE, output.ref, body)
+    return Request(Verb.CREATE, output.ref, body, query=_query(manager_of(output)))
 
 
 def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
@@ -139,7 +144,7 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
         declared = _locked(_with_owners(declared, owners_with(owners, current)), current)
     if output.options.optimistic_lock:
         declared = _locked(declared, output.manifest)
-    return _patch(output, declared)
+    return _merge(output, declared)
 
 
 def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None:
@@ -163,7 +168,7 @@ def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None
     kept = {field: claim for field, claim in claims.items() if claim}
     body = {**marked, "metadata": {**kept, **marked["metadata"]}}
     lock = output.manifest if output.options.optimistic_lock else current
-    return Request(Verb.UPDATE, output.ref, _locked(body, lock))
+    return Request(Verb.UPDATE, output.ref, _locked(body, lock), query=_query(manager_of(output)))
 
 
 def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request | None:
@@ -274,14 +279,20 @@ def _pruned(value: Any) -> Any:
     return value
 
 
-def _patch(output: Apply, body: Json) -> Request:
-    return Request(Verb.PATCH, output.ref, body)
+def _merge(output: Apply, body: Json) -> Request:
+    return Request(Verb.PATCH, output.ref, body, query=_query(manager_of(output)))
 
 
 def _server_side(output: Apply, body: Json) -> Request:
-    manager = output.options.field_manager or output.author.partition(".")[0] or "myrmidon"
-    query = (("fieldManager", manager), ("force", "true" if output.options.force else "false"))
+    query = _query(manager_of(output), force=output.options.force)
     return Request(Verb.PATCH, output.ref, body, patch=Patch.APPLY, query=query)
+
+
+@cache
+def _query(manager: str, *, force: bool | None = None) -> tuple[tuple[str, str], ...]:
+    """Return the query of a write; ``force`` is allowed in server-side apply only."""
+    forced = () if force is None else (("force", "true" if force else "false"),)
+    return (("fieldManager", manager), *forced)
 
 
 def _is_built_in(kind: Kind) -> bool:

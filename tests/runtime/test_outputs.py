@@ -94,10 +94,10 @@ def test_what_another_controller_owns_is_not_deleted() -> None:
         assert first(cluster).reason == "AlreadyOwned"
 
 
-def test_what_nobody_owns_is_adopted_with_its_other_owners() -> None:
+def test_an_adopted_object_keeps_its_other_owners() -> None:
     """O1: owner references of others survive."""
     plain = {"apiVersion": "v1", "kind": "Service", "name": "s", "uid": "2222"}
-    with Harness(Things(applying()), actors=()) as cluster:
+    with Harness(Things(applying(adopt=True)), actors=()) as cluster:
         cluster.apply(config_map("child", "old", ownerReferences=[plain]))
         cluster.apply(thing())
         cluster.settle()
@@ -197,7 +197,7 @@ def test_lost_lock_is_a_conflict_and_no_error() -> None:
 
     async def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
         child = held[0] if held else await ctx.get(MAP, "child")
-        out.apply({**child, "data": {"value": it.spec.value}}, optimistic_lock=True)
+        out.apply({**child, "data": {"value": it.spec.value}}, optimistic_lock=True, adopt=True)
         return Done()
 
     with Harness(Things(act)) as cluster:
@@ -228,7 +228,7 @@ def test_lock_without_a_version_is_refused_before_anything_is_sent() -> None:
 def test_server_side_conflict_is_told_and_force_takes() -> None:
     """A disputed field stays with whom it belongs to, unless it is taken by force."""
     theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}}
-    with Harness(Things(applying(server_side=True))) as cluster:
+    with Harness(Things(applying(server_side=True, adopt=True))) as cluster:
         cluster.server.request(
             "PATCH",
             "/api/v1/namespaces/default/configmaps/child",
@@ -241,7 +241,7 @@ def test_server_side_conflict_is_told_and_force_takes() -> None:
         assert cluster.get(MAP, "child")["data"] == {"value": "theirs"}
         assert first(cluster).reason == "ApplyOutputsConflict"
 
-    with Harness(Things(applying(server_side=True, force=True))) as cluster:
+    with Harness(Things(applying(server_side=True, force=True, adopt=True))) as cluster:
         cluster.apply(config_map("child", "theirs"))
         cluster.apply(thing())
         cluster.settle()
