@@ -34,6 +34,7 @@ MyrmidonError
     NotFoundError            404
     ConflictError            409, somebody else wrote first
       AlreadyExistsError       409, a create of something that is there
+      FieldConflictError       409, a server-side apply of a field that another manager owns
     ExpiredError             410, the version asked for is compacted away
     TooLargeError            413
     InvalidError             422
@@ -395,6 +396,10 @@ class AlreadyExistsError(ConflictError):
     """409: a create of something that is there."""
 
 
+class FieldConflictError(ConflictError):
+    """409: a server-side apply sets fields that another field manager owns."""
+
+
 class ExpiredError(ApiError):
     """410: the version or page asked for is compacted away."""
 
@@ -438,11 +443,12 @@ def api_error(
     if retry_after is None and "retryAfterSeconds" in details:
         retry_after = float(details["retryAfterSeconds"])
     kind = _BY_STATUS.get(status, ServerError if status >= 500 else ApiError)
+    causes = {cause.get("reason") for cause in details.get("causes") or ()}
     if status == 409 and reason == "AlreadyExists":
         kind = AlreadyExistsError
-    elif status == 403 and any(
-        cause.get("reason") == "NamespaceTerminating" for cause in details.get("causes") or ()
-    ):
+    elif status == 409 and "FieldManagerConflict" in causes:
+        kind = FieldConflictError
+    elif status == 403 and "NamespaceTerminating" in causes:
         kind = NamespaceTerminatingError
     elif status == 403 and "exceeded quota" in message:
         kind = QuotaExceededError

@@ -24,6 +24,7 @@ from myrmidon.errors import (
     AlreadyExistsError,
     ApiError,
     ConflictError,
+    FieldConflictError,
     InvalidError,
     MyrmidonError,
     NotAdoptedError,
@@ -34,7 +35,8 @@ from myrmidon.io.client import Client, is_ambiguous
 from myrmidon.sets.adoption import is_adoption
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import Parent, reference_to
-from myrmidon.sets.planning import plan, plan_recreate
+from myrmidon.sets.planning import plan
+from myrmidon.sets.recreation import plan_recreate
 
 _ATTEMPTS_MAX = 3  # against other writers; a fight is left to the backoff of the whole pass
 _REMEMBERED_MAX = 100_000
@@ -206,7 +208,7 @@ class Applicator:
                     raise
                 error = refused
             except InvalidError as refused:
-                await self._make_way(output, task.current, refused, task.by)
+                await self._make_way(task, refused)
                 error = refused
             else:
                 left = version_of(answer)
@@ -228,18 +230,19 @@ class Applicator:
             # The next pass would read again, if the cached copy alone cannot tell.
             _remember(self._held, task.wish, (task.question, self._known.stamp(ref)))
 
-    async def _make_way(
-        self, output: Output, current: Json | None, refused: InvalidError, by: str
-    ) -> None:
-        """Delete an object whose immutable field must change, where that was asked for."""
-        removal = None
-        if isinstance(output, Apply) and current is not None:
-            removal = plan_recreate(output, current, refused)
-        if removal is None:
+    async def _make_way(self, task: "_Task", refused: InvalidError) -> None:
+        """Delete an object that cannot be changed, if it can be created again."""
+        output, recreation = task.output, None
+        if isinstance(output, Apply) and task.current is not None:
+            recreation = plan_recreate(output, task.current, task.parent, refused)
+        if recreation is None:
             raise refused
-        answer = await self.send(removal, by=by)
-        if is_deleting(answer):
-            raise TerminatingError(str(output.ref)) from refused
+        try:
+            await self._client.send(recreation.trial)
+        except AlreadyExistsError:
+            answer = await self.send(recreation.removal, by=task.by)
+            if is_deleting(answer):
+                raise TerminatingError(str(output.ref)) from refused
 
 
 @dataclass(slots=True)
@@ -291,11 +294,10 @@ def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
         return True
     if output.options.optimistic_lock:
         return False
-    disputed = any(cause.get("reason") == "FieldManagerConflict" for cause in refused.causes)
     if isinstance(refused, NotFoundError):
         # The object of a patch is gone; a create that finds no namespace or no kind stays refused.
         return refused.details.get("name") == output.ref.name
-    return isinstance(refused, AlreadyExistsError) or not disputed
+    return not isinstance(refused, FieldConflictError)
 
 
 def _remember(memory: dict[_Wish, V], wish: _Wish, value: V) -> None:

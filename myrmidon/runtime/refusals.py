@@ -13,6 +13,7 @@ from myrmidon.errors import (
     AlreadyOwnedError,
     ApiError,
     ConflictError,
+    FieldConflictError,
     ForbiddenError,
     InvalidError,
     LeadershipLostError,
@@ -63,8 +64,18 @@ def _unavailable(ref: ObjectRef, error: Any) -> Wait | Failed:
     return Wait("ApiUnavailable", f"{ref}: {error.message}", after=timedelta(seconds=seconds))
 
 
-def _fields(error: InvalidError) -> str:
-    """The causes that the server listed, field by field; its message where it listed none."""
+def _disputed(ref: ObjectRef, error: FieldConflictError) -> Failed:
+    """Name each field and its manager: no retry helps until one of the two gives the field up."""
+    return Failed(
+        "FieldConflict",
+        f"{ref} was not applied: {_fields(error)}.\n"
+        "  fix: apply it with force=True to take these fields, stop declaring them, "
+        "or let the other field manager give them up",
+    )
+
+
+def _fields(error: ApiError) -> str:
+    """Return the causes that the server listed, field by field; its message where it listed none."""
     causes = [
         f"{cause.get('field')}: {cause.get('message')}"
         for cause in error.causes
@@ -87,6 +98,7 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed
     ),
     (QuotaExceededError, _failed("QuotaExceeded")),
     (ForbiddenError, _failed("Forbidden")),
+    (FieldConflictError, _disputed),
     # No version in the text: it would differ with every attempt.
     (ConflictError, _wait(CONFLICT, "was changed by somebody else; it is read again and retried")),
     (InvalidError, lambda ref, error: Failed("Invalid", f"{ref}: {_fields(error)}")),

@@ -45,7 +45,8 @@ class ApplyOptions:
     create_only: bool = False
     """Created when absent, never changed afterwards."""
     recreate: bool = False
-    """Where the server refuses to change an immutable field, delete and create again."""
+    """Delete the object and create it again where the server refuses to change one of its fields,
+    and accepts the output as a new object (asked with a dry run)."""
 
     def __post_init__(self) -> None:
         for first, second, why in _EXCLUSIVE:

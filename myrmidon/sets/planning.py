@@ -17,7 +17,6 @@ Where a comparison cannot tell (see ``patch.covering``), the declaration's finge
 as an annotation beside it; a changed declaration is then a changed annotation.
 """
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -36,7 +35,7 @@ from myrmidon.api.objects import (
 )
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.errors import InvalidError, MissingLockError, TerminatingError
+from myrmidon.errors import MissingLockError, TerminatingError
 from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
 from myrmidon.patch.server_filled import exceeds
 from myrmidon.sets.adoption import manager_of, refuse_others
@@ -59,9 +58,6 @@ APPLIED = "applied.myrmidon.dev"  # annotation prefix: the fingerprint of what a
 _NEVER_STORED = "1"
 
 _BUILT_IN_GROUPS = frozenset(kind.group for kind in kinds.ALL)
-_REFUSED_CHANGE = re.compile(
-    r"immutable|may not change|cannot change|updates? to .* (?:is|are) forbidden|may not be changed"
-)
 
 
 def plan(
@@ -74,7 +70,7 @@ def plan(
     if current is not None:
         refuse_others(current, output, parent)
     if isinstance(output, Delete):
-        return _plan_delete(output.ref, current, foreground=output.foreground)
+        return plan_delete(output.ref, current, foreground=output.foreground)
     if output.options.optimistic_lock and not version_of(output.manifest):
         raise MissingLockError(str(output.ref))
     if current is None:
@@ -92,20 +88,20 @@ def plan(
     return _plan_merge(output, current, parent)
 
 
-def plan_recreate(output: Apply, current: Json, refusal: InvalidError) -> Request | None:
-    """Decide whether a refused change is worth a new object: the delete that comes first, or None."""
-    said = " ".join([refusal.message, *(str(cause.get("message")) for cause in refusal.causes)])
-    if output.options.recreate and _REFUSED_CHANGE.search(said):
-        return _plan_delete(output.ref, current)
-    return None
+def plan_create(output: Apply, parent: Parent) -> Request:
+    """Return the request that creates the output as a new object."""
+    declared, mark = _declared(output, parent)
+    body = _with_owners(_marked(output, declared, mark), owners_wanted(output, parent))
+    body = _without_nulls(body)
+    if output.options.as_update and not _is_built_in(output.ref.kind):
+        body = _marked(output, body, settled_mark(body, 1))
+    return Request(Verb.CREATE, output.ref, body, query=_query(manager_of(output)))
 
 
-# ---------------------------------------------------------------------------- strategies
-
-
-def _plan_delete(
+def plan_delete(
     ref: ObjectRef, current: Json | None, *, foreground: bool = False
 ) -> Request | None:
+    """Return the request that deletes exactly this object; None if it is gone or terminating."""
     if current is None or is_deleting(current):
         return None
     body = {
@@ -117,18 +113,18 @@ def _plan_delete(
     return Request(Verb.DELETE, ref, body)
 
 
+# ---------------------------------------------------------------------------- strategies
+
+
 def _plan_absent(output: Apply, parent: Parent) -> Request:
-    declared, mark = _declared(output, parent)
-    declared = _marked(output, declared, mark)
     if output.options.optimistic_lock:
+        declared, mark = _declared(output, parent)
         # A locked object that is gone must not come back: the server answers this with 404 or 409.
-        return _merge(output, _locked(declared, output.manifest))
-    body = _without_nulls(_with_owners(declared, owners_wanted(output, parent)))
+        return _merge(output, _locked(_marked(output, declared, mark), output.manifest))
+    created = plan_create(output, parent)
     if output.options.server_side:
-        return _server_side(output, _with_metadata(body, resourceVersion=_NEVER_STORED))
-    if output.options.as_update and not _is_built_in(output.ref.kind):
-        body = _marked(output, body, settled_mark(body, 1))
-    return Request(Verb.CREATE, output.ref, body, query=_query(manager_of(output)))
+        return _server_side(output, _with_metadata(created.body, resourceVersion=_NEVER_STORED))
+    return created
 
 
 def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:

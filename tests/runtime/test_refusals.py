@@ -12,6 +12,7 @@ from myrmidon.errors import (
     AmbiguousError,
     LeadershipLostError,
     MissingLockError,
+    NotAdoptedError,
     TerminatingError,
     UnreachableError,
     api_error,
@@ -38,6 +39,27 @@ CASES: list[tuple[str, Exception, Wait | Failed]] = [
         Wait(
             "ApplyOutputsConflict",
             "ConfigMap ns/a was changed by somebody else; it is read again and retried",
+        ),
+    ),
+    (
+        "field-conflict",
+        answer(
+            409,
+            "Conflict",
+            "Apply failed with 1 conflict",
+            causes=[
+                {
+                    "reason": "FieldManagerConflict",
+                    "field": ".spec.replicas",
+                    "message": 'conflict with "hpa" using apps/v1',
+                }
+            ],
+        ),
+        Failed(
+            "FieldConflict",
+            'ConfigMap ns/a was not applied: .spec.replicas: conflict with "hpa" using apps/v1.\n'
+            "  fix: apply it with force=True to take these fields, stop declaring them, "
+            "or let the other field manager give them up",
         ),
     ),
     (
@@ -111,6 +133,12 @@ CASES: list[tuple[str, Exception, Wait | Failed]] = [
 def test_meaning(error: Exception, meaning: Wait | Failed) -> None:
     """Each refusal has a reason of its own, and the text names the object and the field."""
     assert refusal(REF, error) == meaning
+
+
+def test_o6_adoption_is_refused_with_the_command_that_allows_it() -> None:
+    """It is retried: the annotation may be there next time."""
+    error = NotAdoptedError("ConfigMap ns/a", "Thing ns/it", verb="apply", command="kubectl ...")
+    assert refusal(REF, error) == Failed("AdoptionRefused", error)
 
 
 def test_owner_is_named() -> None:
