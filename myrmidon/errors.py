@@ -27,6 +27,7 @@ MyrmidonError
   UnfitObjectError         an object of the server does not fit its model
   ApiError                 the server said no
     BadRequestError          400
+    UnknownFieldError        400, 422 or 500, a field that the schema does not have
     UnauthorizedError        401
     ForbiddenError           403
       NamespaceTerminatingError  403, the namespace is on its way out
@@ -368,6 +369,18 @@ class BadRequestError(ApiError):
     """400: the request does not decode."""
 
 
+class UnknownFieldError(ApiError):
+    """The object has a field that its schema does not have, and the server refused to drop it.
+
+    400 for a create or update, 422 for a patch, 500 for a server-side apply.
+    """
+
+    @property
+    def fields(self) -> str:
+        """What the server says about the fields, without the object that it prints before it."""
+        return self.message.rpartition(_STRICT)[2].rpartition(_TYPED)[2].strip()
+
+
 class UnauthorizedError(ApiError):
     """401: the token is wrong or has expired."""
 
@@ -420,6 +433,13 @@ class ServerError(ApiError):
     """5xx: the server failed; a write may or may not have happened."""
 
 
+# The only marks that the server gives: how it begins the texts of these two refusals.
+_STRICT = "strict decoding error:"  # of fieldValidation=Strict
+_TYPED = (
+    "failed to create typed patch object"  # of a server-side apply that does not fit the schema
+)
+_UNDECLARED = "field not declared in schema"
+
 _BY_STATUS: dict[int, type[ApiError]] = {
     400: BadRequestError,
     401: UnauthorizedError,
@@ -452,6 +472,10 @@ def api_error(
         kind = NamespaceTerminatingError
     elif status == 403 and "exceeded quota" in message:
         kind = QuotaExceededError
+    elif status in (400, 422) and _STRICT in message:
+        kind = UnknownFieldError
+    elif status == 500 and _TYPED in message:
+        kind = UnknownFieldError if _UNDECLARED in message else InvalidError
     return kind(status, reason, message, details=details, retry_after=retry_after)
 
 

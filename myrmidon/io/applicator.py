@@ -32,6 +32,7 @@ from myrmidon.errors import (
     TerminatingError,
 )
 from myrmidon.io.client import Client, is_ambiguous
+from myrmidon.io.warning_headers import Warnings
 from myrmidon.sets.adoption import is_adoption
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import Parent, reference_to
@@ -76,6 +77,8 @@ class Applicator:
         self._client, self._known = client, known
         self._writes_max = writes_max
         self._settled: dict[_Wish, tuple[int, str]] = {}  # what was written, what it left
+        self.warnings = Warnings()
+        """What the API server warned of, until a pass takes it."""
         self._held: dict[_Wish, tuple[int, int]] = {}  # what was wanted and there, and was one
 
     async def write(
@@ -98,8 +101,9 @@ class Applicator:
 
     async def send(self, request: Request, *, by: str = "") -> Json:
         """Send one write about one object and make its answer known."""
+        texts: list[str] = []
         try:
-            answer = await self._client.send(request)
+            answer = await self._client.send(request, warnings=texts)
         except MyrmidonError as error:
             if is_ambiguous(error):
                 self._known.mark_unknown(request.ref)
@@ -107,6 +111,8 @@ class Applicator:
         except asyncio.CancelledError:
             self._known.mark_unknown(request.ref)  # nobody waited for the answer
             raise
+        if texts and by:
+            self.warnings.hear(by, request.ref, texts)
         if request.verb is Verb.DELETE and answer.get("kind") == "Status":
             uid = str((answer.get("details") or {}).get("uid") or "")
             self._known.record_delete(request.ref, uid=uid, by=by)

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Protocol
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
+from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, query_string
 from myrmidon.errors import AmbiguousError, TransportError, UnreachableError
 from myrmidon.io.auth import Credentials
 from myrmidon.io.certificates import Certificates
@@ -145,7 +145,7 @@ class HttpTransport:
     def _target(self, request: HttpRequest) -> str:
         if not request.query:
             return self._prefix + request.path
-        return f"{self._prefix}{request.path}?{urlencode(request.query, quote_via=quote)}"
+        return f"{self._prefix}{request.path}?{query_string(request.query)}"
 
     def _failure(self, request: HttpRequest, error: Exception, seconds: float) -> TransportError:
         """What to say; and the next request looks whether there are other certificates by now."""

@@ -27,6 +27,7 @@ from myrmidon.errors import (
     TooLargeError,
     TooManyRequestsError,
     TransportError,
+    UnknownFieldError,
 )
 from myrmidon.fsm.results import Failed, Wait
 
@@ -74,6 +75,16 @@ def _disputed(ref: ObjectRef, error: FieldConflictError) -> Failed:
     )
 
 
+def _unknown_field(ref: ObjectRef, error: UnknownFieldError) -> Failed:
+    """Name the field: without the refusal the server would drop it, and all would look well."""
+    return Failed(
+        "UnknownField",
+        f"{ref} was not written: {error.fields}.\n"
+        "  fix: correct the name of the field, or update the CRD; "
+        'field_validation="Warn" lets the server drop it',
+    )
+
+
 def _fields(error: ApiError) -> str:
     """Return the causes that the server listed, field by field; its message where it listed none."""
     causes = [
@@ -99,6 +110,7 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed
     (QuotaExceededError, _failed("QuotaExceeded")),
     (ForbiddenError, _failed("Forbidden")),
     (FieldConflictError, _disputed),
+    (UnknownFieldError, _unknown_field),
     # No version in the text: it would differ with every attempt.
     (ConflictError, _wait(CONFLICT, "was changed by somebody else; it is read again and retried")),
     (InvalidError, lambda ref, error: Failed("Invalid", f"{ref}: {_fields(error)}")),

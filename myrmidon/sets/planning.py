@@ -19,7 +19,7 @@ as an annotation beside it; a changed declaration is then a changed annotation.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -40,6 +40,7 @@ from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
 from myrmidon.patch.server_filled import exceeds
 from myrmidon.sets.adoption import manager_of, refuse_others
 from myrmidon.sets.fingerprints import fingerprint, next_mark, settled_mark
+from myrmidon.sets.options import FieldValidation
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import (
     PARENT,
@@ -50,6 +51,8 @@ from myrmidon.sets.ownership import (
     owners_wanted,
     owners_with,
 )
+
+Query: TypeAlias = tuple[tuple[str, str], ...]
 
 _NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
 APPLIED = "applied.myrmidon.dev"  # annotation prefix: the fingerprint of what a state declared
@@ -95,7 +98,7 @@ def plan_create(output: Apply, parent: Parent) -> Request:
     body = _without_nulls(body)
     if output.options.as_update and not _is_built_in(output.ref.kind):
         body = _marked(output, body, settled_mark(body, 1))
-    return Request(Verb.CREATE, output.ref, body, query=_query(manager_of(output)))
+    return Request(Verb.CREATE, output.ref, body, query=_query_of(output))
 
 
 def plan_delete(
@@ -164,7 +167,7 @@ def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None
     kept = {field: claim for field, claim in claims.items() if claim}
     body = {**marked, "metadata": {**kept, **marked["metadata"]}}
     lock = output.manifest if output.options.optimistic_lock else current
-    return Request(Verb.UPDATE, output.ref, _locked(body, lock), query=_query(manager_of(output)))
+    return Request(Verb.UPDATE, output.ref, _locked(body, lock), query=_query_of(output))
 
 
 def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request | None:
@@ -276,19 +279,23 @@ def _pruned(value: Any) -> Any:
 
 
 def _merge(output: Apply, body: Json) -> Request:
-    return Request(Verb.PATCH, output.ref, body, query=_query(manager_of(output)))
+    return Request(Verb.PATCH, output.ref, body, query=_query_of(output))
 
 
 def _server_side(output: Apply, body: Json) -> Request:
-    query = _query(manager_of(output), force=output.options.force)
+    force = (("force", "true" if output.options.force else "false"),)
+    query = (*_query_of(output), *force)
     return Request(Verb.PATCH, output.ref, body, patch=Patch.APPLY, query=query)
 
 
+def _query_of(output: Apply) -> Query:
+    return write_query(manager_of(output), output.options.field_validation)
+
+
 @cache
-def _query(manager: str, *, force: bool | None = None) -> tuple[tuple[str, str], ...]:
-    """Return the query of a write; ``force`` is allowed in server-side apply only."""
-    forced = () if force is None else (("force", "true" if force else "false"),)
-    return (("fieldManager", manager), *forced)
+def write_query(manager: str, field_validation: FieldValidation = "Strict") -> Query:
+    """Return the query of every write: who writes, and what becomes of unknown fields."""
+    return (("fieldManager", manager), ("fieldValidation", field_validation))
 
 
 def _is_built_in(kind: Kind) -> bool:

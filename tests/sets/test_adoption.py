@@ -149,13 +149,15 @@ def test_a_terminating_object_without_parent_is_waited_for(way: str) -> None:
 
 
 @given(way=WAY, spec=SPECS)
-def test_every_write_names_its_field_manager(way: str, spec: Json) -> None:
-    """That is the record of who created an object; the name fits what the server allows."""
-    output = apply(manifest(spec), **WAYS[way])
-    for there in (None, manifest({"x": 1}, **STRANGER)):
-        request = plan(output, there, PARENT)
-        assert request is not None
-        assert dict(request.query)["fieldManager"] == "Things"
+def test_every_write_names_its_field_manager_and_is_strict(way: str, spec: Json) -> None:
+    """That is the record of who created an object; the name fits what the server allows (A14)."""
+    for options, validation in (({}, "Strict"), ({"field_validation": "Warn"}, "Warn")):
+        output = apply(manifest(spec), **WAYS[way], **options)
+        for there in (None, manifest({"x": 1}, **STRANGER)):
+            request = plan(output, there, PARENT)
+            assert request is not None
+            assert dict(request.query)["fieldManager"] == "Things"
+            assert dict(request.query)["fieldValidation"] == validation
     named = OutputSet((WIDGET,), namespace="default", controller="c" * 200, state="s")
     named.apply(manifest({}))
     named.delete(WIDGET, "other")

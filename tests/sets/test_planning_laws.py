@@ -498,9 +498,10 @@ def test_server_side_apply_names_its_manager(spec: Json) -> None:
     )
 
     assert request is not None
-    assert request.query == (("fieldManager", "Things"), ("force", "false"))
+    strict = ("fieldValidation", "Strict")
+    assert request.query == (("fieldManager", "Things"), strict, ("force", "false"))
     assert named is not None
-    assert named.query == (("fieldManager", "me"), ("force", "true"))
+    assert named.query == (("fieldManager", "me"), strict, ("force", "true"))
 
 
 @given(spec=SPECS, extra=SPECS)
