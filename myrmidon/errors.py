@@ -22,12 +22,14 @@ MyrmidonError
     StatusError              a status field that a state has set cannot be written as JSON
     StateResultError         a state returned a value that is not a result
     MalformedNameError       a name, namespace or kind that cannot be part of a path
-  AlreadyOwnedError        the object belongs to another controller
+  AlreadyOwnedError        the object belongs to another parent
+  NotAdoptedError          the object exists, names no parent, and its adoption was not asked for
   PruneRefusedError        more would be deleted at once than the guard allows
   TerminatingError         the object is on its way out and cannot be made to exist
   UnfitObjectError         an object of the server does not fit its model
   ApiError                 the server said no
     BadRequestError          400
+    UnknownFieldError        400, 422 or 500, a field that the schema does not have
     UnauthorizedError        401
     ForbiddenError           403
       NamespaceTerminatingError  403, the namespace is on its way out
@@ -35,6 +37,7 @@ MyrmidonError
     NotFoundError            404
     ConflictError            409, somebody else wrote first
       AlreadyExistsError       409, a create of something that is there
+      FieldConflictError       409, a server-side apply of a field that another manager owns
     ExpiredError             410, the version asked for is compacted away
     TooLargeError            413
     InvalidError             422
@@ -308,13 +311,28 @@ class OwnerReferenceError(OutputError):
 
 
 class AlreadyOwnedError(MyrmidonError):
-    """The object belongs to another controller."""
+    """The object belongs to another parent, by controller owner reference or by tracking label."""
 
-    def __init__(self, ref: str, owner: str) -> None:
+    def __init__(self, ref: str, owner: str, *, label: str = "") -> None:
         self.ref, self.owner = ref, owner
+        mark = f"the label {label}" if label else "the other controller's owner reference"
+        when = " if that parent is gone" if label else ""
         super().__init__(
             f"{ref} is controlled by {owner} and was left alone.\n"
-            "  fix: choose another name for the output, or remove the other controller's owner reference"
+            f"  fix: choose another name for the output, or remove {mark}{when}"
+        )
+
+
+class NotAdoptedError(MyrmidonError):
+    """The object exists, names no parent, and was not written by this controller."""
+
+    def __init__(self, ref: str, parent: str, *, verb: str, command: str) -> None:
+        self.ref, self.parent = ref, parent
+        super().__init__(
+            f"{ref} exists, but this controller did not create it, and it does not name {parent} "
+            "as its owner; it was left alone.\n"
+            f"  fix: choose another name for the output, or allow its adoption: "
+            f"out.{verb}(..., adopt=True) in the state, or `{command}`"
         )
 
 
@@ -369,12 +387,23 @@ class ApiError(MyrmidonError):
     @property
     def causes(self) -> list[Mapping[str, Any]]:
         """The causes that the server listed, each with reason, message and field."""
-        causes = self.details.get("causes")
-        return [it for it in causes if isinstance(it, Mapping)] if isinstance(causes, list) else []
+        return _causes(self.details)
 
 
 class BadRequestError(ApiError):
     """400: the request does not decode."""
+
+
+class UnknownFieldError(ApiError):
+    """The object has a field that its schema does not have, and the server refused to drop it.
+
+    400 for a create or update, 422 for a patch, 500 for a server-side apply.
+    """
+
+    @property
+    def fields(self) -> str:
+        """What the server says about the fields, without the object that it prints before it."""
+        return self.message.rpartition(_STRICT)[2].rpartition(_TYPED)[2].strip()
 
 
 class UnauthorizedError(ApiError):
@@ -405,6 +434,10 @@ class AlreadyExistsError(ConflictError):
     """409: a create of something that is there."""
 
 
+class FieldConflictError(ConflictError):
+    """409: a server-side apply sets fields that another field manager owns."""
+
+
 class ExpiredError(ApiError):
     """410: the version or page asked for is compacted away."""
 
@@ -424,6 +457,13 @@ class TooManyRequestsError(ApiError):
 class ServerError(ApiError):
     """5xx: the server failed; a write may or may not have happened."""
 
+
+# The only marks that the server gives: how it begins the texts of these two refusals.
+_STRICT = "strict decoding error:"  # of fieldValidation=Strict
+_TYPED = (
+    "failed to create typed patch object"  # of a server-side apply that does not fit the schema
+)
+_UNDECLARED = "field not declared in schema"
 
 _BY_STATUS: dict[int, type[ApiError]] = {
     400: BadRequestError,
@@ -452,6 +492,11 @@ def retry_seconds(asked: Any) -> float | None:
     return min(max(0.0, seconds), RETRY_AFTER_SECONDS_MAX)
 
 
+def _causes(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    causes = details.get("causes")
+    return [it for it in causes if isinstance(it, Mapping)] if isinstance(causes, list) else []
+
+
 def api_error(
     status: int, body: Mapping[str, Any] | None, *, text: str = "", retry_after: float | None = None
 ) -> ApiError:
@@ -463,16 +508,20 @@ def api_error(
     if retry_after is None:
         retry_after = retry_seconds(details.get("retryAfterSeconds"))
     kind = _BY_STATUS.get(status, ServerError if status >= 500 else ApiError)
+    causes = [cause.get("reason") for cause in _causes(details)]
     if status == 409 and reason == "AlreadyExists":
         kind = AlreadyExistsError
+    elif status == 409 and "FieldManagerConflict" in causes:
+        kind = FieldConflictError
+    elif status == 403 and "NamespaceTerminating" in causes:
+        kind = NamespaceTerminatingError
     elif status == 403 and "exceeded quota" in message:
         kind = QuotaExceededError
-    error = kind(status, reason, message, details=details, retry_after=retry_after)
-    if status == 403 and any(it.get("reason") == "NamespaceTerminating" for it in error.causes):
-        return NamespaceTerminatingError(
-            status, reason, message, details=details, retry_after=retry_after
-        )
-    return error
+    elif status in (400, 422) and _STRICT in message:
+        kind = UnknownFieldError
+    elif status == 500 and _TYPED in message:
+        kind = UnknownFieldError if _UNDECLARED in message else InvalidError
+    return kind(status, reason, message, details=details, retry_after=retry_after)
 
 
 # ------------------------------------------------------------------------- transport

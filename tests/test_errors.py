@@ -39,6 +39,8 @@ def test_the_tree_on_top_of_the_file_is_the_tree() -> None:
         (404, {"reason": "NotFound"}, errors.NotFoundError),
         (409, {"reason": "Conflict"}, errors.ConflictError),
         (409, {"reason": "AlreadyExists"}, errors.AlreadyExistsError),
+        (409, {"details": {"causes": [{"reason": "FieldManagerConflict"}]}},
+         errors.FieldConflictError),
         (410, {}, errors.ExpiredError),
         (413, {}, errors.TooLargeError),
         (415, {}, ApiError),

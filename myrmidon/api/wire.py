@@ -6,11 +6,19 @@ in the same process, fault injectors and recorders all implement it.
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
+from urllib.parse import quote, urlencode
 
 JSON = "application/json"
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+@lru_cache(maxsize=1024)  # nearly every write of a controller has the same one
+def query_string(query: tuple[tuple[str, str], ...]) -> str:
+    """Return the query as it stands behind the question mark."""
+    return urlencode(query, quote_via=quote)
 
 
 class HttpRequest(NamedTuple):

@@ -14,7 +14,9 @@ from typing import Any, TypeAlias
 from myrmidon.fsm.context import Context
 from myrmidon.fsm.results import Done, Result, Wait
 from myrmidon.fsm.states import state
+from myrmidon.sets.adoption import is_child_of
 from myrmidon.sets.output_set import OutputSet
+from myrmidon.sets.ownership import Parent
 
 StateMethod: TypeAlias = Callable[[Any, Any, OutputSet, Context], Coroutine[Any, Any, Result]]
 
@@ -51,13 +53,15 @@ def delete_children_foreground(
 ) -> StateMethod:
     """A state that deletes everything the object manages, and holds when all of it is gone.
 
-    What is already terminating is not deleted again.
+    What is already terminating is not deleted again.  An object that is on record but no longer
+    names this one as its parent is neither deleted nor waited for.
     """
 
     @state(then=then, condition=condition, finalizer=finalizer)
-    async def children_deleted(_self: Any, _obj: Any, out: OutputSet, ctx: Context) -> Result:
+    async def children_deleted(_self: Any, obj: Any, out: OutputSet, ctx: Context) -> Result:
         """Nothing that it managed is left."""
-        left = [ref for ref, child in (await ctx.children()).items() if child is not None]
+        parent, children = Parent(obj.ref, obj.uid), await ctx.children()
+        left = [ref for ref, child in children.items() if child and is_child_of(child, parent)]
         for ref in left:
             out.delete(ref, foreground=True)
         if left:

@@ -1,7 +1,12 @@
 """Applicator: makes outputs true.  It decides nothing; ``sets.planning`` does.
 
-What is left here is what only the sender can see: somebody was faster, the cache was behind, the
-answer got lost.  Then the object is read from the server and the decision is made again.
+It handles what only the sender of a request can see.  The object is read from the server, and the
+decision is made again on that read, when
+
+- another client wrote first (a conflict, or the object of a patch is gone);
+- the answer to an earlier write was lost, so that nobody knows whether it took effect;
+- the object exists and names no parent: only the server's copy has ``managedFields``, which tell a
+  child of ours that lost its owner reference from another party's object (``sets.adoption``).
 """
 
 import asyncio
@@ -19,15 +24,20 @@ from myrmidon.errors import (
     AlreadyExistsError,
     ApiError,
     ConflictError,
+    FieldConflictError,
     InvalidError,
     MyrmidonError,
+    NotAdoptedError,
     NotFoundError,
     TerminatingError,
 )
 from myrmidon.io.client import Client, is_ambiguous
+from myrmidon.io.warning_headers import Warnings
+from myrmidon.sets.adoption import is_adoption
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import Parent, reference_to
-from myrmidon.sets.planning import plan, plan_recreate
+from myrmidon.sets.planning import plan
+from myrmidon.sets.recreation import plan_recreate
 
 _ATTEMPTS_MAX = 3  # against other writers; a fight is left to the backoff of the whole pass
 _REMEMBERED_MAX = 100_000
@@ -57,6 +67,7 @@ class Written(NamedTuple):
     outcome: Literal["changed", "noop", "skipped", "failed"]
     verb: Verb | None = None
     error: MyrmidonError | None = None
+    adopted: bool = False  # the write made another party's object a child of the parent
 
 
 class Applicator:
@@ -66,6 +77,8 @@ class Applicator:
         self._client, self._known = client, known
         self._writes_max = writes_max
         self._settled: dict[_Wish, tuple[int, str]] = {}  # what was written, what it left
+        self.warnings = Warnings()
+        """What the API server warned of, until a pass takes it."""
         self._held: dict[_Wish, tuple[int, int]] = {}  # what was wanted and there, and was one
 
     async def write(
@@ -88,8 +101,9 @@ class Applicator:
 
     async def send(self, request: Request, *, by: str = "") -> Json:
         """Send one write about one object and make its answer known."""
+        texts: list[str] = []
         try:
-            answer = await self._client.send(request)
+            answer = await self._client.send(request, warnings=texts)
         except MyrmidonError as error:
             if is_ambiguous(error):
                 self._known.mark_unknown(request.ref)
@@ -97,6 +111,8 @@ class Applicator:
         except asyncio.CancelledError:
             self._known.mark_unknown(request.ref)  # nobody waited for the answer
             raise
+        if texts and by:
+            self.warnings.hear(by, request.ref, texts)
         if request.verb is Verb.DELETE and answer.get("kind") == "Status":
             uid = str((answer.get("details") or {}).get("uid") or "")
             self._known.record_delete(request.ref, uid=uid, by=by)
@@ -148,6 +164,9 @@ class Applicator:
                     return False
                 _remember(self._held, task.wish, asked)
             task.written = Written(task.output, "skipped")
+        except NotAdoptedError:
+            task.needs_read = True
+            return False
         except MyrmidonError as error:
             task.written = Written(task.output, "failed", error=error)
         return True
@@ -184,8 +203,8 @@ class Applicator:
         output = task.output
         error: ApiError | None = None
         for _ in range(_ATTEMPTS_MAX):
-            if error is not None or self._known.is_unknown(output.ref):
-                self._decide(task, await self.read(output.ref))
+            if task.needs_read or error is not None or self._known.is_unknown(output.ref):
+                await self._decide_on_read(task)
             if task.request is None:
                 return Written(output, "skipped")
             try:
@@ -195,28 +214,41 @@ class Applicator:
                     raise
                 error = refused
             except InvalidError as refused:
-                await self._make_way(output, task.current, refused, task.by)
+                await self._make_way(task, refused)
                 error = refused
             else:
                 left = version_of(answer)
                 _remember(self._settled, task.wish, (task.question, left))
                 same = task.current is not None and left == version_of(task.current)
-                return Written(output, "noop" if same else "changed", task.request.verb)
+                return Written(
+                    output,
+                    "noop" if same else "changed",
+                    task.request.verb,
+                    adopted=task.adopts and not same,
+                )
         assert error is not None
         raise error
 
-    async def _make_way(
-        self, output: Output, current: Json | None, refused: InvalidError, by: str
-    ) -> None:
-        """Delete an object whose immutable field must change, where that was asked for."""
-        removal = None
-        if isinstance(output, Apply) and current is not None:
-            removal = plan_recreate(output, current, refused)
-        if removal is None:
+    async def _decide_on_read(self, task: "_Task") -> None:
+        ref = task.output.ref
+        self._decide(task, await self.read(ref))
+        if task.request is None and not self._known.is_unknown(ref):
+            # The next pass would read again, if the cached copy alone cannot tell.
+            _remember(self._held, task.wish, (task.question, self._known.stamp(ref)))
+
+    async def _make_way(self, task: "_Task", refused: InvalidError) -> None:
+        """Delete an object that cannot be changed, if it can be created again."""
+        output, recreation = task.output, None
+        if isinstance(output, Apply) and task.current is not None:
+            recreation = plan_recreate(output, task.current, task.parent, refused)
+        if recreation is None:
             raise refused
-        answer = await self.send(removal, by=by)
-        if is_deleting(answer):
-            raise TerminatingError(str(output.ref)) from refused
+        try:
+            await self._client.send(recreation.trial)
+        except AlreadyExistsError:
+            answer = await self.send(recreation.removal, by=task.by)
+            if is_deleting(answer):
+                raise TerminatingError(str(output.ref)) from refused
 
 
 @dataclass(slots=True)
@@ -230,6 +262,7 @@ class _Task:
     question: int
     current: Json | None = None
     request: Request | None = None
+    needs_read: bool = False  # the cached object cannot tell whether it is ours
     written: Written | None = None
 
     @property
@@ -237,6 +270,15 @@ class _Task:
         """What its answers are remembered under: two states may want the same, each in its own way."""
         output = self.output
         return output.ref, output.author if isinstance(output, Apply) else ""
+
+    @property
+    def adopts(self) -> bool:
+        """Whether writing the output makes another party's object a child of the parent."""
+        return (
+            self.current is not None
+            and isinstance(self.output, Apply)
+            and is_adoption(self.current, self.output, self.parent)
+        )
 
 
 def _question(output: Output, parent: Parent, creating: bool) -> int:
@@ -258,11 +300,10 @@ def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
         return True
     if output.options.optimistic_lock:
         return False
-    disputed = any(cause.get("reason") == "FieldManagerConflict" for cause in refused.causes)
     if isinstance(refused, NotFoundError):
         # The object of a patch is gone; a create that finds no namespace or no kind stays refused.
         return refused.details.get("name") == output.ref.name
-    return isinstance(refused, AlreadyExistsError) or not disputed
+    return not isinstance(refused, FieldConflictError)
 
 
 def _remember(memory: dict[_Wish, V], wish: _Wish, value: V) -> None:

@@ -28,9 +28,11 @@ from myrmidon.errors import (
 from myrmidon.io.clock import LoopClock
 from myrmidon.io.scope import Scope, identify
 from myrmidon.io.throttle import RetryPolicy, retry_after
+from myrmidon.io.warning_headers import warning_texts
 
 Query: TypeAlias = tuple[tuple[str, str], ...]
 Objects: TypeAlias = list[Json]
+Texts: TypeAlias = list[str]
 
 
 class Observer(Protocol):
@@ -127,9 +129,15 @@ class Client:
         body = delete_options(uid=uid, resource_version=resource_version, propagation=propagation)
         return await self.send(Request(Verb.DELETE, ref, body, query=_options(dry_run=dry_run)))
 
-    async def send(self, request: Request) -> Json:
-        """Send one request and give its answer as an object; raise what the server refused."""
-        return _decode(await self.fetch(request.to_http()))
+    async def send(self, request: Request, *, warnings: Texts | None = None) -> Json:
+        """Send one request and return its answer as an object; raise what the server refused.
+
+        What the server warns of is added to ``warnings``.
+        """
+        response = await self.fetch(request.to_http())
+        if warnings is not None:
+            warnings += warning_texts(response.headers)
+        return _decode(response)
 
     # ---------------------------------------------------------------- many objects
 

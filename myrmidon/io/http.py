@@ -14,10 +14,10 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
+from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, query_string
 from myrmidon.errors import AmbiguousError, TransportError, UnreachableError
 from myrmidon.io.addresses import Address
 from myrmidon.io.auth import Credentials
@@ -135,7 +135,7 @@ class HttpTransport:
     def _target(self, request: HttpRequest) -> str:
         if not request.query:
             return self._prefix + request.path
-        return f"{self._prefix}{request.path}?{urlencode(request.query, quote_via=quote)}"
+        return f"{self._prefix}{request.path}?{query_string(request.query)}"
 
     def _failure(self, request: HttpRequest, error: Exception, seconds: float) -> TransportError:
         """Build the error.  The next request looks whether the certificates were replaced."""

@@ -228,7 +228,7 @@ class Pass:
         return report
 
     def _note(self, written: Written, state: str) -> None:
-        output, outcome, verb, error = written
+        output, outcome, verb, error, adopted = written
         ref, applied = output.ref, isinstance(output, Apply)
         said = verb or ("apply" if applied else "delete")
         self._crew.observing.wrote(ref.kind.kind, said, outcome)
@@ -237,6 +237,8 @@ class Pass:
         if verb is not None:
             self.wrote.append(f"{verb} {ref}")
             self._log.debug("wrote", output=ref, state=state, outcome=outcome)
+        if adopted:
+            self._event("Normal", "Adopted", f"{ref} existed before and is managed from now on")
         if error is None and applied:
             self._managed.applied[ref] = None
         elif error is None and self._crew.objects.get(ref) is None:

@@ -26,6 +26,7 @@ from myrmidon.runtime.queue import Turn
 from myrmidon.runtime.refusals import refusal
 from myrmidon.runtime.triggers import author
 from myrmidon.sets.manifests import manifest_of
+from myrmidon.sets.planning import write_query
 
 
 class Reconciler:
@@ -59,6 +60,8 @@ class Reconciler:
             outcome, obj = await self._quarantine(turn.key, obj, error)
         except GoneError:
             return None
+        finally:
+            self._tell_warnings(turn.key, obj, log)
         self._show(turn, obj, outcome)
         self._judge(turn, generation, outcome, log)
         return outcome
@@ -104,7 +107,9 @@ class Reconciler:
             return None
         wanted = self._crew.controller.create(turn.key.namespace, turn.key.name)
         try:
-            await self._crew.applicator.send(Request(Verb.CREATE, turn.key, manifest_of(wanted)))
+            query = write_query(self._crew.controller.name)
+            request = Request(Verb.CREATE, turn.key, manifest_of(wanted), query=query)
+            await self._crew.applicator.send(request)
         except ConflictError:
             return None  # it exists by now, and the watch will say so
         log.info("created", why=", ".join(map(str, turn.causes)))
@@ -135,6 +140,13 @@ class Reconciler:
             except (ApiError, TransportError) as refused:
                 self._log.warning("status refused", object=ref.key, error=str(refused))
         return outcome, obj
+
+    def _tell_warnings(self, ref: ObjectRef, obj: Json, log: Logger) -> None:
+        """Tell what the API server warned of during the pass."""
+        by = author(self._crew.controller.name, ref)
+        for about, text in self._crew.applicator.warnings.take(by):
+            log.warning("the API server warns", output=about, warning=text)
+            self._crew.record_event(obj, "Warning", "ApiWarning", f"{about}: {text}")
 
     def _show(self, turn: Turn[ObjectRef], obj: Json, outcome: Outcome | None) -> None:
         """What the object looks like after the pass."""

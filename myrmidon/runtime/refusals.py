@@ -13,10 +13,12 @@ from myrmidon.errors import (
     AlreadyOwnedError,
     ApiError,
     ConflictError,
+    FieldConflictError,
     ForbiddenError,
     InvalidError,
     LeadershipLostError,
     NamespaceTerminatingError,
+    NotAdoptedError,
     NotFoundError,
     ProgrammingError,
     QuotaExceededError,
@@ -25,6 +27,7 @@ from myrmidon.errors import (
     TooLargeError,
     TooManyRequestsError,
     TransportError,
+    UnknownFieldError,
 )
 from myrmidon.fsm.results import Failed, Wait
 
@@ -65,8 +68,28 @@ def _unavailable(ref: ObjectRef, error: Any) -> Wait | Failed:
     return Wait("ApiUnavailable", f"{ref}: {error.message}", after=timedelta(seconds=seconds))
 
 
-def _fields(error: InvalidError) -> str:
-    """The causes that the server listed, field by field; its message where it listed none."""
+def _disputed(ref: ObjectRef, error: FieldConflictError) -> Failed:
+    """Name each field and its manager: no retry helps until one of the two gives the field up."""
+    return Failed(
+        "FieldConflict",
+        f"{ref} was not applied: {_fields(error)}.\n"
+        "  fix: apply it with force=True to take these fields, stop declaring them, "
+        "or let the other field manager give them up",
+    )
+
+
+def _unknown_field(ref: ObjectRef, error: UnknownFieldError) -> Failed:
+    """Name the field: without the refusal the server would drop it, and all would look well."""
+    return Failed(
+        "UnknownField",
+        f"{ref} was not written: {error.fields}.\n"
+        "  fix: correct the name of the field, or update the CRD; "
+        'field_validation="Warn" lets the server drop it',
+    )
+
+
+def _fields(error: ApiError) -> str:
+    """Return the causes that the server listed, field by field; its message where it listed none."""
     causes = [
         f"{cause.get('field')}: {cause.get('message')}"
         for cause in error.causes
@@ -78,6 +101,7 @@ def _fields(error: InvalidError) -> str:
 # In order: a more special error comes before the one it is a kind of.
 _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed]], ...] = (
     (AlreadyOwnedError, lambda _ref, error: Failed("AlreadyOwned", error)),
+    (NotAdoptedError, lambda _ref, error: Failed("AdoptionRefused", error)),
     (
         TerminatingError,
         _wait("ObjectTerminating", "is being deleted; it is created again when it is gone"),
@@ -88,6 +112,8 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed
     ),
     (QuotaExceededError, _failed("QuotaExceeded")),
     (ForbiddenError, _failed("Forbidden")),
+    (FieldConflictError, _disputed),
+    (UnknownFieldError, _unknown_field),
     # No version in the text: it would differ with every attempt.
     (ConflictError, _wait(CONFLICT, "was changed by somebody else; it is read again and retried")),
     (InvalidError, lambda ref, error: Failed("Invalid", f"{ref}: {_fields(error)}")),

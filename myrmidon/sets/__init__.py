@@ -4,7 +4,8 @@ from myrmidon.sets.object_set import ObjectSet
 from myrmidon.sets.options import ApplyOptions
 from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
 from myrmidon.sets.ownership import Parent
-from myrmidon.sets.planning import plan, plan_recreate
+from myrmidon.sets.planning import plan
+from myrmidon.sets.recreation import Recreation, plan_recreate
 
 __all__ = [
     "Apply",
@@ -14,6 +15,7 @@ __all__ = [
     "Output",
     "OutputSet",
     "Parent",
+    "Recreation",
     "plan",
     "plan_recreate",
 ]

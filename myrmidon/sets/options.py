@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from myrmidon.errors import OutputError
+
+FieldValidation: TypeAlias = Literal["Strict", "Warn", "Ignore"]
+_VALIDATIONS = get_args(FieldValidation)
 
 _EXCLUSIVE = (
     ("as_update", "server_side", "one replaces the whole object, the other only its own fields"),
@@ -38,12 +41,26 @@ class ApplyOptions:
     """False: no owner references are added or touched; the object is tracked by label."""
     owner: Any = field(default=None, hash=False)
     """A plain owner reference to this object instead of the controller reference."""
+    adopt: bool = False
+    """An existing object that names no parent and that this controller did not write becomes a
+    child of the parent, and is deleted with it.  By default it is refused (``AdoptionRefused``).
+    With ``create_only`` it is left as it is.  Objects of another parent are refused either way."""
+    field_validation: FieldValidation = "Strict"
+    """What the server does with a field that its schema does not have.  ``Strict`` refuses the
+    write (``UnknownField``), ``Warn`` drops the field and tells it as an Event ``ApiWarning``,
+    ``Ignore`` drops it in silence."""
     create_only: bool = False
     """Created when absent, never changed afterwards."""
     recreate: bool = False
-    """Where the server refuses to change an immutable field, delete and create again."""
+    """Delete the object and create it again where the server refuses to change one of its fields,
+    and accepts the output as a new object (asked with a dry run)."""
 
     def __post_init__(self) -> None:
+        if self.field_validation not in _VALIDATIONS:
+            raise OutputError(
+                f"field_validation is {self.field_validation!r}, which the API server does not know.\n"
+                f"  fix: use one of {', '.join(map(repr, _VALIDATIONS))}"
+            )
         for first, second, why in _EXCLUSIVE:
             if getattr(self, first) and getattr(self, second):
                 raise OutputError(

@@ -30,6 +30,8 @@ class Delete(NamedTuple):
 
     ref: ObjectRef
     foreground: bool = False
+    adopt: bool = False  # also if it names no parent and this controller did not write it
+    author: str = ""
 
 
 Output: TypeAlias = Apply | Delete
@@ -76,10 +78,16 @@ class OutputSet:
         namespace: str | None = None,
         *,
         foreground: bool = False,
+        adopt: bool = False,
     ) -> None:
-        """Say that an object should be gone: an object, a reference, or a kind with a name."""
+        """Say that an object should be gone: an object, a reference, or a kind with a name.
+
+        With ``foreground`` it stays until all that it owns is gone.  With ``adopt`` it is deleted
+        even if it names no parent and this controller did not write it; by default such an object
+        is refused (``AdoptionRefused``).
+        """
         ref = self._ref_to_delete(what, name, namespace)
-        self._intend(Delete(ref, foreground))
+        self._intend(Delete(ref, foreground, adopt, self._author))
 
     def __iter__(self) -> Iterator[Output]:
         return iter(self._intentions.values())

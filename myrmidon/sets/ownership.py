@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from myrmidon.api.objects import (
     Json,
     annotations_of,
-    controller_of,
     describe,
     name_of,
     namespace_of,
@@ -19,7 +18,7 @@ from myrmidon.api.objects import (
     uid_of,
 )
 from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.errors import AlreadyOwnedError, OutputError, OwnerReferenceError
+from myrmidon.errors import OutputError, OwnerReferenceError
 from myrmidon.sets.output_set import Apply
 
 PARENT_UID = "myrmidon.dev/parent-uid"  # label: finds all tracked children of a parent
@@ -36,15 +35,6 @@ class Parent(NamedTuple):
     def tracking_name(self) -> str:
         """What the tracking annotation of its children says."""
         return f"{self.ref.kind.plural}.{self.ref.kind.group}/{self.ref.key}"
-
-
-def refuse_foreign(current: Mapping[str, Any], ref: ObjectRef, parent: Parent) -> None:
-    """Raise if another controller owns the object: it is not ours to change or delete."""
-    owner = controller_of(current)
-    if owner is not None and owner.get("uid") != parent.uid:
-        raise AlreadyOwnedError(
-            str(ref), f"{owner.get('kind')} {owner.get('name')} (uid {owner.get('uid')})"
-        )
 
 
 def owners_wanted(output: Apply, parent: Parent) -> list[Json]:

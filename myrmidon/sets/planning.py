@@ -6,7 +6,9 @@ is a property of this file:
 
 - Nothing is sent for what already holds.
 - A merge patch carries what the state declared, not a difference from a read that may be stale.
-- What another controller owns is left alone, and an owner reference of others is never dropped.
+- An object of another parent is left alone, and so is one without a parent that this controller
+  did not write, unless its adoption was asked for (``sets.adoption``).
+- An owner reference of others is never dropped.
 - A lock that was asked for is in every request; one that we need ourselves (to change a list that
   others change too) is added, and the applicator may read again and retry it.
 - A delete names the uid, so that it can not hit a namesake.
@@ -15,10 +17,9 @@ Where a comparison cannot tell (see ``patch.covering``), the declaration's finge
 as an annotation beside it; a changed declaration is then a changed annotation.
 """
 
-import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -34,10 +35,12 @@ from myrmidon.api.objects import (
 )
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.errors import InvalidError, MissingLockError, TerminatingError
+from myrmidon.errors import MissingLockError, TerminatingError
 from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
 from myrmidon.patch.server_filled import exceeds
+from myrmidon.sets.adoption import manager_of, refuse_others
 from myrmidon.sets.fingerprints import fingerprint, next_mark, settled_mark
+from myrmidon.sets.options import FieldValidation
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import (
     PARENT,
@@ -47,16 +50,17 @@ from myrmidon.sets.ownership import (
     is_tracked,
     owners_wanted,
     owners_with,
-    refuse_foreign,
 )
+
+Query: TypeAlias = tuple[tuple[str, str], ...]
 
 _NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
 APPLIED = "applied.myrmidon.dev"  # annotation prefix: the fingerprint of what a state declared
 
+# In an apply: ignored where it creates the object, a conflict where the object exists after all.
+_NEVER_STORED = "1"
+
 _BUILT_IN_GROUPS = frozenset(kind.group for kind in kinds.ALL)
-_REFUSED_CHANGE = re.compile(
-    r"immutable|may not change|cannot change|updates? to .* (?:is|are) forbidden|may not be changed"
-)
 
 
 def plan(
@@ -67,9 +71,9 @@ def plan(
     ``creating=False`` while the parent is being deleted: what exists may change, nothing appears.
     """
     if current is not None:
-        refuse_foreign(current, output.ref, parent)
+        refuse_others(current, output, parent)
     if isinstance(output, Delete):
-        return _plan_delete(output.ref, current, foreground=output.foreground)
+        return plan_delete(output.ref, current, foreground=output.foreground)
     if output.options.optimistic_lock and not version_of(output.manifest):
         raise MissingLockError(str(output.ref))
     if current is None:
@@ -87,20 +91,20 @@ def plan(
     return _plan_merge(output, current, parent)
 
 
-def plan_recreate(output: Apply, current: Json, refusal: InvalidError) -> Request | None:
-    """Decide whether a refused change is worth a new object: the delete that comes first, or None."""
-    said = " ".join([refusal.message, *(str(cause.get("message")) for cause in refusal.causes)])
-    if output.options.recreate and _REFUSED_CHANGE.search(said):
-        return _plan_delete(output.ref, current)
-    return None
+def plan_create(output: Apply, parent: Parent) -> Request:
+    """Return the request that creates the output as a new object."""
+    declared, mark = _declared(output, parent)
+    body = _with_owners(_marked(output, declared, mark), owners_wanted(output, parent))
+    body = _without_nulls(body)
+    if output.options.as_update and not _is_built_in(output.ref.kind):
+        body = _marked(output, body, settled_mark(body, 1))
+    return Request(Verb.CREATE, output.ref, body, query=_query_of(output))
 
 
-# ---------------------------------------------------------------------------- strategies
-
-
-def _plan_delete(
+def plan_delete(
     ref: ObjectRef, current: Json | None, *, foreground: bool = False
 ) -> Request | None:
+    """Return the request that deletes exactly this object; None if it is gone or terminating."""
     if current is None or is_deleting(current):
         return None
     body = {
@@ -112,18 +116,18 @@ def _plan_delete(
     return Request(Verb.DELETE, ref, body)
 
 
+# ---------------------------------------------------------------------------- strategies
+
+
 def _plan_absent(output: Apply, parent: Parent) -> Request:
-    declared, mark = _declared(output, parent)
-    declared = _marked(output, declared, mark)
     if output.options.optimistic_lock:
+        declared, mark = _declared(output, parent)
         # A locked object that is gone must not come back: the server answers this with 404 or 409.
-        return _patch(output, _locked(declared, output.manifest))
-    body = _without_nulls(_with_owners(declared, owners_wanted(output, parent)))
+        return _merge(output, _locked(_marked(output, declared, mark), output.manifest))
+    created = plan_create(output, parent)
     if output.options.server_side:
-        return _server_side(output, body)
-    if output.options.as_update and not _is_built_in(output.ref.kind):
-        body = _marked(output, body, settled_mark(body, 1))
-    return Request(Verb.CREATE, output.ref, body)
+        return _server_side(output, _with_metadata(created.body, resourceVersion=_NEVER_STORED))
+    return created
 
 
 def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
@@ -139,7 +143,7 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
         declared = _locked(_with_owners(declared, owners_with(owners, current)), current)
     if output.options.optimistic_lock:
         declared = _locked(declared, output.manifest)
-    return _patch(output, declared)
+    return _merge(output, declared)
 
 
 def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None:
@@ -163,7 +167,7 @@ def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None
     kept = {field: claim for field, claim in claims.items() if claim}
     body = {**marked, "metadata": {**kept, **marked["metadata"]}}
     lock = output.manifest if output.options.optimistic_lock else current
-    return Request(Verb.UPDATE, output.ref, _locked(body, lock))
+    return Request(Verb.UPDATE, output.ref, _locked(body, lock), query=_query_of(output))
 
 
 def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request | None:
@@ -274,14 +278,24 @@ def _pruned(value: Any) -> Any:
     return value
 
 
-def _patch(output: Apply, body: Json) -> Request:
-    return Request(Verb.PATCH, output.ref, body)
+def _merge(output: Apply, body: Json) -> Request:
+    return Request(Verb.PATCH, output.ref, body, query=_query_of(output))
 
 
 def _server_side(output: Apply, body: Json) -> Request:
-    manager = output.options.field_manager or output.author.partition(".")[0] or "myrmidon"
-    query = (("fieldManager", manager), ("force", "true" if output.options.force else "false"))
+    force = (("force", "true" if output.options.force else "false"),)
+    query = (*_query_of(output), *force)
     return Request(Verb.PATCH, output.ref, body, patch=Patch.APPLY, query=query)
+
+
+def _query_of(output: Apply) -> Query:
+    return write_query(manager_of(output), output.options.field_validation)
+
+
+@cache
+def write_query(manager: str, field_validation: FieldValidation = "Strict") -> Query:
+    """Return the query of every write: who writes, and what becomes of unknown fields."""
+    return (("fieldManager", manager), ("fieldValidation", field_validation))
 
 
 def _is_built_in(kind: Kind) -> bool:

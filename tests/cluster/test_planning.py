@@ -12,10 +12,12 @@ from typing import cast
 import pytest
 
 from myrmidon.api.kinds import CUSTOM_RESOURCE_DEFINITION as CRD
+from myrmidon.api.kinds import DEPLOYMENT
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Request, Verb
 from myrmidon.errors import InvalidError, api_error
+from myrmidon.patch import merge
 from myrmidon.sets import Apply, OutputSet, plan, plan_recreate
 from tests.cluster.controlplane.binaries import find
 from tests.cluster.controlplane.client import Client, Response
@@ -61,8 +63,10 @@ def test_a3_a_restart_on_converged_objects_costs_no_write(
         assert request is None, f"{output.ref} is written again, although it is\n{current}"
 
 
-def test_recreate_knows_the_words_of_a_refusal(controlplane: ControlPlane, namespace: str) -> None:
-    """Every kind has its own words for a field that can not change."""
+def test_recreate_is_decided_by_causes_and_a_trial(
+    controlplane: ControlPlane, namespace: str
+) -> None:
+    """Each kind's immutable field is a cause on the output, and valid as a new object."""
     client = controlplane.client()
     for output in outputs(namespace, recreate=True):
         change = REFUSED.get(output.ref.kind.kind)
@@ -73,7 +77,42 @@ def test_recreate_knows_the_words_of_a_refusal(controlplane: ControlPlane, names
 
         refusal = api_error(answer.status, answer.body)
         assert isinstance(refusal, InvalidError), answer.body
-        assert plan_recreate(output, current, refusal) is not None, refusal
+        changed = output._replace(manifest=merge(output.manifest, change))
+        recreation = plan_recreate(changed, current, PARENT, refusal)
+        assert recreation is not None, refusal
+        tried = send(client, recreation.trial)
+        assert (tried.status, tried.body["reason"]) == (409, "AlreadyExists"), (
+            output.ref,
+            tried.body["message"],
+        )
+
+
+def test_a_trial_of_an_invalid_object_is_refused_before_its_name(
+    controlplane: ControlPlane, namespace: str
+) -> None:
+    """The server validates a new object before it looks whether the name is taken."""
+    client = controlplane.client()
+    (output,) = [one for one in outputs(namespace, recreate=True) if one.ref.kind == DEPLOYMENT]
+    current = applied(client, output)
+    wrong = output._replace(manifest=merge(output.manifest, {"spec": {"replicas": -1}}))
+    answer = send(client, Request(Verb.PATCH, output.ref, {"spec": {"replicas": -1}}))
+    refusal = api_error(answer.status, answer.body)
+    assert isinstance(refusal, InvalidError)
+    recreation = plan_recreate(wrong, current, PARENT, refusal)
+    assert recreation is not None
+    assert send(client, recreation.trial).status == 422
+
+
+def test_o6_an_apply_that_should_create_does_not_hit_an_existing_object(
+    controlplane: ControlPlane, namespace: str
+) -> None:
+    """The version in it is ignored where the object is new, and a conflict where it exists."""
+    client = controlplane.client()
+    for output in outputs(namespace, server_side=True)[:3]:
+        request = plan(output, None, PARENT)
+        assert request is not None
+        assert send(client, request).status == 201
+        assert send(client, request).status == 409
 
 
 SCHEMA = {

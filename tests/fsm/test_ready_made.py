@@ -97,16 +97,20 @@ def test_children_are_ready_when_each_is(children: Any, waiting: str | None) -> 
 
 
 def test_o5_children_are_deleted_and_waited_for() -> None:
-    """In the foreground, until none is left."""
-    state = delete_children_foreground()
+    """In the foreground, until none is left; an object that names no parent is not a child."""
+    state, it = delete_children_foreground(), thing()
+    owner = {"kind": "Thing", "name": "a", "uid": "u", "controller": True}
+    ours = {**READY_POD, "metadata": {"ownerReferences": [owner]}}
+    stranger = ObjectRef(kinds.POD, "stranger", "default")
     out = OutputSet()
-    result = run(state(None, None, out, cast("Any", Reader({POD: READY_POD}))))
+    result = run(state(None, it, out, cast("Any", Reader({POD: ours, stranger: READY_POD}))))
 
     assert isinstance(result, Wait)
     assert result.keep_outputs
     assert result.message == "waiting for Pod default/p to be gone"
     assert [(delete.ref, delete.foreground) for delete in out.deleted()] == [(POD, True)]
-    assert run(state(None, None, OutputSet(), cast("Any", Reader({POD: None})))) == Done()
+    left = cast("Any", Reader({POD: None, stranger: READY_POD}))
+    assert run(state(None, it, OutputSet(), left)) == Done()
 
 
 def test_a_claim_gets_one_claimed_object() -> None:

@@ -36,8 +36,9 @@ class Server:
         self.stores: Callable[[Json], None] = lambda _obj: None
         self.busy = self.busiest = 0
 
-    async def send(self, request: Request) -> Json:
+    async def send(self, request: Request, *, warnings: list[str] | None = None) -> Json:
         """Do it, tell of it, or fail."""
+        del warnings
         self.sent.append(str(request.verb))
         self.busy += 1
         self.busiest = max(self.busy, self.busiest)

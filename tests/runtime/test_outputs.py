@@ -1,9 +1,12 @@
 """Outputs end to end: options, ownership, pruning."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from myrmidon.api import kinds
+import pytest
+from pydantic import Field
+
+from myrmidon.api import Model, Resource, Rule, Status, kinds
 from myrmidon.api.conditions import Condition
 from myrmidon.api.objects import Json
 from myrmidon.api.wire import HttpRequest
@@ -94,10 +97,10 @@ def test_what_another_controller_owns_is_not_deleted() -> None:
         assert first(cluster).reason == "AlreadyOwned"
 
 
-def test_what_nobody_owns_is_adopted_with_its_other_owners() -> None:
+def test_an_adopted_object_keeps_its_other_owners() -> None:
     """O1: owner references of others survive."""
     plain = {"apiVersion": "v1", "kind": "Service", "name": "s", "uid": "2222"}
-    with Harness(Things(applying()), actors=()) as cluster:
+    with Harness(Things(applying(adopt=True)), actors=()) as cluster:
         cluster.apply(config_map("child", "old", ownerReferences=[plain]))
         cluster.apply(thing())
         cluster.settle()
@@ -174,6 +177,62 @@ def test_recreate_where_a_field_is_immutable() -> None:
         assert cluster.ready(Thing, "it")
 
 
+class Frozen(Model):
+    """A value that a rule of the CRD protects, in words of its own."""
+
+    value: Annotated[str, Rule("self == oldSelf", message="pick another name")]
+    size: Annotated[int, Field(ge=0)] = 0
+
+
+class Ice(Resource[Frozen, Status], group="test.myrmidon.dev", version="v1", plural="ices"):
+    """A child with a transition rule."""
+
+
+class IceMakers(Things):
+    """Manages a kind with a transition rule."""
+
+    manages: ClassVar[tuple[Any, ...]] = (Ice,)
+
+
+def making_ice(**options: Any) -> Act:
+    """A state that applies one Ice."""
+
+    def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        spec = {"value": it.spec.value, "size": it.spec.size}
+        ice = {"apiVersion": "test.myrmidon.dev/v1", "kind": "Ice", "metadata": {"name": "child"}}
+        out.apply({**ice, "spec": spec}, **options)
+        return Done()
+
+    return act
+
+
+@pytest.mark.parametrize("way", [{}, {"as_update": True}, {"server_side": True}], ids=str)
+def test_recreate_follows_the_causes_of_a_transition_rule(way: dict[str, Any]) -> None:
+    """The rule's own words say nothing about immutability; the output is valid as a new object."""
+    with Harness(IceMakers(making_ice(recreate=True, **way))) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        uid = cluster.get(Ice, "child").uid
+        cluster.patch(Thing, "it", {"spec": {"value": "b"}})
+        cluster.settle()
+        assert cluster.get(Ice, "child").spec.value == "b"
+        assert cluster.get(Ice, "child").uid != uid
+        assert cluster.ready(Thing, "it")
+
+
+def test_recreate_keeps_an_object_whose_new_value_is_plainly_wrong() -> None:
+    """A delete would not help: the create would be refused as well, and the object would be lost."""
+    with Harness(IceMakers(making_ice(recreate=True))) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        uid = cluster.get(Ice, "child").uid
+        cluster.patch(Thing, "it", {"spec": {"value": "b", "size": -1}})
+        cluster.advance(HOUR)
+        assert cluster.get(Ice, "child").uid == uid
+        assert first(cluster).reason == "Invalid"
+        assert "spec.size" in first(cluster).message
+
+
 def test_refused_change_without_recreate_says_which_field() -> None:
     """A8: object and field are in the message."""
 
@@ -197,7 +256,7 @@ def test_lost_lock_is_a_conflict_and_no_error() -> None:
 
     async def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
         child = held[0] if held else await ctx.get(MAP, "child")
-        out.apply({**child, "data": {"value": it.spec.value}}, optimistic_lock=True)
+        out.apply({**child, "data": {"value": it.spec.value}}, optimistic_lock=True, adopt=True)
         return Done()
 
     with Harness(Things(act)) as cluster:
@@ -228,7 +287,7 @@ def test_lock_without_a_version_is_refused_before_anything_is_sent() -> None:
 def test_server_side_conflict_is_told_and_force_takes() -> None:
     """A disputed field stays with whom it belongs to, unless it is taken by force."""
     theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}}
-    with Harness(Things(applying(server_side=True))) as cluster:
+    with Harness(Things(applying(server_side=True, adopt=True))) as cluster:
         cluster.server.request(
             "PATCH",
             "/api/v1/namespaces/default/configmaps/child",
@@ -239,9 +298,18 @@ def test_server_side_conflict_is_told_and_force_takes() -> None:
         cluster.apply(thing())
         cluster.advance(timedelta(minutes=1))
         assert cluster.get(MAP, "child")["data"] == {"value": "theirs"}
-        assert first(cluster).reason == "ApplyOutputsConflict"
+        assert (first(cluster).reason, first(cluster).message) == (
+            "FieldConflict",
+            (
+                'ConfigMap default/child was not applied: .data.value: conflict with "them".\n'
+                "  fix: apply it with force=True to take these fields, stop declaring them, "
+                "or let the other field manager give them up"
+            ),
+        )
+        tried = [write for write in cluster.writes if write.path.endswith("/configmaps/child")]
+        assert len(tried) < 10, "it is retried after a growing delay"
 
-    with Harness(Things(applying(server_side=True, force=True))) as cluster:
+    with Harness(Things(applying(server_side=True, force=True, adopt=True))) as cluster:
         cluster.apply(config_map("child", "theirs"))
         cluster.apply(thing())
         cluster.settle()

@@ -12,6 +12,7 @@ from myrmidon.errors import (
     AmbiguousError,
     LeadershipLostError,
     MissingLockError,
+    NotAdoptedError,
     TerminatingError,
     UnreachableError,
     api_error,
@@ -29,6 +30,10 @@ def answer(status: int, reason: str, message: str, **details: object) -> Excepti
     return api_error(status, body)
 
 
+UNKNOWN = (
+    "  fix: correct the name of the field, or update the CRD; "
+    'field_validation="Warn" lets the server drop it'
+)
 FIELD = {"field": "data", "message": "may not be changed", "reason": "FieldValueForbidden"}
 ENDING = {"reason": "NamespaceTerminating", "message": "namespace ns is being terminated"}
 CASES: list[tuple[str, Exception, Wait | Failed]] = [
@@ -38,6 +43,60 @@ CASES: list[tuple[str, Exception, Wait | Failed]] = [
         Wait(
             "ApplyOutputsConflict",
             "ConfigMap ns/a was changed by somebody else; it is read again and retried",
+        ),
+    ),
+    (
+        "field-conflict",
+        answer(
+            409,
+            "Conflict",
+            "Apply failed with 1 conflict",
+            causes=[
+                {
+                    "reason": "FieldManagerConflict",
+                    "field": ".spec.replicas",
+                    "message": 'conflict with "hpa" using apps/v1',
+                }
+            ],
+        ),
+        Failed(
+            "FieldConflict",
+            'ConfigMap ns/a was not applied: .spec.replicas: conflict with "hpa" using apps/v1.\n'
+            "  fix: apply it with force=True to take these fields, stop declaring them, "
+            "or let the other field manager give them up",
+        ),
+    ),
+    (
+        "unknown-field",
+        answer(400, "BadRequest", 'cannot be handled: strict decoding error: unknown field "dta"'),
+        Failed("UnknownField", f'ConfigMap ns/a was not written: unknown field "dta".\n{UNKNOWN}'),
+    ),
+    (
+        "unknown-field-in-a-patch",
+        answer(
+            422, "Invalid", 'patch: Invalid value: "{}": strict decoding error: unknown field "x"'
+        ),
+        Failed("UnknownField", f'ConfigMap ns/a was not written: unknown field "x".\n{UNKNOWN}'),
+    ),
+    (
+        "unknown-field-in-an-apply",
+        answer(
+            500,
+            "",
+            "failed to create typed patch object (ns/a): .dta: field not declared in schema",
+        ),
+        Failed(
+            "UnknownField",
+            "ConfigMap ns/a was not written: (ns/a): .dta: field not declared in schema.\n"
+            f"{UNKNOWN}",
+        ),
+    ),
+    (
+        "an-apply-that-does-not-fit",
+        answer(500, "", "failed to create typed patch object (ns/a): .data: expected map"),
+        Failed(
+            "Invalid",
+            "ConfigMap ns/a: failed to create typed patch object (ns/a): .data: expected map",
         ),
     ),
     (
@@ -111,6 +170,12 @@ CASES: list[tuple[str, Exception, Wait | Failed]] = [
 def test_meaning(error: Exception, meaning: Wait | Failed) -> None:
     """Each refusal has a reason of its own, and the text names the object and the field."""
     assert refusal(REF, error) == meaning
+
+
+def test_o6_adoption_is_refused_with_the_command_that_allows_it() -> None:
+    """It is retried: the annotation may be there next time."""
+    error = NotAdoptedError("ConfigMap ns/a", "Thing ns/it", verb="apply", command="kubectl ...")
+    assert refusal(REF, error) == Failed("AdoptionRefused", error)
 
 
 def test_owner_is_named() -> None:

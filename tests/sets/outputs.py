@@ -50,10 +50,10 @@ def manifest(spec: Json, kind: Kind = WIDGET, **meta: Any) -> Json:
     }
 
 
-def apply(obj: Json, **options: Any) -> Apply:
-    """The intention of a state that applies the object."""
+def apply(obj: Json, *, adopt: bool = True, **options: Any) -> Apply:
+    """The output of a state that applies the object, whoever it belonged to before."""
     out = OutputSet((*kinds.ALL, WIDGET), namespace="default", controller="Things", state="made")
-    out.apply(obj, **options)
+    out.apply(obj, adopt=adopt, **options)
     (output,) = out.applied()
     return output
 

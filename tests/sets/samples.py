@@ -22,7 +22,12 @@ OPTIONS: Final[dict[str, dict[str, Any]]] = {
 
 # A change of each kind that the server refuses for ever.
 REFUSED: Final[dict[str, Json]] = {
-    "Deployment": {"spec": {"selector": {"matchLabels": {"app": "other"}}}},
+    "Deployment": {
+        "spec": {
+            "selector": {"matchLabels": {"app": "other"}},
+            "template": {"metadata": {"labels": {"app": "other"}}},
+        }
+    },
     "StatefulSet": {"spec": {"serviceName": "other"}},
     "Job": {"spec": {"completionMode": "Indexed", "completions": 2}},
     "PersistentVolumeClaim": {"spec": {"accessModes": ["ReadWriteMany"]}},
@@ -32,8 +37,8 @@ REFUSED: Final[dict[str, Json]] = {
     "PriorityClass": {"value": 5},
     "Pod": {"spec": {"restartPolicy": "Always"}},
     "IngressClass": {"spec": {"controller": "example.com/other"}},
-    "Secret": {"type": "kubernetes.io/tls"},
-    "EndpointSlice": {"addressType": "IPv6"},
+    "Secret": {"type": "example.com/other"},
+    "EndpointSlice": {"addressType": "IPv6", "endpoints": [{"addresses": ["fd00::1"]}]},
 }
 
 

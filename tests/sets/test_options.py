@@ -41,6 +41,10 @@ from myrmidon.sets.options import DEFAULT, chosen
             "force has a meaning only with server_side=True.\n  fix: add server_side=True, or drop force",
         ),
         (
+            {"field_validation": "strict"},
+            "field_validation is 'strict', which the API server does not know.\n  fix: use one of 'Strict', 'Warn', 'Ignore'",
+        ),
+        (
             {"field_manager": "me"},
             "field_manager has a meaning only with server_side=True.\n  fix: add server_side=True, or drop field_manager",
         ),

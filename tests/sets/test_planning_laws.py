@@ -423,7 +423,7 @@ def test_o4_a_delete_does_nothing_to_a_namesake(spec: Json) -> None:
     """It carries the uid of the object that was meant."""
     server, ref = ModelServer(), ref_of()
     server.put(ref, manifest(without_nulls(spec)))
-    request = plan(Delete(ref), server.get(ref), PARENT)
+    request = plan(Delete(ref, adopt=True), server.get(ref), PARENT)
     assert request is not None
     assert request.body == {
         "apiVersion": "v1",
@@ -498,9 +498,10 @@ def test_server_side_apply_names_its_manager(spec: Json) -> None:
     )
 
     assert request is not None
-    assert request.query == (("fieldManager", "Things"), ("force", "false"))
+    strict = ("fieldValidation", "Strict")
+    assert request.query == (("fieldManager", "Things"), strict, ("force", "false"))
     assert named is not None
-    assert named.query == (("fieldManager", "me"), ("force", "true"))
+    assert named.query == (("fieldManager", "me"), strict, ("force", "true"))
 
 
 @given(spec=SPECS, extra=SPECS)

@@ -1,0 +1,127 @@
+"""Whether an object that exists is ours to write or delete.
+
+An output names an object, and an object of that name may exist already.  Writing it would make it
+a child of the parent: changed now, and deleted with the parent later.  So each existing object
+needs one of these before the first request is sent:
+
+1. its controller owner reference names the parent, or it has no controller and another owner
+   reference does;
+2. it has no controller, and its tracking label or annotation names the parent (children without
+   owner reference, see ``sets.ownership``);
+3. it names no parent at all, but ``metadata.managedFields`` says that this controller wrote it.
+   This is how a child whose owner reference was removed by hand, or by a deletion of the parent
+   with ``--cascade=orphan``, is recognised, also after a restart;
+4. it names no parent, and its adoption was asked for: by the output (``adopt=True``) or on the
+   object (annotation ``myrmidon.dev/adopt``, with the value ``true`` or the parent's
+   ``namespace/name``).
+
+An object that names another parent is refused with ``AlreadyOwnedError``, an object that names
+none with ``NotAdoptedError``.  Caches do not keep ``managedFields``, so an object can pass the
+third test only if it was read from the server: the applicator does that before it believes a
+``NotAdoptedError``.
+
+The annotation decides where label and annotation disagree: a parent that was restored from a
+backup or created again has another uid than its children's labels say, but there is never more
+than one object of its kind, namespace and name.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from myrmidon.api.objects import (
+    annotations_of,
+    controller_of,
+    is_deleting,
+    labels_of,
+    metadata,
+    owners_of,
+)
+from myrmidon.errors import AlreadyOwnedError, NotAdoptedError
+from myrmidon.sets.output_set import Apply, Output
+from myrmidon.sets.ownership import PARENT, PARENT_UID, Parent
+
+ADOPT = "myrmidon.dev/adopt"  # annotation: this object may be adopted
+_MANAGER_CHARACTERS_MAX = 128  # the API server refuses longer names
+
+
+def manager_of(output: Output) -> str:
+    """Return the field manager that the output is written as: the controller, unless told otherwise."""
+    chosen = output.options.field_manager if isinstance(output, Apply) else None
+    name = chosen or output.author.partition(".")[0] or "myrmidon"
+    return name[:_MANAGER_CHARACTERS_MAX]
+
+
+def refuse_others(current: Mapping[str, Any], output: Output, parent: Parent) -> None:
+    """Raise if the object is not ours to change or delete.
+
+    One that names no parent and is being deleted is not refused: it is waited for like any other.
+    """
+    _refuse_foreign(current, output, parent)
+    if not is_deleting(current):
+        _refuse_unowned(current, output, parent)
+
+
+def is_adoption(current: Mapping[str, Any], output: Output, parent: Parent) -> bool:
+    """Whether a write of the output to this object made a stranger's object a child of the parent."""
+    return not is_child_of(current, parent) and not is_written_by(current, manager_of(output))
+
+
+def is_child_of(current: Mapping[str, Any], parent: Parent) -> bool:
+    """Whether the object names the parent, by owner reference or by tracking marks."""
+    owner = controller_of(current)
+    if owner is not None:
+        return bool(owner.get("uid") == parent.uid)
+    uid = labels_of(current).get(PARENT_UID)
+    if uid == parent.uid or any(one.get("uid") == parent.uid for one in owners_of(current)):
+        return True
+    return bool(uid) and annotations_of(current).get(PARENT) == parent.tracking_name
+
+
+def is_written_by(current: Mapping[str, Any], manager: str) -> bool:
+    """Whether the API server says that the manager wrote the object itself, not only its status."""
+    return any(
+        entry.get("manager") == manager and not entry.get("subresource")
+        for entry in metadata(current).get("managedFields") or ()
+    )
+
+
+# -------------------------------------------------------------------------------- inside
+
+
+def _refuse_foreign(current: Mapping[str, Any], output: Output, parent: Parent) -> None:
+    """Raise if the object names another parent."""
+    owner = controller_of(current)
+    if owner is not None:
+        if owner.get("uid") != parent.uid:
+            raise AlreadyOwnedError(
+                str(output.ref), f"{owner.get('kind')} {owner.get('name')} (uid {owner.get('uid')})"
+            )
+        return
+    uid = labels_of(current).get(PARENT_UID)
+    if uid and uid != parent.uid:
+        named = annotations_of(current).get(PARENT)
+        if named != parent.tracking_name:
+            raise AlreadyOwnedError(
+                str(output.ref), f"{named or 'another parent'} (uid {uid})", label=PARENT_UID
+            )
+
+
+def _refuse_unowned(current: Mapping[str, Any], output: Output, parent: Parent) -> None:
+    """Raise if the object names no parent, was not written by this controller and may not be adopted."""
+    if is_child_of(current, parent) or _may_adopt(current, output, parent):
+        return
+    if not is_written_by(current, manager_of(output)):
+        ref = output.ref
+        resource = f"{ref.kind.plural}.{ref.kind.group}".rstrip(".")
+        where = f" -n {ref.namespace}" if ref.namespace else ""
+        raise NotAdoptedError(
+            str(ref),
+            str(parent.ref),
+            verb="apply" if isinstance(output, Apply) else "delete",
+            command=f"kubectl annotate {resource} {ref.name}{where} {ADOPT}=true",
+        )
+
+
+def _may_adopt(current: Mapping[str, Any], output: Output, parent: Parent) -> bool:
+    asked = output.options.adopt if isinstance(output, Apply) else output.adopt
+    return asked or annotations_of(current).get(ADOPT) in ("true", parent.ref.key)

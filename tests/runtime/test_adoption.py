@@ -1,0 +1,201 @@
+"""O6, O7 on the embedded server: objects that exist before the parent names them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from examples.config_copy.controller import ConfigCopies, ConfigCopy, ConfigCopySpec
+from myrmidon.api import kinds
+from myrmidon.fsm import Done, Result
+from myrmidon.fsm.context import Context
+from myrmidon.sets import OutputSet
+from myrmidon.testing import Harness
+from tests.runtime.things import Act, FinalThings, Thing, Things, config_map, thing
+
+MAP = kinds.CONFIG_MAP
+HOUR = timedelta(hours=1)
+WAYS: dict[str, dict[str, Any]] = {
+    "merge": {},
+    "update": {"as_update": True},
+    "server-side": {"server_side": True, "force": True},
+    "tracked": {"owner_refs": False},
+    "create-only": {"create_only": True},
+}
+
+
+def applying(**options: Any) -> Act:
+    """A state that applies one ConfigMap."""
+
+    def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        out.apply(config_map("child", it.spec.value), **options)
+        return Done()
+
+    return act
+
+
+def deleting(**options: Any) -> Act:
+    """A state that deletes that ConfigMap."""
+
+    def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        out.delete(MAP, "child", **options)
+        return Done()
+
+    return act
+
+
+def first(cluster: Harness) -> Any:
+    """The condition of the state that writes."""
+    return cluster.condition(Thing, "it", "First")
+
+
+def events(cluster: Harness, reason: str) -> list[str]:
+    """What Events of that reason say."""
+    return [event["message"] for event in cluster.list(kinds.EVENT) if event["reason"] == reason]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_o6_a_strangers_object_is_left_alone_and_survives_the_parent(way: str) -> None:
+    """It is neither changed nor destroyed, and the condition says what to do."""
+    with Harness(FinalThings(applying(**WAYS[way]), prune=True)) as cluster:
+        cluster.apply(config_map("child", "theirs"))
+        before = cluster.get(MAP, "child")
+        cluster.apply(thing())
+        cluster.advance(HOUR)
+
+        assert first(cluster).reason == "AdoptionRefused"
+        assert "myrmidon.dev/adopt=true" in first(cluster).message
+        assert not cluster.ready(Thing, "it")
+        cluster.delete(Thing, "it")
+        cluster.settle()
+        assert cluster.get(Thing, "it") is None
+        assert cluster.get(MAP, "child") == before
+
+
+@pytest.mark.parametrize("way", sorted(set(WAYS) - {"create-only"}))
+def test_o6_adoption_that_is_asked_for_happens_and_is_told(way: str) -> None:
+    """The object is changed, deleted with the parent, and an Event says since when."""
+    with Harness(FinalThings(applying(**WAYS[way], adopt=True))) as cluster:
+        cluster.apply(config_map("child", "theirs"))
+        cluster.apply(thing())
+        cluster.settle()
+
+        assert cluster.ready(Thing, "it")
+        assert cluster.get(MAP, "child")["data"] == {"value": "a"}
+        assert events(cluster, "Adopted") == [
+            "ConfigMap default/child existed before and is managed from now on"
+        ]
+        cluster.delete(Thing, "it")
+        cluster.settle()
+        assert cluster.get(MAP, "child") is None
+
+
+def test_o6_create_only_with_adoption_leaves_the_object_as_it_is() -> None:
+    """It only has to exist; what was not created by us is not destroyed with the parent."""
+    with Harness(FinalThings(applying(create_only=True, adopt=True), prune=True)) as cluster:
+        cluster.apply(config_map("child", "theirs"))
+        before = cluster.get(MAP, "child")
+        cluster.apply(thing())
+        cluster.settle()
+        assert cluster.ready(Thing, "it")
+        assert events(cluster, "Adopted") == []
+        cluster.delete(Thing, "it")
+        cluster.settle()
+        assert cluster.get(MAP, "child") == before
+
+
+def test_o6_the_annotation_on_the_object_allows_its_adoption() -> None:
+    """The next attempt succeeds."""
+    with Harness(Things(applying())) as cluster:
+        cluster.apply(config_map("child", "theirs"))
+        cluster.apply(thing())
+        cluster.advance(timedelta(minutes=1))
+        assert first(cluster).reason == "AdoptionRefused"
+        notes = {"myrmidon.dev/adopt": "default/it"}
+        cluster.patch(MAP, "child", {"metadata": {"annotations": notes}})
+        cluster.advance(timedelta(minutes=6))
+        assert cluster.ready(Thing, "it")
+        assert len(events(cluster, "Adopted")) == 1
+
+
+def test_o6_a_delete_of_a_strangers_object_must_be_asked_for() -> None:
+    """``out.delete`` names an object; that does not make it ours."""
+    with Harness(Things(deleting())) as cluster:
+        cluster.apply(config_map("child", "theirs"))
+        cluster.apply(thing())
+        cluster.advance(HOUR)
+        assert first(cluster).reason == "AdoptionRefused"
+        assert "out.delete(..., adopt=True)" in first(cluster).message
+        assert cluster.get(MAP, "child") is not None
+
+    with Harness(Things(deleting(adopt=True))) as cluster:
+        cluster.apply(config_map("child", "theirs"))
+        cluster.apply(thing())
+        cluster.settle()
+        assert cluster.get(MAP, "child") is None
+        assert cluster.ready(Thing, "it")
+
+
+@pytest.mark.parametrize("way", sorted(WAYS))
+def test_a_child_that_lost_its_owner_is_still_ours_after_a_restart(way: str) -> None:
+    """The server's managedFields say who created it, whatever process asks."""
+    with Harness(Things(applying(**WAYS[way]))) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.crash()
+        labels = {"myrmidon.dev/parent-uid": None}
+        cluster.patch(MAP, "child", {"metadata": {"ownerReferences": None, "labels": labels}})
+        cluster.restart()
+        cluster.settle()
+
+        assert cluster.ready(Thing, "it")
+        assert events(cluster, "Adopted") == []
+        child = cluster.get(MAP, "child")["metadata"]
+        if way != "create-only":
+            assert child.get("ownerReferences") or child.get("labels")
+        cluster.at_rest()
+
+
+def test_o7_two_parents_that_name_one_target_do_not_fight() -> None:
+    """The second is refused with the name of the first, and nothing is written in circles."""
+    with Harness(ConfigCopies()) as cluster:
+        spec = ConfigCopySpec(namespaces=[cluster.add_namespace("target")])
+        cluster.add_namespace("second")
+        for home in ("default", "second"):
+            source = config_map("settings", home, namespace=home)
+            cluster.apply(source)
+            cluster.apply(ConfigCopy(name="settings", namespace=home, spec=spec))
+            cluster.advance(timedelta(minutes=10))
+
+        assert cluster.ready(ConfigCopy, "settings")
+        (refused, _) = cluster.get(ConfigCopy, "settings", "second").status.conditions
+        assert (refused["status"], refused["reason"]) == ("False", "AlreadyOwned")
+        assert "configcopies.demo.myrmidon.dev/default/settings" in refused["message"]
+        assert cluster.get(MAP, "settings", "target")["data"] == {"value": "default"}
+        assert cluster.writes_during(HOUR) == []
+
+        cluster.delete(ConfigCopy, "settings", "second")
+        cluster.settle()
+        assert cluster.get(ConfigCopy, "settings", "second") is None
+        assert cluster.get(MAP, "settings", "target")["data"] == {"value": "default"}
+
+        cluster.delete(ConfigCopy, "settings")
+        cluster.settle()
+        assert cluster.get(MAP, "settings", "target") is None
+
+
+def test_o7_a_parent_that_was_restored_finds_its_children_by_name() -> None:
+    """It has another uid than their labels say, and nobody else can have its name."""
+    with Harness(Things(applying(owner_refs=False))) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.crash()
+        labels = {"myrmidon.dev/parent-uid": "of-the-backup"}
+        cluster.patch(MAP, "child", {"metadata": {"labels": labels}})
+        cluster.restart()
+        cluster.settle()
+
+        assert cluster.ready(Thing, "it")
+        uid = cluster.get(Thing, "it").uid
+        labels = cluster.get(MAP, "child")["metadata"]["labels"]
+        assert labels == {"myrmidon.dev/parent-uid": uid}
