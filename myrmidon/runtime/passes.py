@@ -10,6 +10,7 @@ is interrupted anywhere is repeated from the start.  Where things are done:
     deleting children that are no longer wanted                      ``pruning``
 """
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -41,13 +42,13 @@ from myrmidon.runtime.context import Declared, PassContext
 from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.finalizer_edits import ensure_finalizer, release_finalizer
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.pruning import tidy
+from myrmidon.runtime.pruning import settle_unsure, tidy
 from myrmidon.runtime.refusals import refusal
 from myrmidon.runtime.running import run_state
 from myrmidon.runtime.status_writer import write_status
 from myrmidon.runtime.subject import Subject
 from myrmidon.runtime.tracked_children import children_left, record_children
-from myrmidon.sets.output_set import Apply, Delete, OutputSet
+from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
 from myrmidon.sets.ownership import is_tracked
 
 
@@ -184,9 +185,14 @@ class Pass:
     async def _flush(self, outputs: Sequence[Apply | Delete], state: str) -> Report:
         """Write outputs; the first one that failed is the reason for all."""
         creating = not is_deleting(self.obj)
-        written = await self._crew.applicator.write(
-            outputs, self._subject.parent, creating=creating, by=self._subject.by
-        )
+        try:
+            written = await self._crew.applicator.write(
+                outputs, self._subject.parent, creating=creating, by=self._subject.by
+            )
+        except asyncio.CancelledError:
+            for output in outputs:
+                self._doubt(output)
+            raise
         report: Report = ACTED
         for one in written:
             self._note(one, state)
@@ -208,6 +214,13 @@ class Pass:
             self._subject.managed.applied[ref] = None
         elif error is None and self._crew.objects.get(ref) is None:
             self._subject.managed.gone[ref] = None
+        elif error is not None:
+            self._doubt(output)
+
+    def _doubt(self, output: Output) -> None:
+        """Remember an output that may exist although no answer said so."""
+        if isinstance(output, Apply) and self._crew.applicator.is_unknown(output.ref):
+            self._crew.unsure.setdefault(self._ref, {})[output.ref] = None
 
     # --------------------------------------------------------------------------- others
 
@@ -220,5 +233,14 @@ class Pass:
             log=self._log.having(state=self._declared.state),
             cause=self._causes,
             record=self._subject.event,
-            managed=lambda: self._subject.managed.by_now(self.obj),
+            managed=self._children,
         )
+
+    async def _children(self) -> list[ObjectRef]:
+        """What the object manages; while it is deleted, with children that no status records."""
+        managed = self._subject.managed.by_now(self.obj)
+        if not is_deleting(self.obj):
+            return list(managed)
+        await settle_unsure(self._subject)
+        found = self._crew.objects.children(self._subject.parent.uid)
+        return list(dict.fromkeys((*managed, *found)))
