@@ -113,6 +113,7 @@ class Acted:
 
 Report: TypeAlias = Acted | Result
 
+ACTED = Acted()
 _TRUE = ConditionValue("True", "Done")
 _DONE = Done()
 _enter, _write = lru_cache(1024)(Enter), lru_cache(1024)(Write)  # every pass takes the same ones
@@ -263,6 +264,20 @@ class Walk:
         return Outcome(
             tuple(self._visits), self._ended, released, self._failure, self._after, self._backoff
         )
+
+
+def unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
+    """Return the outcome of a walk after whose last state the framework's own work failed."""
+    after = report.after if isinstance(report, Wait) else None
+    if isinstance(report, Failed) and not report.retry:
+        return Outcome(visits=outcome.visits, failure=report)
+    return Outcome(
+        visits=outcome.visits,
+        ended=False,
+        failure=report if isinstance(report, Failed) else outcome.failure,
+        after=after if outcome.after is None else outcome.after,
+        backoff=outcome.backoff or after is None,
+    )
 
 
 def _value_of(result: Done) -> ConditionValue:

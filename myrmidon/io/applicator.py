@@ -73,8 +73,10 @@ class Written(NamedTuple):
 class Applicator:
     """Writes the outputs of a state concurrently, at most ``writes_max`` of them at a time."""
 
-    def __init__(self, client: Client, known: Known, *, writes_max: int = 8) -> None:
-        self._client, self._known = client, known
+    def __init__(
+        self, client: Client, known: Known, *, writes_max: int = 8, manager: str = ""
+    ) -> None:
+        self._client, self._known, self._manager = client, known, manager
         self._writes_max = writes_max
         self._settled: dict[_Wish, tuple[int, str]] = {}  # what was written, what it left
         self.warnings = Warnings()
@@ -100,7 +102,12 @@ class Applicator:
         return [task.written for task in tasks if task.written is not None]
 
     async def send(self, request: Request, *, by: str = "") -> Json:
-        """Send one write about one object and make its answer known."""
+        """Send one write about one object and make its answer known.
+
+        A write that names no field manager is signed with the one of this applicator.
+        """
+        if self._manager and request.verb is not Verb.DELETE and not _is_signed(request):
+            request = request._replace(query=(*request.query, ("fieldManager", self._manager)))
         texts: list[str] = []
         try:
             answer = await self._client.send(request, warnings=texts)
@@ -304,6 +311,10 @@ def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
         # The object of a patch is gone; a create that finds no namespace or no kind stays refused.
         return refused.details.get("name") == output.ref.name
     return not isinstance(refused, FieldConflictError)
+
+
+def _is_signed(request: Request) -> bool:
+    return any(name == "fieldManager" for name, _ in request.query)
 
 
 def _remember(memory: dict[_Wish, V], wish: _Wish, value: V) -> None:

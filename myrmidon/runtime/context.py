@@ -1,6 +1,6 @@
 """PassContext: what a state may ask for, answered from the shared caches."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any, Literal, Protocol
@@ -118,7 +118,7 @@ class PassContext:
         log: Logger,
         cause: tuple[Cause, ...],
         record: Callable[[str, str, str], None],
-        managed: Callable[[], Iterable[ObjectRef]],
+        managed: Callable[[], Awaitable[Iterable[ObjectRef]]],
     ) -> None:
         self._declared, self._objects, self._client = declared, objects, client
         self._record, self._managed = record, managed
@@ -153,7 +153,7 @@ class PassContext:
 
     async def children(self) -> Mapping[ObjectRef, Json | None]:
         """Every object that this one manages, as the cache has it."""
-        refs = [ref for ref in self._managed() if ref.kind.plural]
+        refs = [ref for ref in await self._managed() if ref.kind.plural]
         self._declared.read.update(dict.fromkeys(ref.kind for ref in refs))
         return {ref: self._objects.get(ref) for ref in refs}
 

@@ -10,8 +10,8 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client
-from myrmidon.runtime.context import Objects
 from myrmidon.runtime.observing import Observing
+from myrmidon.runtime.world import World
 
 
 @dataclass(slots=True)
@@ -21,14 +21,20 @@ class Crew:
     controller: Controller[Any]
     client: Client
     applicator: Applicator
-    objects: Objects
+    objects: World
     clock: Clock
     observing: Observing
     record_event: Callable[[Json, str, str, str], None]
     settled: dict[ObjectRef, tuple[str, str]] = field(default_factory=dict)
-    """A status that the server took and stored otherwise, and the version it left."""
+    """Per object: the last status patch that the server accepted but stored differently (for
+    example pruned), and the resourceVersion it produced; it is not sent again for that version."""
+    unsure: dict[ObjectRef, dict[ObjectRef, None]] = field(default_factory=dict)
+    """Per object: outputs whose write got no clear answer, so that they may exist unrecorded."""
+    strangers: dict[ObjectRef, dict[str, None]] = field(default_factory=dict)
+    """Per object: uids of children that name it as their parent but that another party made."""
 
     def forget(self, ref: ObjectRef) -> None:
         """An object is gone: remember nothing about it."""
         self.observing.forget(ref)
-        self.settled.pop(ref, None)
+        for memory in (self.settled, self.unsure, self.strangers):
+            memory.pop(ref, None)

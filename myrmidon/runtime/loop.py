@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from myrmidon.api.clock import Clock
+from myrmidon.api.managed_fields import field_manager
 from myrmidon.api.objects import Json, generation_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.fsm.context import Cause
@@ -59,7 +60,9 @@ class ControllerLoop:
     ) -> None:
         self.controller = controller
         self._echoes = Echoes(controller.name)
-        self.world = World(type(controller), caches, self._echoes, namespaces)
+        self.world = World(
+            type(controller), caches, self._echoes, namespaces, options=controller.options
+        )
         self._triggers = Triggers(type(controller), metrics.user_function_failed)
         self._subscription = Subscription()
         self._inbox = Inbox(asyncio.get_running_loop())
@@ -155,10 +158,13 @@ class ControllerLoop:
     # --------------------------------------------------------------------------- inside
 
     def _applicator(self, client: Client) -> Applicator:
-        writes_max = self.controller.options.writes_max
+        how: Any = {
+            "writes_max": self.controller.options.writes_max,
+            "manager": field_manager(self.controller.name),
+        }
         if self.tracer is None:
-            return Applicator(client, self.world, writes_max=writes_max)
-        traced = TracedApplicator(client, self.world, writes_max=writes_max)
+            return Applicator(client, self.world, **how)
+        traced = TracedApplicator(client, self.world, **how)
         traced.tracer = self.tracer
         return traced
 

@@ -1,15 +1,20 @@
-"""What an object manages: as its own status records it, and as its pass leaves it."""
+"""What an object manages: as its status records it, as caches find it, as its pass leaves it."""
 
-from myrmidon.api.objects import Json, controller_of, labels_of
+from collections.abc import Mapping
+from typing import Any
+
+from myrmidon.api.managed_fields import wrote
+from myrmidon.api.objects import Json, annotations_of, controller_of, labels_of
 from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name, split_api_version
 from myrmidon.fsm.status import managed_after
 from myrmidon.sets.ownership import PARENT_UID
+from myrmidon.sets.planning import APPLIED
 
 
 class Managed:
     """What one object manages, from the beginning of its pass to the end."""
 
-    __slots__ = ("_kinds", "_recorded", "_recorded_by", "applied", "gone")
+    __slots__ = ("_kinds", "_recorded", "_recorded_by", "applied", "found", "gone")
 
     def __init__(self, kinds: tuple[Kind, ...]) -> None:
         self._kinds = kinds
@@ -17,6 +22,8 @@ class Managed:
         self._recorded: list[ObjectRef] = []
         self.applied: dict[ObjectRef, None] = {}
         """What the pass applied, in order."""
+        self.found: dict[ObjectRef, None] = {}
+        """Children that exist and that no status records."""
         self.gone: dict[ObjectRef, None] = {}
         """What the pass found gone."""
 
@@ -33,7 +40,7 @@ class Managed:
 
     def by_now(self, obj: Json) -> tuple[ObjectRef, ...]:
         """All that the object manages now."""
-        return managed_after(self.recorded(obj), self.applied, self.gone)
+        return managed_after((*self.recorded(obj), *self.found), self.applied, self.gone)
 
 
 def recorded(obj: Json, kinds: tuple[Kind, ...]) -> list[ObjectRef]:
@@ -51,18 +58,37 @@ def recorded(obj: Json, kinds: tuple[Kind, ...]) -> list[ObjectRef]:
     return found
 
 
-def is_child(child: Json | None, parent_uid: str) -> bool:
-    """Whether an object says that this parent controls it, by owner reference or by label."""
-    if child is None:
-        return False
+def parent_uid(child: Mapping[str, Any]) -> str:
+    """The uid of the parent that an object names, by controller reference or else by label; or ``""``."""
     owner = controller_of(child)
-    marked = labels_of(child).get(PARENT_UID) if owner is None else owner.get("uid")
-    return marked == parent_uid
+    named = labels_of(child).get(PARENT_UID) if owner is None else owner.get("uid")
+    return str(named or "")
 
 
-def is_tracked_child(child: Json | None, parent_uid: str) -> bool:
-    """Whether only the label says so: then no garbage collector will delete it."""
-    return child is not None and controller_of(child) is None and is_child(child, parent_uid)
+def by_parent(child: Mapping[str, Any]) -> list[str]:
+    """The words of the cache index that finds the children of a parent."""
+    uid = parent_uid(child)
+    return [uid] if uid else []
+
+
+def is_child(child: Json | None, uid: str) -> bool:
+    """Whether an object names the parent of that uid."""
+    return child is not None and parent_uid(child) == uid
+
+
+def is_made_by(child: Json, controller: str) -> bool:
+    """Whether a controller of that name wrote the object, as far as the object can prove it.
+
+    A state of its own left a fingerprint on it, or the server names the controller as a field
+    manager.  Only a live read has ``managedFields``: caches do not keep them.
+    """
+    prefix = f"{APPLIED}/{controller}."
+    return any(key.startswith(prefix) for key in annotations_of(child)) or wrote(child, controller)
+
+
+def is_tracked_child(child: Json | None, uid: str) -> bool:
+    """Whether only a label names the parent: the garbage collector will not delete such a child."""
+    return child is not None and controller_of(child) is None and is_child(child, uid)
 
 
 def _undeclared(entry: Json) -> Kind:

@@ -1,26 +1,27 @@
 """Pass: one walk over one object, acted out.
 
-The walk decides and this file acts: each action of ``fsm.engine`` has one method here, and none of
-them is clever.  A pass that is interrupted anywhere is repeated from the start.
+The walk decides and this file acts: each action of ``fsm.engine`` has one method here.  A pass that
+is interrupted anywhere is repeated from the start.  Where things are done:
+
+    the match over actions, running states, writing their outputs    here
+    adding and removing our finalizer                                ``finalizer_edits``
+    the status write                                                 ``status_writer``
+    children without an owner reference                              ``tracked_children``
+    deleting children that are no longer wanted                      ``pruning``
 """
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting, uid_of, version_of
+from myrmidon.api.objects import Json, finalizers_of, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource
-from myrmidon.errors import (
-    ConflictError,
-    InvalidError,
-    MyrmidonError,
-    NotFoundError,
-    PruneRefusedError,
-    StatusError,
-)
+from myrmidon.errors import MyrmidonError, StatusError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import (
+    ACTED,
     Acted,
     EnsureFinalizer,
     Enter,
@@ -31,31 +32,25 @@ from myrmidon.fsm.engine import (
     Skip,
     Walk,
     Write,
+    unfinished,
 )
-from myrmidon.fsm.finalizers import add_finalizer, remove_finalizer
 from myrmidon.fsm.results import Failed, Wait
 from myrmidon.fsm.states import State
-from myrmidon.fsm.status import own_fields, reference, status_after, status_request
+from myrmidon.fsm.status import own_fields, status_after
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.applicator import Written
 from myrmidon.runtime.context import Declared, PassContext
 from myrmidon.runtime.crew import Crew
+from myrmidon.runtime.finalizer_edits import ensure_finalizer, release_finalizer
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.managing import Managed, is_child, is_tracked_child
-from myrmidon.runtime.refusals import CONFLICT, refusal
+from myrmidon.runtime.pruning import settle_unsure, tidy
+from myrmidon.runtime.refusals import refusal
 from myrmidon.runtime.running import run_state
-from myrmidon.runtime.triggers import author
-from myrmidon.sets.fingerprints import fingerprint
-from myrmidon.sets.output_set import Apply, Delete, OutputSet
-from myrmidon.sets.ownership import Parent, is_tracked
-from myrmidon.sets.pruning import prunable
-
-
-class GoneError(MyrmidonError):
-    """The object disappeared during its own pass; there is nothing left to do or to say."""
-
-
-_ACTED = Acted()
+from myrmidon.runtime.status_writer import write_status
+from myrmidon.runtime.subject import Subject
+from myrmidon.runtime.tracked_children import children_left, record_children
+from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
+from myrmidon.sets.ownership import is_tracked
 
 
 class Pass:
@@ -66,14 +61,10 @@ class Pass:
     ) -> None:
         self._crew, self._ref, self._causes, self._log = crew, ref, tuple(causes), log
         controller = self._controller = crew.controller
-        self._by = author(controller.name, ref)
         self._now = crew.clock.now()
-        self.obj = obj
-        """The object as the server has it, our own writes of this pass included."""
+        self._subject = Subject(crew, ref, obj, log)
         self._typed: Resource[Any, Any] = controller.resource.from_json(obj)
-        self._parent = Parent(ref, uid_of(obj))
         self._declared = Declared(type(controller), ref.namespace)
-        self._managed = Managed(controller.managed_kinds)
         self._walk = Walk(
             type(controller).__name__,
             controller.graph,
@@ -85,8 +76,14 @@ class Pass:
         self.wrote: list[str] = []
         """What this pass has sent, for the log."""
         self.overtaken = False
-        """Whether this pass wrote what it had read before, so that its beginning may be old."""
+        """True if the pass changed a kind that an earlier state had read: that state may have
+        decided on stale data, so the object gets another pass."""
         self._out: OutputSet
+
+    @property
+    def obj(self) -> Json:
+        """The object as the server has it, our own writes of this pass included."""
+        return self._subject.obj
 
     async def run(self) -> Outcome | None:
         """Walk to the end; None where nothing was to be done."""
@@ -118,20 +115,15 @@ class Pass:
     def _skip(self, reason: str) -> None:
         self._log.debug("nothing to do", reason=reason)
         if reason == "suspended" and is_deleting(self.obj):
-            self._event(
+            self._subject.event(
                 "Normal", "Suspended", f"the deletion waits until the label {SUSPEND} is removed"
             )
 
     async def _ensure_finalizer(self) -> Report:
-        request = add_finalizer(self._ref, self.obj, self._controller.finalizer())
-        try:
-            self.obj = await self._crew.applicator.send(request, by=self._by)
-        except NotFoundError as error:
-            raise GoneError(str(self._ref)) from error
-        except MyrmidonError as error:
-            return await self._edit_refused(error)
-        self._typed = self._controller.resource.from_json(self.obj)
-        return _ACTED
+        report = await ensure_finalizer(self._subject)
+        if isinstance(report, Acted):
+            self._typed = self._controller.resource.from_json(self.obj)
+        return report
 
     async def _enter(self, state: State) -> Report:
         self._declared.state = state.name
@@ -152,14 +144,14 @@ class Pass:
     async def _write(self, state: State) -> Report:
         outputs = list(self._out)
         if not outputs:
-            return _ACTED
+            return ACTED
         tracked = [one.ref for one in outputs if isinstance(one, Apply) and is_tracked(one)]
-        obstacle = await self._record(tracked) if tracked else None
+        obstacle = await record_children(self._subject, tracked) if tracked else None
         return obstacle or await self._flush(outputs, state.name)
 
     async def _release_finalizer(self) -> Report:
         try:
-            children = await self._tracked_children()
+            children = await children_left(self._subject)
         except MyrmidonError as error:
             return refusal(self._ref, error)
         if children:
@@ -169,29 +161,13 @@ class Pass:
             return Wait(
                 "DeletingChildren", f"waiting for {', '.join(map(str, children))} to be gone"
             )
-        if self._controller.finalizer() not in finalizers_of(self.obj):
-            return _ACTED  # somebody took it off while we worked
-        request = remove_finalizer(self._ref, self.obj, self._controller.finalizer())
-        try:
-            await self._crew.applicator.send(request, by=self._by)
-        except NotFoundError:
-            return _ACTED
-        except MyrmidonError as error:
-            return await self._edit_refused(error)
-        return _ACTED
-
-    async def _edit_refused(self, error: MyrmidonError) -> Report:
-        """An edit of the finalizers failed.  422 without causes means that its test did."""
-        overtaken = isinstance(error, InvalidError) and not error.causes
-        if overtaken or isinstance(error, ConflictError):
-            return await self._read_again()
-        return refusal(self._ref, error)
+        return await release_finalizer(self._subject)
 
     async def _finish(self, outcome: Outcome) -> Outcome:
         if outcome.released:
             return outcome
         if outcome.ended:
-            outcome = await self._tidy(outcome)
+            outcome = await tidy(self._subject, outcome, self._flush)
         outcome, changed = self._own_fields(outcome)
         self.overtaken = self.overtaken or bool(changed)
         status = status_after(
@@ -199,31 +175,36 @@ class Pass:
             self._controller.graph,
             self.obj,
             now=self._now,
-            managed=self._managed.by_now(self.obj),
+            managed=self._subject.managed.by_now(self.obj),
             own_fields=changed,
             ready=self._controller.options.ready_condition,
         )
-        return await self._write_status(status, outcome)
+        return await write_status(self._subject, status, outcome)
 
     def _own_fields(self, outcome: Outcome) -> tuple[Outcome, Json]:
         """What states changed in the status; a failure instead, if it cannot be written."""
         try:
             return outcome, own_fields(self._typed)
         except StatusError as error:
-            return _unfinished(outcome, Failed(error.reason, error, retry=False)), {}
+            return unfinished(outcome, Failed(error.reason, error, retry=False)), {}
 
     # -------------------------------------------------------------------------- outputs
 
     async def _flush(self, outputs: Sequence[Apply | Delete], state: str) -> Report:
         """Write outputs; the first one that failed is the reason for all."""
         creating = not is_deleting(self.obj)
-        written = await self._crew.applicator.write(
-            outputs, self._parent, creating=creating, by=self._by
-        )
-        report: Report = _ACTED
+        try:
+            written = await self._crew.applicator.write(
+                outputs, self._subject.parent, creating=creating, by=self._subject.by
+            )
+        except asyncio.CancelledError:
+            for output in outputs:
+                self._doubt(output)
+            raise
+        report: Report = ACTED
         for one in written:
             self._note(one, state)
-            if one.error is not None and report is _ACTED:
+            if one.error is not None and report is ACTED:
                 report = refusal(one.output.ref, one.error)
         return report
 
@@ -238,130 +219,22 @@ class Pass:
             self.wrote.append(f"{verb} {ref}")
             self._log.debug("wrote", output=ref, state=state, outcome=outcome)
         if adopted:
-            self._event("Normal", "Adopted", f"{ref} existed before and is managed from now on")
+            self._subject.event(
+                "Normal", "Adopted", f"{ref} existed before and is managed from now on"
+            )
         if error is None and applied:
-            self._managed.applied[ref] = None
+            self._subject.managed.applied[ref] = None
         elif error is None and self._crew.objects.get(ref) is None:
-            self._managed.gone[ref] = None
+            self._subject.managed.gone[ref] = None
+        elif error is not None:
+            self._doubt(output)
 
-    async def _tidy(self, outcome: Outcome) -> Outcome:
-        """After a whole walk: deal with what is on record and was not wanted."""
-        unwanted = self._managed.unwanted(self.obj)
-        for ref in unwanted:
-            if self._crew.applicator.is_unknown(ref):
-                try:
-                    await self._crew.applicator.read(ref)
-                except MyrmidonError as error:
-                    return _unfinished(outcome, refusal(ref, error))
-        if self._controller.options.prune and not is_deleting(self.obj):
-            outcome = await self._prune(outcome)
-        # It may have been deleted by somebody else, or by a process that died before it said so.
-        absent = (ref for ref in unwanted if self._crew.objects.get(ref) is None)
-        self._managed.gone.update(dict.fromkeys(absent))
-        return outcome
-
-    async def _prune(self, outcome: Outcome) -> Outcome:
-        """Delete what this object managed and no longer emits, if it is still its own."""
-        limit = self._controller.options.prune_max
-        managed = self._managed
-        ours = [ref for ref in managed.recorded(self.obj) if self._has(ref)]
-        try:
-            surplus = prunable(ours, (*managed.applied, *managed.gone), limit=limit)
-        except PruneRefusedError as error:
-            self._event("Warning", "PruneRefused", str(error))
-            return _unfinished(outcome, Failed("PruneRefused", error))
-        report = await self._flush(surplus, "prune")
-        return _unfinished(outcome, report) if isinstance(report, Wait | Failed) else outcome
-
-    def _has(self, ref: ObjectRef) -> bool:
-        """Whether a recorded child is there and still ours."""
-        return bool(ref.kind.plural) and is_child(self._crew.objects.get(ref), self._parent.uid)
-
-    # --------------------------------------------------------------- tracked by labels
-
-    async def _record(self, tracked: Iterable[ObjectRef]) -> Report | None:
-        """Write down what the garbage collector will not find, before it exists.
-
-        Were it written down afterwards, a crash in between would leave an object that nobody
-        knows.  For the same reason its parent must not go without us: it gets the finalizer.
-        """
-        new = [ref for ref in tracked if ref not in self._managed.recorded(self.obj)]
-        if not new or is_deleting(self.obj):
-            return None
-        if self._controller.finalizer() not in finalizers_of(self.obj):
-            report = await self._finalizer_for_tracked()
-            if not isinstance(report, Acted):
-                return report
-        refs = [reference(ref) for ref in (*self._managed.recorded(self.obj), *new)]
-        request = status_request(self._ref, self.obj, {"resourceRefs": refs})
-        assert request is not None, "new references are a change"
-        try:
-            self.obj = await self._crew.applicator.send(request, by=self._by)
-        except MyrmidonError as error:
-            return refusal(self._ref, error)
-        return None
-
-    async def _finalizer_for_tracked(self) -> Report:
-        typed = self._typed  # a state may already have changed its status
-        report = await self._ensure_finalizer()
-        self._typed = typed
-        return report
-
-    async def _tracked_children(self) -> list[ObjectRef]:
-        """Children that we must delete ourselves, asked of the server where the cache has none."""
-        found: list[ObjectRef] = []
-        for ref in self._managed.recorded(self.obj):
-            if not ref.kind.plural:
-                continue
-            child = self._crew.objects.get(ref) or await self._crew.applicator.read(ref)
-            if is_tracked_child(child, self._parent.uid):
-                found.append(ref)
-        return found
-
-    # --------------------------------------------------------------------------- status
-
-    async def _write_status(self, status: Json, outcome: Outcome) -> Outcome:
-        request = status_request(self._ref, self.obj, status)
-        if request is None:
-            return outcome
-        attempt = (fingerprint(request.body["status"]), version_of(self.obj))
-        if self._crew.settled.get(self._ref) == attempt:
-            return outcome
-        try:
-            self.obj = await self._crew.applicator.send(request, by=self._by)
-        except NotFoundError as error:
-            raise GoneError(str(self._ref)) from error
-        except ConflictError:
-            # Our copy was old: the newer one comes by watch, and the pass is repeated on it.
-            return _unfinished(outcome, await self._read_again())
-        except MyrmidonError as error:
-            refused = refusal(self._ref, error)
-            self._log.warning("status refused", error=str(error))
-            self._event("Warning", "StatusRefused", str(error))
-            return _unfinished(outcome, refused)
-        self._settle(status)
-        return outcome
-
-    def _settle(self, status: Json) -> None:
-        """Remember a status that the server stored otherwise: a schema may drop what we say."""
-        again = status_request(self._ref, self.obj, status)
-        if again is None:
-            self._crew.settled.pop(self._ref, None)
-        else:
-            left = (fingerprint(again.body["status"]), version_of(self.obj))
-            self._crew.settled[self._ref] = left
+    def _doubt(self, output: Output) -> None:
+        """Remember an output that may exist although no answer said so."""
+        if isinstance(output, Apply) and self._crew.applicator.is_unknown(output.ref):
+            self._crew.unsure.setdefault(self._ref, {})[output.ref] = None
 
     # --------------------------------------------------------------------------- others
-
-    async def _read_again(self) -> Wait | Failed:
-        """Somebody changed the object under us: let the next pass see it as it is."""
-        try:
-            await self._crew.applicator.read(self._ref)
-        except MyrmidonError as error:
-            return refusal(self._ref, error)
-        return Wait(
-            CONFLICT, f"{self._ref} was changed by somebody else; it is read again and retried"
-        )
 
     def _context(self) -> PassContext:
         return PassContext(
@@ -371,23 +244,15 @@ class Pass:
             now=self._now,
             log=self._log.having(state=self._declared.state),
             cause=self._causes,
-            record=self._event,
-            managed=lambda: self._managed.by_now(self.obj),
+            record=self._subject.event,
+            managed=self._children,
         )
 
-    def _event(self, kind: str, reason: str, message: str) -> None:
-        self._crew.record_event(self.obj, kind, reason, message)
-
-
-def _unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
-    """Return the outcome of a walk after whose last state the framework's own work failed."""
-    after = report.after if isinstance(report, Wait) else None
-    if isinstance(report, Failed) and not report.retry:
-        return Outcome(visits=outcome.visits, failure=report)
-    return Outcome(
-        visits=outcome.visits,
-        ended=False,
-        failure=report if isinstance(report, Failed) else outcome.failure,
-        after=after if outcome.after is None else outcome.after,
-        backoff=outcome.backoff or after is None,
-    )
+    async def _children(self) -> list[ObjectRef]:
+        """What the object manages; while it is deleted, with children that no status records."""
+        managed = self._subject.managed.by_now(self.obj)
+        if not is_deleting(self.obj):
+            return list(managed)
+        await settle_unsure(self._subject)
+        found = self._crew.objects.children(self._subject.parent.uid)
+        return list(dict.fromkeys((*managed, *found)))

@@ -21,9 +21,10 @@ from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.deadlines import Deadlines
 from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.passes import GoneError, Pass
+from myrmidon.runtime.passes import Pass
 from myrmidon.runtime.queue import Turn
 from myrmidon.runtime.refusals import refusal
+from myrmidon.runtime.subject import GoneError
 from myrmidon.runtime.triggers import author
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.sets.planning import write_query

@@ -1,16 +1,21 @@
 """World: what one controller sees of its cluster, through shared caches."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from myrmidon.api.objects import Json, ref_of, version_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.options import ControllerOptions
 from myrmidon.io.caches import Caches
 from myrmidon.io.indexes import IndexFunction
 from myrmidon.io.shared import Subscription
 from myrmidon.io.views import View
 from myrmidon.runtime.echoes import Echoes
+from myrmidon.runtime.managing import by_parent
+
+Refs: TypeAlias = list[ObjectRef]
+_CHILDREN = "myrmidon.dev/children"  # the index of all controllers that look for children
 
 
 class World:
@@ -26,9 +31,11 @@ class World:
         caches: Caches,
         echoes: Echoes,
         namespaces: Iterable[str] = (),
+        *,
+        options: ControllerOptions | None = None,
     ) -> None:
         self._caches, self._echoes, self._controller = caches, echoes, controller
-        options = controller.options
+        options = options or controller.options
         spaces = options.namespaces or tuple(namespaces)
         self._namespaces = frozenset(spaces if controller.kind().namespaced else ())
         self._views: dict[Kind, View] = {
@@ -36,14 +43,19 @@ class World:
                 controller.kind(),
                 namespaces=spaces,
                 labels=options.selector,
-                indexes=_indexes(controller, controller.kind()),
+                indexes=self._indexes(controller.kind(), options),
             )
         }
         for kind in (*controller.managed_kinds, *controller.read_kinds):
             if kind not in self._views:
                 self._views[kind] = caches.view(
-                    kind, namespaces=spaces, indexes=_indexes(controller, kind)
+                    kind, namespaces=spaces, indexes=self._indexes(kind, options)
                 )
+        self._by_parent = [
+            self._views[kind]
+            for kind in controller.managed_kinds
+            if _CHILDREN in self._indexes(kind, options)
+        ]
 
     def subscribe(self, subscription: Subscription) -> None:
         """Hear of every change of every declared kind."""
@@ -72,6 +84,18 @@ class World:
         """
         return not self._namespaces or ref.namespace in self._namespaces
 
+    def _indexes(self, kind: Kind, options: ControllerOptions) -> dict[str, IndexFunction]:
+        """What the controller declares for a kind, under names that no other controller uses.
+
+        Kinds whose objects must be found by their parent have an index for that, too.
+        """
+        functions = self._controller.index_functions.get(kind, {})
+        indexes = {_named(self._controller, name): each for name, each in functions.items()}
+        finds = options.prune or self._controller.graph.finalizer is not None
+        if finds and kind in self._controller.managed_kinds:
+            indexes[_CHILDREN] = by_parent
+        return indexes
+
     # -------------------------------------------------------------------------- reading
 
     def get(self, ref: ObjectRef) -> Json | None:
@@ -93,6 +117,14 @@ class World:
         """All objects that match."""
         named = (_named(self._controller, index[0]), index[1]) if index else None
         return self._views[kind].list(namespace, labels=labels, index=named)
+
+    def children(self, uid: str) -> Refs:
+        """The cached objects of managed kinds that name the parent of that uid.
+
+        Empty for controllers that neither prune nor have a finalizer graph: only these need to
+        find children that no status records, so only these have the index.
+        """
+        return [ref for view in self._by_parent for ref in view.refs(_CHILDREN, uid)]
 
     # ----------------------------------------------------------------------- own writes
 
@@ -117,12 +149,6 @@ class World:
     def record_delete(self, ref: ObjectRef, *, uid: str, by: str) -> None:
         """Show that an object is gone at once."""
         self._caches.record_delete(ref, uid=uid, by=by)
-
-
-def _indexes(controller: type[Controller[Any]], kind: Kind) -> dict[str, IndexFunction]:
-    """What the controller declares for a kind, under names that no other controller uses."""
-    functions = controller.index_functions.get(kind, {})
-    return {_named(controller, name): function for name, function in functions.items()}
 
 
 def _named(controller: type[Controller[Any]], index: str) -> str:

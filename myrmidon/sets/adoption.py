@@ -28,12 +28,12 @@ than one object of its kind, namespace and name.
 from collections.abc import Mapping
 from typing import Any
 
+from myrmidon.api.managed_fields import field_manager, wrote
 from myrmidon.api.objects import (
     annotations_of,
     controller_of,
     is_deleting,
     labels_of,
-    metadata,
     owners_of,
 )
 from myrmidon.errors import AlreadyOwnedError, NotAdoptedError
@@ -41,14 +41,13 @@ from myrmidon.sets.output_set import Apply, Output
 from myrmidon.sets.ownership import PARENT, PARENT_UID, Parent
 
 ADOPT = "myrmidon.dev/adopt"  # annotation: this object may be adopted
-_MANAGER_CHARACTERS_MAX = 128  # the API server refuses longer names
 
 
 def manager_of(output: Output) -> str:
     """Return the field manager that the output is written as: the controller, unless told otherwise."""
     chosen = output.options.field_manager if isinstance(output, Apply) else None
     name = chosen or output.author.partition(".")[0] or "myrmidon"
-    return name[:_MANAGER_CHARACTERS_MAX]
+    return field_manager(name)
 
 
 def refuse_others(current: Mapping[str, Any], output: Output, parent: Parent) -> None:
@@ -63,7 +62,7 @@ def refuse_others(current: Mapping[str, Any], output: Output, parent: Parent) ->
 
 def is_adoption(current: Mapping[str, Any], output: Output, parent: Parent) -> bool:
     """Whether a write of the output to this object made a stranger's object a child of the parent."""
-    return not is_child_of(current, parent) and not is_written_by(current, manager_of(output))
+    return not is_child_of(current, parent) and not wrote(current, manager_of(output))
 
 
 def is_child_of(current: Mapping[str, Any], parent: Parent) -> bool:
@@ -75,14 +74,6 @@ def is_child_of(current: Mapping[str, Any], parent: Parent) -> bool:
     if uid == parent.uid or any(one.get("uid") == parent.uid for one in owners_of(current)):
         return True
     return bool(uid) and annotations_of(current).get(PARENT) == parent.tracking_name
-
-
-def is_written_by(current: Mapping[str, Any], manager: str) -> bool:
-    """Whether the API server says that the manager wrote the object itself, not only its status."""
-    return any(
-        entry.get("manager") == manager and not entry.get("subresource")
-        for entry in metadata(current).get("managedFields") or ()
-    )
 
 
 # -------------------------------------------------------------------------------- inside
@@ -110,7 +101,7 @@ def _refuse_unowned(current: Mapping[str, Any], output: Output, parent: Parent) 
     """Raise if the object names no parent, was not written by this controller and may not be adopted."""
     if is_child_of(current, parent) or _may_adopt(current, output, parent):
         return
-    if not is_written_by(current, manager_of(output)):
+    if not wrote(current, manager_of(output)):
         ref = output.ref
         resource = f"{ref.kind.plural}.{ref.kind.group}".rstrip(".")
         where = f" -n {ref.namespace}" if ref.namespace else ""

@@ -22,6 +22,7 @@ from myrmidon.fsm.engine import (
     ReleaseFinalizer,
     Skip,
     Write,
+    unfinished,
 )
 from myrmidon.fsm.states import State
 from tests.fsm.graphs import FAILURES, WAITS, Drawn, drawings, results
@@ -399,3 +400,21 @@ def test_a_walk_that_is_over_takes_no_reports() -> None:
             walk.report(Done())
     with pytest.raises(AssertionError, match="nothing to do for a deleted object"):
         FORK.start(deleting=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "report", "after", "backoff"),
+    [
+        (None, Wait("Busy"), None, True),
+        (None, Wait("Busy", after=SOON), SOON, False),
+        (None, Failed("Broken", "it is"), None, True),
+        (SOON, Failed("Broken", "it is"), SOON, True),
+    ],
+)
+def test_work_that_fails_after_the_last_state_is_looked_at_again(
+    before: timedelta | None, report: Wait | Failed, after: timedelta | None, backoff: Any
+) -> None:
+    """The walk counts as interrupted: a recheck that a state asked for stays, the failure is told."""
+    outcome = unfinished(Outcome(ended=True, after=before), report)
+    failure = report if isinstance(report, Failed) else None
+    assert outcome == Outcome(ended=False, failure=failure, after=after, backoff=backoff)

@@ -7,7 +7,14 @@ import pytest
 from myrmidon import kinds
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
-from myrmidon.runtime.managing import Managed, is_child, is_tracked_child, recorded
+from myrmidon.runtime.managing import (
+    Managed,
+    by_parent,
+    is_child,
+    is_made_by,
+    is_tracked_child,
+    recorded,
+)
 from myrmidon.sets.ownership import PARENT_UID
 
 NAMED = {"apiVersion": "v1", "kind": "Secret", "name": "a", "namespace": "default"}
@@ -75,3 +82,31 @@ def test_whose_child_it_is(obj: Json | None, ours: Any, tracked: Any) -> None:
     """A controller reference says more than a label; only without one must we delete it ourselves."""
     assert is_child(obj, "us") == ours
     assert is_tracked_child(obj, "us") == tracked
+    assert by_parent(obj or {}) == [uid for uid in ("us", "them") if is_child(obj, uid)]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "made"),
+    [
+        ({}, False),
+        ({"annotations": {"applied.myrmidon.dev/shop.deployed": "1"}}, True),
+        ({"annotations": {"applied.myrmidon.dev/shopping.deployed": "1"}}, False),
+        ({"managedFields": [{"manager": "shop"}]}, True),
+        ({"managedFields": [{"manager": "shop", "subresource": "status"}]}, False),
+        ({"managedFields": [{"manager": "kubectl"}]}, False),
+    ],
+)
+def test_which_controller_made_it(metadata: Json, made: Any) -> None:
+    """By the fingerprint of one of its states, or by the field managers that the server lists."""
+    assert is_made_by({"metadata": metadata}, "shop") == made
+
+
+def test_a_found_child_is_managed_until_it_is_gone() -> None:
+    """A13: what a cache finds is recorded like what the pass applied."""
+    a, b = (ObjectRef(kinds.SECRET, name, "default") for name in "ab")
+    managed = Managed((kinds.SECRET,))
+    managed.applied[a] = None
+    managed.found[b] = None
+    assert managed.by_now({}) == (b, a)
+    managed.gone[b] = None
+    assert managed.by_now({}) == (a,)

@@ -3,6 +3,7 @@
 from myrmidon.api import kinds
 from myrmidon.runtime import ManagerOptions
 from myrmidon.testing import Harness
+from tests.runtime.things import Thing, Things, thing
 from tests.runtime.webapps import WebApp, WebApps, cluster_role, web_app
 
 
@@ -22,3 +23,16 @@ def test_a_child_without_a_namespace_may_belong_to_somebody_elses_parent() -> No
             cluster.get(kinds.CLUSTER_ROLE, "other-shop")["metadata"]["annotations"]
             == (role["metadata"]["annotations"])
         )
+
+
+def test_options_of_the_instance_limit_the_namespaces_too() -> None:
+    """Options may be set on the instance; an object in another namespace is then left alone."""
+    other = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}
+    with Harness(Things(namespaces=("default",)), manifests=[other]) as cluster:
+        far = thing("far").to_json()
+        far["metadata"]["namespace"] = "other"
+        cluster.apply(far)
+        cluster.apply(thing())
+        cluster.settle()
+        assert cluster.ready(Thing, "it")
+        assert "status" not in cluster.get(Thing, "far", "other").raw

@@ -1,0 +1,104 @@
+"""After a walk that ended: which children the object still has, and which of them are deleted.
+
+``status.resourceRefs`` is written at the end of a pass, after the children: one status write per
+pass is all that a new object costs.  So a pass that is cut off between the two (by a crash, a
+refused or conflicting status write, an edit of the object) leaves children that no status records.
+They are found again by three ways, before anything is decided about them:
+
+- the cache index of children by the uid of the parent that they name (``World.children``);
+- ``Crew.unsure``: outputs whose write got no clear answer.  No cache may show them yet, so they are
+  read live;
+- ``status.resourceRefs`` itself.
+
+A child that is found by its owner reference alone may be another party's: the controller of a kind
+that it does not define shares its objects with that kind's own controller.  Such a child is ours
+only if it can prove that (``is_made_by``); the live read for that is made once per child.
+
+Not handled: children of a controller that did not prune and had no finalizer graph when it left
+them, of a kind that its ``manages`` no longer lists.  No cache holds them.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from myrmidon.api.objects import is_deleting, uid_of
+from myrmidon.api.refs import ObjectRef
+from myrmidon.errors import MyrmidonError, PruneRefusedError
+from myrmidon.fsm.engine import Outcome, Report, unfinished
+from myrmidon.fsm.results import Failed, Wait
+from myrmidon.runtime.managing import is_child, is_made_by
+from myrmidon.runtime.refusals import refusal
+from myrmidon.runtime.subject import Subject
+from myrmidon.sets.output_set import Delete
+from myrmidon.sets.pruning import prunable
+
+Flush: TypeAlias = Callable[[Sequence[Delete], str], Awaitable[Report]]
+
+
+async def tidy(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
+    """Find out what became of children that this walk did not apply; prune them if asked to."""
+    crew = subject.crew
+    prunes = crew.controller.options.prune and not is_deleting(subject.obj)
+    unwanted = subject.managed.unwanted(subject.obj)
+    try:
+        await settle_unsure(subject, unwanted)
+        if prunes:
+            await _find_unrecorded(subject)
+    except MyrmidonError as error:
+        return unfinished(outcome, refusal(subject.ref, error))
+    if prunes:
+        outcome = await _prune(subject, outcome, flush)
+    # Another party may have deleted it, or a process that crashed before it wrote the status.
+    absent = (ref for ref in unwanted if crew.objects.get(ref) is None)
+    subject.managed.gone.update(dict.fromkeys(absent))
+    return outcome
+
+
+async def settle_unsure(subject: Subject, recorded: Sequence[ObjectRef] = ()) -> None:
+    """Read live every output of this object of which only the server knows whether it exists."""
+    crew = subject.crew
+    for ref in (*recorded, *crew.unsure.get(subject.ref, ())):
+        if ref not in subject.managed.applied and crew.applicator.is_unknown(ref):
+            await crew.applicator.read(ref)
+    crew.unsure.pop(subject.ref, None)
+
+
+async def _find_unrecorded(subject: Subject) -> None:
+    """Add children to ``managed.found`` that exist, are ours, and that no status records."""
+    crew, managed, uid = subject.crew, subject.managed, subject.parent.uid
+    for ref in crew.objects.children(uid):
+        if ref in managed.applied or ref in managed.recorded(subject.obj):
+            continue
+        child = crew.objects.get(ref)
+        known = crew.strangers.get(subject.ref, {})
+        if child is None or uid_of(child) in known:
+            continue
+        if not is_made_by(child, crew.controller.name):
+            child = await crew.applicator.read(ref)
+        if child is None or not is_child(child, uid):
+            continue
+        if is_made_by(child, crew.controller.name):
+            managed.found[ref] = None
+        else:
+            crew.strangers.setdefault(subject.ref, {})[uid_of(child)] = None
+
+
+async def _prune(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
+    """Delete what the object managed and no longer emits, as far as it is still its child."""
+    limit = subject.crew.controller.options.prune_max
+    managed = subject.managed
+    recorded = (ref for ref in managed.recorded(subject.obj) if _has(subject, ref))
+    try:
+        surplus = prunable(
+            (*recorded, *managed.found), (*managed.applied, *managed.gone), limit=limit
+        )
+    except PruneRefusedError as error:
+        subject.event("Warning", "PruneRefused", str(error))
+        return unfinished(outcome, Failed("PruneRefused", error))
+    report = await flush(surplus, "prune")
+    return unfinished(outcome, report) if isinstance(report, Wait | Failed) else outcome
+
+
+def _has(subject: Subject, ref: ObjectRef) -> bool:
+    """Whether a recorded child exists and names this object as its parent."""
+    return bool(ref.kind.plural) and is_child(subject.crew.objects.get(ref), subject.parent.uid)

@@ -1,0 +1,29 @@
+"""Who wrote an object, as the server records it."""
+
+from typing import Any
+
+import pytest
+
+from myrmidon.api.managed_fields import field_manager, wrote
+
+
+@pytest.mark.parametrize("metadata", [None, {}, {"managedFields": None}, {"managedFields": [{}]}])
+def test_an_object_without_managers_was_written_by_no_controller(metadata: Any) -> None:
+    """A cache keeps none of them."""
+    assert not wrote({"metadata": metadata}, "shop")
+
+
+def test_a_status_is_not_the_object() -> None:
+    """Every controller of a kind writes a status; that does not make the object its own."""
+    status = {"manager": "shop", "operation": "Update", "subresource": "status"}
+    assert not wrote({"metadata": {"managedFields": [status]}}, "shop")
+    own = {"manager": "shop", "operation": "Update"}
+    assert wrote({"metadata": {"managedFields": [status, own]}}, "shop")
+    assert not wrote({"metadata": {"managedFields": [status, own]}}, "other")
+
+
+def test_a_long_name_is_cut_to_what_the_server_takes() -> None:
+    """And is recognised in its short form."""
+    name = "n" * 200
+    assert len(field_manager(name)) == 128
+    assert wrote({"metadata": {"managedFields": [{"manager": "n" * 128}]}}, name)
