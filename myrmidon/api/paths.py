@@ -25,10 +25,8 @@ _WORD = re.compile(r"[A-Za-z0-9-]+")
 
 def object_path(ref: ObjectRef, subresource: str = "") -> str:
     """Return the path of one object, or of one of its subresources."""
-    if ref.kind.namespaced and not ref.namespace:
-        raise MalformedNameError(str(ref), "it has no namespace, but its kind is namespaced")
     name = ref.name if _PLAIN.fullmatch(ref.name) else _escaped(ref)
-    path = f"{collection_path(ref.kind, ref.namespace)}/{name}"
+    path = f"{_home(ref)}/{name}"
     if not subresource:
         return path
     if not _WORD.fullmatch(subresource):
@@ -38,11 +36,9 @@ def object_path(ref: ObjectRef, subresource: str = "") -> str:
 
 def new_object_path(ref: ObjectRef) -> str:
     """Return the path that an object is created at; its name may be left to the server."""
-    if ref.name:
-        return object_path(ref).rpartition("/")[0]
-    if ref.kind.namespaced and not ref.namespace:
-        raise MalformedNameError(str(ref), "it has no namespace, but its kind is namespaced")
-    return collection_path(ref.kind, ref.namespace)
+    if ref.name and not _PLAIN.fullmatch(ref.name):
+        _escaped(ref)  # checks it
+    return _home(ref)
 
 
 @lru_cache(maxsize=1024)
@@ -61,6 +57,13 @@ def collection_path(kind: Kind, namespace: str = "") -> str:
             "a namespace is 1 to 63 lower case letters, digits and hyphens",
         )
     return f"{kind.root}/namespaces/{namespace}/{kind.plural}"
+
+
+def _home(ref: ObjectRef) -> str:
+    """Return the path of the collection that an object is in."""
+    if ref.kind.namespaced and not ref.namespace:
+        raise MalformedNameError(str(ref), "it has no namespace, but its kind is namespaced")
+    return collection_path(ref.kind, ref.namespace)
 
 
 def _escaped(ref: ObjectRef) -> str:

@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from myrmidon.cli.clusters import add_cluster_arguments
+from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
 from myrmidon.cli.targets import load, made
 from myrmidon.fsm.controller import Controller
 from myrmidon.runtime import Manager, ManagerOptions
@@ -95,6 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="record the last pass of each object for `myrmidon explain --process`",
     )
+    add_event_loop_argument(parser)
     parser.add_argument("--log-format", choices=("text", "json"), default="text")
     parser.add_argument(
         "--log-level", choices=("debug", "info", "warning", "error"), default="info"
@@ -105,7 +107,8 @@ def run(args: argparse.Namespace) -> int:
     """Run until stopped."""
     configure(args.log_format, getattr(logging, args.log_level.upper()))
     controllers = [_made(cls, args) for cls in load(args.target)]
-    asyncio.run(_run(controllers, _options(args)))
+    with asyncio.Runner(loop_factory=loop_factory(args.event_loop)) as runner:
+        runner.run(_run(controllers, _options(args)))
     return 0
 
 

@@ -29,6 +29,7 @@
     fencing     stops writes of a process that does not lead
     http        the transport: deadlines, credentials, certificates
     pool        which connection a request is sent on
+    slots       how many requests are under way
     connections one HTTP connection: a request, then its answer      imports httptools
     streams     an answer that is read while it arrives
     tls         TLS on a wire

@@ -22,7 +22,7 @@ from myrmidon.api.wire import HttpResponse
 from myrmidon.errors import AmbiguousError, UnreachableError
 from myrmidon.io.reasons import why
 from myrmidon.io.streams import Stream
-from myrmidon.io.wires import Wire
+from myrmidon.io.wires import Bytes, Wire
 
 _OTHER_PROTOCOL = "the server wants to speak another protocol (101 Switching Protocols)"
 _ENDED_BY = frozenset({"content-length", "transfer-encoding"})
@@ -88,7 +88,7 @@ class Connection:
 
     # ----------------------------------------------------------------- called by the wire
 
-    def received(self, data: bytes) -> None:
+    def received(self, data: Bytes) -> None:
         """Parse bytes of an answer."""
         if self._is_idle():
             self._fail("the server sent bytes that belong to no request")

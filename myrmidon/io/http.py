@@ -86,7 +86,8 @@ class HttpTransport:
 
     async def _send(self, request: HttpRequest, authorization: str, until: float) -> HttpResponse:
         headers = self._all_headers(request, authorization)
-        return await self._current_pool().send(
+        pool = self._pool or self._new_pool()
+        return await pool.send(
             request.method, self._target(request), headers, request.body, until=until
         )
 
@@ -113,9 +114,8 @@ class HttpTransport:
     async def _open(self, request: HttpRequest, authorization: str) -> Stream:
         """Open a stream; read it to its end if the server refuses it."""
         headers = self._all_headers(request, authorization)
-        stream = await self._current_pool().stream(
-            request.method, self._target(request), headers, request.body
-        )
+        pool = self._pool or self._new_pool()
+        stream = await pool.stream(request.method, self._target(request), headers, request.body)
         if stream.status >= 400:
             try:
                 with self._deadlines.within(_REFUSAL_SECONDS_MAX):
@@ -148,13 +148,10 @@ class HttpTransport:
 
     # ------------------------------------------------------------------------ connections
 
-    def _current_pool(self) -> Pool:
-        if self._pool is None:
-            endpoint = self._endpoint
-            address = Address.of(
-                self._origin, self._tls(), endpoint.tls.server_name, endpoint.proxy
-            )
-            self._pool = Pool(address, self._limits)
+    def _new_pool(self) -> Pool:
+        endpoint = self._endpoint
+        address = Address.of(self._origin, self._tls(), endpoint.tls.server_name, endpoint.proxy)
+        self._pool = Pool(address, self._limits)
         return self._pool
 
     def _retire(self) -> None:

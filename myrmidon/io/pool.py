@@ -19,6 +19,7 @@ from myrmidon.io.addresses import Address
 from myrmidon.io.connections import Connection
 from myrmidon.io.dialing import dial
 from myrmidon.io.reasons import why
+from myrmidon.io.slots import Slots
 from myrmidon.io.streams import Stream
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
@@ -45,7 +46,7 @@ class Pool:
 
     def __init__(self, address: Address, limits: Limits) -> None:
         self.address, self._host, self._limits = address, str(address), limits
-        self._slots = asyncio.Semaphore(limits.connections_max)
+        self._slots = Slots(limits.connections_max)
         self._idle: list[tuple[float, Connection]] = []  # the one that was used last comes last
         self._closed = False
         self._origin, self._extra = _absolute_form(address)
@@ -64,7 +65,9 @@ class Pool:
         It is not sent at ``until`` (of the event loop's clock) or later.
         """
         message = self._message(method, target, headers, body)
-        async with self._slots:
+        if not self._slots.take():
+            await self._slots.wait()
+        try:
             idle = self._take()
             if idle is None:
                 return await self._exchange(await self._connect(), message, until)
@@ -74,6 +77,8 @@ class Pool:
                 if method not in _READS or idle.has_heard:
                     raise
             return await self._exchange(await self._connect(), message, until)
+        finally:
+            self._slots.give_back()
 
     async def stream(self, method: str, target: str, headers: Headers, body: bytes = b"") -> Stream:
         """Send a request and return its answer as soon as it has begun."""

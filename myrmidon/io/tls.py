@@ -9,7 +9,7 @@ for each message, keeps 256 KiB for each connection and does not tell an end wit
 import asyncio
 import ssl
 
-from myrmidon.io.wires import Receiver, Wire
+from myrmidon.io.wires import Bytes, Receiver, Wire
 
 _READ_BYTES = 1 << 16  # more than one TLS record
 
@@ -77,7 +77,7 @@ class TlsWire:
 
     # ------------------------------------------------------------ called by the lower wire
 
-    def received(self, data: bytes) -> None:
+    def received(self, data: Bytes) -> None:
         """Decrypt bytes and pass them on."""
         self._incoming.write(data)
         if self._shaken is None:
@@ -127,7 +127,8 @@ class TlsWire:
             self._flush()  # the alert that tells the server why
             self._lose(error)
             return
-        self._flush()
+        if self._outgoing.pending:
+            self._flush()
 
     def _flush(self) -> None:
         """Send what OpenSSL has to say itself: handshakes, key updates, alerts."""

@@ -3,7 +3,7 @@
 import asyncio
 
 from myrmidon.io.addresses import Address
-from myrmidon.io.wires import Wire
+from myrmidon.io.wires import Bytes, Wire
 
 _HEAD_BYTES_MAX = 1 << 16
 _SAID_MAX = 100
@@ -16,7 +16,7 @@ class _Answer:
         self.head: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._heard = b""
 
-    def received(self, data: bytes) -> None:
+    def received(self, data: Bytes) -> None:
         """Keep bytes until the head is whole.
 
         No server talks before the client's first TLS message: bytes after the head are an error.

@@ -23,8 +23,11 @@ import contextlib
 import socket
 import struct
 import sys
-from typing import Protocol, cast
+from typing import Protocol, TypeAlias, cast
 
+Bytes: TypeAlias = bytes | memoryview
+
+_READ_BYTES = 1 << 16
 _LINGER = "hh" if sys.platform == "win32" else "ii"
 _RESET_ON_CLOSE = struct.pack(_LINGER, 1, 0)
 _DELIVER_ON_CLOSE = struct.pack(_LINGER, 0, 0)
@@ -33,8 +36,8 @@ _DELIVER_ON_CLOSE = struct.pack(_LINGER, 0, 0)
 class Receiver(Protocol):
     """Is told what a wire receives.  Neither call may raise."""
 
-    def received(self, data: bytes) -> None:
-        """Some bytes have arrived."""
+    def received(self, data: Bytes) -> None:
+        """Some bytes have arrived; they stay as they are until this returns."""
         ...
 
     def lost(self, error: Exception | None) -> None:
@@ -84,14 +87,19 @@ class Wire(Protocol):
         ...
 
 
-class SocketWire(asyncio.Protocol):
-    """A wire on a connected TCP socket."""
+class SocketWire(asyncio.BufferedProtocol):
+    """A wire on a connected TCP socket.
+
+    It reads into a buffer of its own.  Otherwise asyncio asks the system for 256 KiB with each read
+    and gives back what was not needed, which costs more than all that is done with a small answer.
+    """
 
     _transport: asyncio.Transport
 
     def __init__(self, sock: socket.socket, receiver: Receiver) -> None:
         self._sock, self.receiver = sock, receiver
         self._is_open, self._is_lost = True, False
+        self._buffer = memoryview(bytearray(_READ_BYTES))
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
@@ -148,10 +156,15 @@ class SocketWire(asyncio.Protocol):
         """Keep the transport.  That of uvloop is not an ``asyncio.Transport`` by class."""
         self._transport = cast("asyncio.Transport", transport)
 
-    def data_received(self, data: bytes) -> None:
-        """Pass bytes on."""
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return where to read to."""
+        del sizehint
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Pass on what was read."""
         if self._is_open:
-            self.receiver.received(data)
+            self.receiver.received(self._buffer[:nbytes])
 
     def eof_received(self) -> bool:
         """Report that the other side closed; return whether the receiver left the wire open."""

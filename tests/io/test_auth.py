@@ -94,7 +94,9 @@ def test_a_broken_token_file_is_named_and_its_content_is_not(
 def test_a_token_is_one_word_or_refused(token: str) -> None:
     """Whatever a file or a program gives: the header is one line, and an error does not show it."""
     if not is_one_word(token):
-        with pytest.raises(ValueError, match=r"^the token holds a space, a line end or a character"):
+        with pytest.raises(
+            ValueError, match=r"^the token holds a space, a line end or a character"
+        ):
             bearer(token)
         return
     header = bearer(token)

@@ -12,12 +12,19 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+)
 
 from myrmidon.api.wire import HttpRequest
-from myrmidon.errors import TransportError, UnreachableError
+from myrmidon.errors import TransportError, UnreachableError, UsageError
+from myrmidon.io.certificates import ssl_context
 from myrmidon.io.config import Endpoint, Tls
 from myrmidon.io.http import HttpTransport
 from tests.cluster.controlplane.pki import Authority
@@ -349,3 +356,72 @@ def test_who_gives_up_while_connecting_leaves_nothing_open(tmp_path: Path, how: 
             transport._retire()
 
     assert left_open(tmp_path, act) == []
+
+
+def strict_default(
+    purpose: ssl.Purpose = ssl.Purpose.SERVER_AUTH, **options: Any
+) -> ssl.SSLContext:
+    """The default context of Python 3.13 and later for a client, on any version."""
+    context = _default(purpose, **options)
+    if purpose is ssl.Purpose.SERVER_AUTH:
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+    return context
+
+
+_default = ssl.create_default_context
+
+
+@pytest.mark.parametrize("what", ["no key usage", "an intermediate CA"])
+def test_a_ca_that_kubectl_accepts_is_accepted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str
+) -> None:
+    """Python 3.13 asks for extensions that many a cluster's CA does not have; Go does not."""
+    root = Authority("root")
+    authority = (
+        Authority(has_key_usage=False) if what == "no key usage" else Authority(signed_by=root)
+    )
+    server = Guarded(tmp_path, authority=authority)
+    server.authority.issue_client(tmp_path / "me", "ann")
+    monkeypatch.setattr(ssl, "create_default_context", strict_default)
+
+    async def check(transport: HttpTransport) -> None:
+        assert await user_of(transport) == "ann"
+
+    play(server, check)
+
+
+@pytest.mark.parametrize("wrong", ["another CA", "another name", "expired"])
+def test_a_server_is_verified_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: str
+) -> None:
+    """The signature, the name and the validity."""
+    server = Guarded(tmp_path, authority=Authority(has_key_usage=False))
+    server.authority.issue_client(tmp_path / "me", "ann")
+    tls = server.tls
+    if wrong == "another CA":
+        Authority("myrmidon-test-ca").write(tmp_path / "other.crt")
+        tls = replace(tls, ca_file=str(tmp_path / "other.crt"))
+    elif wrong == "another name":
+        tls = replace(tls, server_name="example.org")
+    else:
+        server.authority.issue_server(tmp_path / "server", "server", expires=-timedelta(hours=1))
+    monkeypatch.setattr(ssl, "create_default_context", strict_default)
+
+    async def main() -> None:
+        async with server.serving():
+            transport = HttpTransport(Endpoint(server.url, tls=tls))
+            with pytest.raises(UnreachableError, match="certificate"):
+                await transport.send(HttpRequest("GET", "/"))
+
+    asyncio.run(main())
+
+
+def test_a_key_with_a_password_is_refused_and_not_asked_for(tmp_path: Path) -> None:
+    """OpenSSL would ask for it on the terminal, and wait for an answer."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    encryption = BestAvailableEncryption(b"secret")
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
+    Authority().issue_client(tmp_path / "me", "ann")
+    (tmp_path / "me.key").write_bytes(pem)
+    with pytest.raises(UsageError, match="cannot be read"):
+        ssl_context(Tls(cert_file=str(tmp_path / "me.crt"), key_file=str(tmp_path / "me.key")))

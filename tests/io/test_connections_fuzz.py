@@ -115,7 +115,7 @@ def test_a_crowd_of_requests(seed: int) -> None:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(ask(pool, "GET", number)) for number in AFTERWARDS]
             assert {task.result() for task in tasks} == {"answered"}
-            assert pool._slots._value == CONNECTIONS_MAX
+            assert pool._slots.free == CONNECTIONS_MAX
             assert len(pool._idle) <= CONNECTIONS_MAX
         return found
 

@@ -15,8 +15,10 @@ from tests.cluster.controlplane.pki import Authority
 class Guarded:
     """Knows its clients by their certificates; ``refused`` names are answered with 401."""
 
-    def __init__(self, folder: Path, *, strict: bool = False) -> None:
-        self.folder, self.authority = folder, Authority()
+    def __init__(
+        self, folder: Path, *, strict: bool = False, authority: Authority | None = None
+    ) -> None:
+        self.folder, self.authority = folder, authority or Authority()
         self.refused: set[str] = set()
         self.connections: list[asyncio.StreamWriter] = []
         self.headers: list[dict[str, str]] = []
@@ -37,6 +39,7 @@ class Guarded:
         context = ssl.create_default_context(
             ssl.Purpose.CLIENT_AUTH, cafile=str(self.folder / "ca.crt")
         )
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # as a server in Go verifies
         context.load_cert_chain(self.folder / "server.crt", self.folder / "server.key")
         context.verify_mode = ssl.CERT_REQUIRED if self._strict else ssl.CERT_OPTIONAL
         server = await asyncio.start_server(self._serve, "127.0.0.1", port, ssl=context)

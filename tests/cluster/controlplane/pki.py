@@ -25,23 +25,33 @@ NAMES: list[x509.GeneralName] = [
 class Authority:
     """Signs certificates for as long as it is kept; its key is written nowhere."""
 
-    def __init__(self, common: str = "myrmidon-test-ca") -> None:
+    def __init__(
+        self,
+        common: str = "myrmidon-test-ca",
+        *,
+        has_key_usage: bool = True,
+        signed_by: "Authority | None" = None,
+    ) -> None:
         self._name, self._key = name(common), ec.generate_private_key(ec.SECP256R1())
-        self._certificate = (
-            certificate(self._name, self._name, self._key.public_key())
-            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .add_extension(key_usage(sign_certificates=True), critical=True)
+        signer = signed_by or self
+        built = (
+            certificate(self._name, signer._name, self._key.public_key())
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
             .add_extension(identifier(self._key), critical=False)
-            .sign(self._key, SHA256())
         )
+        if has_key_usage:
+            built = built.add_extension(key_usage(sign_certificates=True), critical=True)
+        self._certificate = built.sign(signer._key, SHA256())
 
     def write(self, path: Path) -> None:
         """Write the certificate that vouches for all that are issued."""
         path.write_bytes(self._certificate.public_bytes(Encoding.PEM))
 
-    def issue_server(self, stem: Path, common: str) -> None:
+    def issue_server(
+        self, stem: Path, common: str, *, expires: timedelta = timedelta(days=30)
+    ) -> None:
         """Write ``stem.crt`` and ``stem.key`` of a server on this machine."""
-        self._issue(stem, name(common), ExtendedKeyUsageOID.SERVER_AUTH, NAMES)
+        self._issue(stem, name(common), ExtendedKeyUsageOID.SERVER_AUTH, NAMES, expires)
 
     def issue_client(
         self, stem: Path, user: str, *groups: str, expires: timedelta = timedelta(days=30)

@@ -1,0 +1,40 @@
+"""Which event loop `myrmidon run` takes."""
+
+import argparse
+import asyncio
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
+from myrmidon.cli.run import add_arguments
+from myrmidon.errors import UsageError
+
+
+def test_uvloop_is_taken_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless asyncio's own is asked for."""
+    uvloop = SimpleNamespace(new_event_loop=asyncio.new_event_loop)
+    monkeypatch.setitem(sys.modules, "uvloop", uvloop)
+    assert loop_factory("auto") is uvloop.new_event_loop
+    assert loop_factory("uvloop") is uvloop.new_event_loop
+    assert loop_factory("asyncio") is None
+
+
+def test_without_uvloop_asyncio_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asks for uvloop by name is told how to get it."""
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert loop_factory("auto") is None
+    with pytest.raises(UsageError, match=r"no uvloop.*\n  fix: pip install 'myrmidon\[fast\]'"):
+        loop_factory("uvloop")
+
+
+def test_auto_is_the_default() -> None:
+    """Of the argument, and so of the command."""
+    for declare in (add_event_loop_argument, add_arguments):
+        parser = argparse.ArgumentParser()
+        declare(parser)
+        needed = ["target"] if declare is add_arguments else []
+        assert parser.parse_args(needed).event_loop == "auto"
+        chosen = parser.parse_args([*needed, "--event-loop", "asyncio"])
+        assert chosen.event_loop == "asyncio"
