@@ -56,4 +56,8 @@ test-cluster: $(INSTALLED)  ## Tests against a real API server, built at the fir
 	$(BIN)/python -m tests.cluster.controlplane --build || true  # without it, the tests are skipped
 	$(BIN)/python -m pytest -n 0 -m cluster || [ $$? -eq 5 ]  # 5: no tests
 
-.PHONY: help demo install format lint check-fast docs test coverage bench bench-core test-cluster
+soak: $(INSTALLED)    ## Faults for SOAK_MINUTES (10) on a real API server: three replicas, then a verdict
+	$(BIN)/python -m tests.cluster.controlplane --build
+	$(BIN)/python -m tests.soak
+
+.PHONY: help demo install format lint check-fast docs test coverage bench bench-core test-cluster soak

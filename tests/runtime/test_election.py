@@ -88,12 +88,20 @@ class ElectionModel(RuleBasedStateMachine):
 
     @initialize(terms=TERMS, offsets=st.tuples(*[st.integers(-1000, 1000)] * len(IDENTITIES)))
     def begin(self, terms: Terms, offsets: tuple[int, ...]) -> None:
-        """No Lease, and candidates that know nothing of each other's clocks."""
+        """Candidates that know nothing of each other's clocks; the first one leads."""
         self.now, self.store, self.terms = 0.0, Store(), terms
         self.candidates = [
             Candidate(Election(identity, terms), offset)
             for identity, offset in zip(IDENTITIES, offsets, strict=True)
         ]
+        self.take_part(0)
+        self.now += granted_seconds(terms.lease_seconds)
+        self.take_part(0)
+        assert self.leading() == [0]
+
+    def leading(self) -> list[int]:
+        """The candidates that lead now."""
+        return [who for who, it in enumerate(self.candidates) if it.election.leads(self.clock(who))]
 
     def clock(self, who: int) -> float:
         """The monotonic clock of a candidate."""
@@ -182,6 +190,27 @@ class ElectionModel(RuleBasedStateMachine):
                 self.act(who, 0)
             self.hear(who)
 
+    @rule(who=st.lists(WHO, min_size=1, unique=True), part=st.sampled_from([0.3, 0.7, 1.1, 2.5]))
+    def live(self, who: list[int], part: float) -> None:
+        """Some candidates are healthy for a while; the others are paused."""
+        until = self.now + part * self.terms.lease_seconds
+        while self.now < until:
+            for each in who:
+                self.take_part(each)
+                self.one_may_write()
+            self.now += self.terms.retry_seconds / 2
+
+    @rule(who=WHO, others=st.lists(WHO, unique=True), part=st.sampled_from([0.3, 0.7, 1.1]))
+    def hear_late(self, who: int, others: list[int], part: float) -> None:
+        """The server acts at once, and its answer takes a while."""
+        self.send(who)
+        self.act(who, 5)
+        if who in others:
+            others.remove(who)
+        if others:
+            self.live(others, part)
+        self.hear(who)
+
     @rule(who=WHO, is_delivered=st.booleans())
     def resign(self, who: int, is_delivered: bool) -> None:
         """The process ends in good order, and starts again with a new election."""
@@ -256,9 +285,7 @@ class ElectionModel(RuleBasedStateMachine):
     @invariant()
     def one_may_write(self) -> None:
         """Never two at once; and a write that one has under way ends before another may begin."""
-        leading = [
-            who for who, it in enumerate(self.candidates) if it.election.leads(self.clock(who))
-        ]
+        leading = self.leading()
         assert len(leading) <= 1, leading
         for who in leading:
             election = self.candidates[who].election
@@ -272,7 +299,7 @@ class ElectionModel(RuleBasedStateMachine):
         until = self.now + 2 * longest + 4 * self.terms.lease_seconds
         for it in self.candidates:
             it.waits_for = None
-        while not any(it.election.leads(self.clock(n)) for n, it in enumerate(self.candidates)):
+        while not self.leading():
             assert self.now < until, "no leader"
             for who in range(len(self.candidates)):
                 self.take_part(who)
@@ -281,7 +308,7 @@ class ElectionModel(RuleBasedStateMachine):
 
 
 TestElection = ElectionModel.TestCase
-TestElection.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)
+TestElection.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
 
 
 # ------------------------------------------------------------------------- single histories
@@ -441,6 +468,32 @@ def test_renewal_whose_answer_was_lost_is_confirmed_by_reading_it() -> None:
     election.observe(store.lease, 9.0)
     assert election.leads(17.9)
     assert not election.leads(18.0)
+
+
+def test_equal_stamps_count_from_the_earliest() -> None:
+    """The wall clock was set back between two attempts: which of them took effect is unknown."""
+    store = Store()
+    election = leader(store)
+    steps = [election.step(at, "same") for at in (2.0, 7.0)]
+    assert isinstance(steps[0], Update)
+    store.update(steps[0].lease)
+    election.observe(store.lease, 8.0)
+    assert election.leads(11.9)
+    assert not election.leads(12.0)
+
+
+def test_answer_that_comes_late_counts_from_the_sending() -> None:
+    """The server, and so a candidate, may have seen the renewal long before."""
+    store = Store()
+    election = leader(store)
+    step = election.step(1.0, "s1")
+    assert isinstance(step, Update)
+    stored = store.update(step.lease)
+    assert stored is not None
+    election.wrote(stored, 1.0, 6.0)
+    assert election.leads(10.9)
+    assert not election.leads(11.0)
+    assert election.safe_until == 16.0
 
 
 def test_conflict_by_a_label_ends_nothing() -> None:

@@ -15,6 +15,7 @@ import json
 import shutil
 import signal
 import tempfile
+from collections.abc import Mapping
 from http.client import HTTPConnection
 from pathlib import Path
 from types import TracebackType
@@ -68,6 +69,7 @@ class ControlPlane:
         port: int | None = None,
         controllers: tuple[str, ...] = (),
         audit: bool = False,
+        audit_policy: Mapping[str, Any] = AUDIT_POLICY,
     ) -> None:
         self.binaries = binaries
         self.port = port or free_port()
@@ -75,6 +77,7 @@ class ControlPlane:
         self._manager_port = free_port()
         self._controllers = controllers
         self._audit = audit
+        self._audit_policy = audit_policy
         self._temporary = folder is None
         self.folder = (folder or Path(tempfile.mkdtemp(prefix="controlplane-"))).resolve()
         self._group: Group | None = None
@@ -163,6 +166,14 @@ class ControlPlane:
             START_SECONDS,
         )
 
+    def kill_etcd(self) -> None:
+        """Let etcd crash: the API server stays, and fails every request."""
+        self._etcd.kill()
+
+    def start_etcd(self) -> None:
+        """Start etcd on its old ports, with its old data."""
+        self._etcd.start()
+
     def pause_etcd(self) -> None:
         """Stop etcd in its tracks: writes hang, as they do when its disk hangs."""
         self._etcd.signal(signal.SIGSTOP)
@@ -219,7 +230,7 @@ class ControlPlane:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.authority = write_pki(self.folder / "pki")
         (self.folder / "tokens.csv").write_text(TOKENS)
-        (self.folder / "audit-policy.yaml").write_text(yaml.safe_dump(AUDIT_POLICY))
+        (self.folder / "audit-policy.yaml").write_text(yaml.safe_dump(dict(self._audit_policy)))
         self._write_kubeconfig(self.kubeconfig, ADMIN_TOKEN)
         self._write_kubeconfig(self.folder / "manager.kubeconfig", MANAGER_TOKEN)
 

@@ -1,0 +1,105 @@
+"""The replica processes of a soak: started, restarted when they end, and always ended."""
+
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from tests.cluster.controlplane.controlplane import ControlPlane
+from tests.cluster.controlplane.processes import Group
+from tests.cluster.lives import write_kubeconfig
+from tests.soak.pace import monotonic, pause
+from tests.soak.proxy import Proxy
+
+ROOT = Path(__file__).parents[2]
+RESTART_SECONDS = 0.5
+
+
+class Slot:
+    """One place for a replica.  Each life has a name of its own, which is its user and identity."""
+
+    def __init__(
+        self,
+        number: int,
+        plane: ControlPlane,
+        folder: Path,
+        proxy: Proxy,
+        group: Group,
+        *,
+        alone: bool,
+    ) -> None:
+        self.number, self.proxy = number, proxy
+        self._plane, self._folder, self._alone, self._group = plane, folder, alone, group
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped_until = 0.0
+        self.names: list[str] = []
+        self.ends: Counter[str] = Counter()
+        self.is_ending = False
+
+    @property
+    def name(self) -> str:
+        """The name of the present life."""
+        return self.names[-1]
+
+    @property
+    def base(self) -> Path:
+        """The files of the present life, without their suffix."""
+        return self._folder / self.name
+
+    def start(self) -> None:
+        """Begin another life."""
+        self.names.append(f"replica{self.number}-{len(self.names)}")
+        login = {"as": self.name, "as-groups": ["system:masters"]}
+        config = self.base.with_suffix(".kubeconfig")
+        write_kubeconfig(config, self._plane, login, port=self.proxy.port)
+        words = [str(self._folder), self.name, str(self.number)]
+        if self._alone:
+            words.append("--alone")
+        with self.base.with_suffix(".log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.soak.replica", *words],
+                cwd=ROOT,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                process_group=self._group.id,
+            )
+
+    def send(self, number: signal.Signals) -> bool:
+        """Send a signal; False if there is no process to receive it."""
+        if self._process is None or self._process.poll() is not None:
+            return False
+        self._process.send_signal(number)
+        return True
+
+    def rest(self, seconds: float) -> None:
+        """Do not start another life for so long."""
+        self._stopped_until = monotonic() + seconds
+
+    async def supervise(self) -> None:
+        """Start another life whenever one ends."""
+        while not self.is_ending:
+            if self._process is None or self._process.poll() is not None:
+                if self._process is not None:
+                    self.ends[self._how()] += 1
+                    self._process = None
+                if monotonic() >= self._stopped_until:
+                    self.start()
+            await pause(RESTART_SECONDS)
+
+    def _how(self) -> str:
+        """How the last life ended: its status, and what it said if it failed by itself."""
+        assert self._process is not None
+        status = self._process.returncode
+        if status != 1:
+            return "killed" if status == -signal.SIGKILL else f"status {status}"
+        log = self.base.with_suffix(".log").read_text(errors="replace")
+        return "lease lost" if "LeadershipLostError" in log else "failed"
+
+    def end(self) -> None:
+        """End the present life for good, whatever state it is in."""
+        self.is_ending = True
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
