@@ -8,6 +8,7 @@ from myrmidon.apiserver.failures import Failure
 
 AUTHENTICATED, UNAUTHENTICATED = "system:authenticated", "system:unauthenticated"
 MASTERS = "system:masters"
+_PUBLIC_PATHS = ("/healthz", "/livez", "/readyz", "/version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +50,28 @@ class Authorizer(Protocol):
 
 
 class AllowAll:
-    """The authorizer of a server on which RBAC is off: whoever has a valid token may do all."""
+    """The authorizer of a server on which RBAC is off: every user with a valid token may do all.
 
-    def allows(self, user: User, attributes: Attributes) -> bool:  # noqa: ARG002 - it never asks
-        """Always."""
-        return True
+    A request without a token may only ask whether the server is there.
+    """
+
+    def allows(self, user: User, attributes: Attributes) -> bool:
+        """Whether the user has a token, or asks for a public path."""
+        return user is not ANONYMOUS or attributes.path.startswith(_PUBLIC_PATHS)
 
 
 class Tokens:
-    """The users, by token.  Without any token, everybody is the administrator."""
+    """The users, by token.  Without any token, every request is made by the administrator."""
 
     def __init__(self, users: Mapping[str, User] | None = None) -> None:
         self._users = {
             token: user.with_group(AUTHENTICATED) for token, user in (users or {}).items()
         }
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests need no token, as there are none."""
+        return not self._users
 
     def find(self, token: str) -> User | None:
         """The user of a token, if it has one."""

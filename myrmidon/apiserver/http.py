@@ -18,7 +18,13 @@ from myrmidon.apiserver import encoding
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fronts import Tending, answer, stream_watch
 from myrmidon.apiserver.outcomes import Outcome
-from myrmidon.apiserver.requests import Incoming, ProtocolError, RequestReader
+from myrmidon.apiserver.requests import (
+    Incoming,
+    ProtocolError,
+    RequestReader,
+    host_of,
+    is_address,
+)
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.verbs import failed
 from myrmidon.apiserver.watching import Watch
@@ -33,8 +39,10 @@ _STATUS_LINES = {
 class Connection(asyncio.Protocol):
     """One client: requests in, answers out, in the same order."""
 
-    def __init__(self, server: ApiServer, connections: set["Connection"]) -> None:
-        self._server, self._connections = server, connections
+    def __init__(
+        self, server: ApiServer, connections: set["Connection"], names: frozenset[str]
+    ) -> None:
+        self._server, self._connections, self._names = server, connections, names
         self._loop = asyncio.get_running_loop()
         self._reader = RequestReader()
         self._waiting: deque[Incoming] = deque()
@@ -98,7 +106,7 @@ class Connection(asyncio.Protocol):
     def _respond(self, incoming: Incoming) -> None:
         """Answer at once, or begin to wait for the answer."""
         try:
-            outcome = self._server.answer(incoming.request)
+            outcome = self._admit(incoming) or self._server.answer(incoming.request)
             self._server.settle()
         except Exception:  # noqa: BLE001 - a bug must not end the server
             self._fail(incoming)
@@ -108,6 +116,21 @@ class Connection(asyncio.Protocol):
         else:
             self._busy = self._loop.create_task(self._wait(incoming, outcome))
             self._busy.add_done_callback(self._done)
+
+    def _admit(self, incoming: Incoming) -> HttpResponse | None:
+        """Refuse a request that a web page may have sent by way of a name of its own.
+
+        A page can point its own host name at the loopback address (DNS rebinding) and then talk to
+        this server as if it were its own.  It cannot know a token, so that only a server that needs
+        none looks at the Host header: it must be an address, or a name that this server is known by.
+        """
+        if not self._server.core.tokens.is_open:
+            return None
+        host = host_of(incoming.request.headers.get("host", ""))
+        if not host or host in self._names or is_address(host):
+            return None
+        message = f"this server is not {host}; it needs no token and answers local clients only"
+        return failed(Failure(403, "Forbidden", message, details=False))
 
     async def _wait(self, incoming: Incoming, outcome: Outcome) -> None:
         try:
@@ -187,11 +210,17 @@ async def serve(
     port: int = 0,
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[str]:
-    """Serve until the block is left; yields the address of the server."""
+    """Serve until the block is left; yields the address of the server.
+
+    A server without users answers every client as its administrator, if the Host header is an address
+    or a local name.  With users, a request needs the token of one of them, as a bearer token or as the first
+    part of its path (``/token/TOKEN/api/v1``), because kubectl sends no header with a token over plain HTTP.
+    """
     connections: set[Connection] = set()
+    names = frozenset({"localhost", host.lower()})
     loop = asyncio.get_running_loop()
     listener = await loop.create_server(
-        lambda: Connection(server, connections), host, port, ssl=tls, backlog=1024
+        lambda: Connection(server, connections, names), host, port, ssl=tls, backlog=1024
     )
     tending = Tending(server)
     try:

@@ -5,6 +5,7 @@ without a socket.  A reader never keeps more than one head and one body of bound
 """
 
 import re
+from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -20,6 +21,7 @@ _REQUEST_LINE = re.compile(
     rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) ([^\x00-\x20\x7f]+) HTTP/1\.([01])"
 )
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00\r\n]*?)[ \t]*")
+_TOKEN_PATH = re.compile(r"/token/([A-Za-z0-9._~+-]{1,256})(?=/|$)")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\x00\r\n]*)?")
 
 
@@ -180,6 +182,22 @@ class RequestReader:
         return line
 
 
+def host_of(header: str) -> str:
+    """The host in a Host header, without its port and brackets."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0].lower()
+    return header.rpartition(":")[0].lower() if ":" in header else header.lower()
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is an IP address: a name is what a web page can choose."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return host.endswith(".localhost")
+    return True
+
+
 def _parse_head(head: bytes) -> _Head:
     first, *lines = head.split(b"\r\n")
     match = _REQUEST_LINE.fullmatch(first)
@@ -193,6 +211,9 @@ def _parse_head(head: bytes) -> _Head:
         name, value = header[1].decode().lower(), header[2].decode("latin-1")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     path, query = _parse_target(match[2].decode("latin-1"))
+    if found := _TOKEN_PATH.match(path):
+        headers.setdefault("authorization", f"Bearer {found[1]}")
+        path = path[found.end() :] or "/"
     connection = headers.get("connection", "").lower()
     keep_alive = "close" not in connection if match[3] == b"1" else "keep-alive" in connection
     request = HttpRequest(match[1].decode(), path, query, headers)

@@ -22,7 +22,7 @@ from myrmidon.apiserver.rbac import RoleAuthorizer, first_roles
 from myrmidon.apiserver.registry import Registry
 from myrmidon.apiserver.seams import CountingSeams, Seams
 from myrmidon.apiserver.serving import builtin_types
-from myrmidon.apiserver.store import HISTORY_MAX, Store
+from myrmidon.apiserver.store import HISTORY_BYTES_MAX, HISTORY_MAX, Store
 from myrmidon.apiserver.webhooks import Webhooks
 from myrmidon.errors import MalformedNameError
 
@@ -44,8 +44,9 @@ class ApiServer:
         admission: Iterable[AdmissionStep] = (),
         actors: Iterable[Actor] = (),
         history_max: int = HISTORY_MAX,
+        history_bytes_max: int = HISTORY_BYTES_MAX,
     ) -> None:
-        store = Store(history_max=history_max)
+        store = Store(history_max=history_max, history_bytes_max=history_bytes_max)
         self.core = Core(
             store,
             Registry(builtin_types(store)),

@@ -1,12 +1,15 @@
-"""Objects, one sequence of revisions, and what happened to each: the memory of the server.
+"""The objects of the server, one sequence of revisions, and the history of their changes.
 
-Values are immutable and shared: a reader gets the very dict that is stored, so nobody may change
-one.  A write takes a dict that nobody else holds and stamps its revision into it.
+Values are immutable and shared: a reader gets the very dict that is stored and must not change it.
+A write takes a dict that only its caller holds and stamps its revision into it.
 
-Nothing here waits.  A watch is a cursor, a revision: ``changes(after=cursor)`` is what came since.
-Whoever wants to be woken leaves a callable with ``listen``; a simulator need not, and reads each
-watch when it pleases.  History is kept up to ``history_max`` changes; a cursor that is older than
-what is left gets ``CompactedError``, which the server answers with 410.
+Nothing here waits.  A watch is a cursor, a revision: ``changes(after=cursor)`` returns the changes since
+then.  A caller that wants to be woken leaves a callable with ``listen``; a simulator reads each watch
+when it pleases.
+
+History is bounded twice, in changes (``history_max``) and in bytes (``history_bytes_max``, the size of
+the changed objects as JSON), so that many large updates cannot fill the memory.  A cursor that is older
+than the oldest change that is left gets ``CompactedError``, which the server answers with 410.
 """
 
 from bisect import bisect_left, insort
@@ -15,8 +18,10 @@ from collections.abc import Callable
 from typing import Any
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver import encoding
 
 HISTORY_MAX = 100_000
+HISTORY_BYTES_MAX = 64 * 1024 * 1024
 
 
 class CompactedError(Exception):
@@ -47,10 +52,11 @@ class Change:
     Of a deletion, ``record`` is the last state under the revision of the deletion.
     """
 
-    __slots__ = ("before", "deleted", "record", "resource", "revision")
+    __slots__ = ("before", "deleted", "record", "resource", "revision", "size")
 
     def __init__(self, resource: str, record: Record, before: Record | None, deleted: bool) -> None:
         self.resource, self.record, self.before, self.deleted = resource, record, before, deleted
+        self.size = len(encoding.encode(record.value))
         self.revision = record.revision
 
     def __repr__(self) -> str:
@@ -83,10 +89,17 @@ class _Collection:
 class Store:
     """The objects of all resources.  A resource is named as in ``widgets.example.com``."""
 
-    def __init__(self, *, history_max: int = HISTORY_MAX, first_revision: int = 1) -> None:
+    def __init__(
+        self,
+        *,
+        history_max: int = HISTORY_MAX,
+        history_bytes_max: int = HISTORY_BYTES_MAX,
+        first_revision: int = 1,
+    ) -> None:
         self.revision = first_revision
         self.compacted = first_revision  # changes up to this one are forgotten
-        self._history_max = history_max
+        self._history_max, self._history_bytes_max = history_max, history_bytes_max
+        self._history_bytes = 0
         self._history: deque[Change] = deque()
         self._collections: dict[str, _Collection] = {}
         self._listener_ids = 0
@@ -168,7 +181,10 @@ class Store:
     def _remember(self, collection: _Collection, change: Change) -> None:
         self._history.append(change)
         collection.history.append(change)
-        while len(self._history) > self._history_max:
+        self._history_bytes += change.size
+        while (
+            len(self._history) > self._history_max or self._history_bytes > self._history_bytes_max
+        ):
             self._forget()
         for wake in tuple(collection.listeners.values()):
             wake()
@@ -178,6 +194,7 @@ class Store:
     def _forget(self) -> None:
         oldest = self._history.popleft()
         self._collections[oldest.resource].history.popleft()
+        self._history_bytes -= oldest.size
         self.compacted = oldest.revision
 
     # ------------------------------------------------------------------------- waking

@@ -31,7 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at")
     parser.add_argument("--port", type=int, default=0, help="the port; 0 takes a free one")
     parser.add_argument("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig")
-    parser.add_argument("--token", metavar="TOKEN", help="the token of the administrator")
+    parser.add_argument(
+        "--token", metavar="TOKEN", help="the token of the administrator (default: a random one)"
+    )
+    parser.add_argument(
+        "--anonymous",
+        action="store_true",
+        help="need no token: every local client is the administrator",
+    )
     parser.add_argument(
         "--user",
         action="append",
@@ -49,14 +56,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
+    if args.anonymous and (args.token or args.user):
+        raise UsageError(
+            "--anonymous needs no users.\n  fix: leave out --anonymous, or --token and --user"
+        )
+    rbac = bool(args.token or args.user)
+    if not args.token and not args.anonymous:
+        args.token = new_token()
     users = _users(args)
     manifests = list(_manifests(args.manifests)) if args.manifests else []
     actors = housekeepers()
-    server = ApiServer(seams=RealSeams(), users=users, actors=actors, rbac=bool(users))
+    server = ApiServer(seams=RealSeams(), users=users, actors=actors, rbac=rbac)
     for path, manifest in manifests:
         _create(server, path, manifest)
     asyncio.run(_serve(args, server))
     return 0
+
+
+def new_token() -> str:
+    """A random token for the administrator."""
+    import secrets  # noqa: PLC0415 - only without --token
+
+    return secrets.token_urlsafe(24)
 
 
 class RealSeams:
@@ -121,9 +142,9 @@ async def _serve(args: argparse.Namespace, server: ApiServer) -> None:
             if args.kubeconfig_out:
                 authority = certificate.pem if certificate else b""
                 write_kubeconfig(args.kubeconfig_out, url, args.token or "", authority)
-                if args.token and not args.tls:
-                    print("note: kubectl sends no token over plain HTTP; add --tls", flush=True)
             print(f"serving {url}", flush=True)
+            if args.token and not args.kubeconfig_out:
+                print(f"the token of the administrator is {args.token}", flush=True)
             await stopped.wait()
     except OSError as error:
         raise cannot_listen(args.host, args.port, error) from None
@@ -140,11 +161,15 @@ def cannot_listen(host: str, port: int, error: OSError) -> UsageError:
 
 
 def write_kubeconfig(path: Path, url: str, token: str = "", authority: bytes = b"") -> None:
-    """Write the way into a server; without a token everybody is its administrator."""
+    """Write a kubeconfig for a server; without a token every local client is its administrator.
+
+    kubectl leaves out the token over plain HTTP, so there it is part of the address.
+    """
     import base64  # noqa: PLC0415 - only with --kubeconfig-out
     import json  # noqa: PLC0415
 
-    cluster: dict[str, Any] = {"server": url}
+    plain = url.startswith("http://")
+    cluster: dict[str, Any] = {"server": f"{url}/token/{token}" if plain and token else url}
     if authority:
         cluster["certificate-authority-data"] = base64.b64encode(authority).decode()
     config = {

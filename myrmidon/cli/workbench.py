@@ -23,10 +23,11 @@ from myrmidon.api.objects import Json, describe, name_of, namespace_of, ref_of
 from myrmidon.api.refs import Kind, ObjectRef, split_api_version
 from myrmidon.api.requests import Request, Verb
 from myrmidon.apiserver.actors import cluster_actors
+from myrmidon.apiserver.auth import ADMIN
 from myrmidon.apiserver.http import serve
 from myrmidon.apiserver.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.cli.server import RealSeams, cannot_listen, write_kubeconfig
+from myrmidon.cli.server import RealSeams, cannot_listen, new_token, write_kubeconfig
 from myrmidon.cli.targets import load, made
 from myrmidon.errors import ApiError, MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
@@ -46,8 +47,11 @@ class Workbench:
 
     def __init__(self, target: str, clock: Clock) -> None:
         self.target, self._clock = target, clock
-        self.server = ApiServer(seams=RealSeams(), actors=cluster_actors())
-        self.client = Client(LocalTransport(self.server), clock=clock)
+        self._token = new_token()
+        self.server = ApiServer(
+            seams=RealSeams(), actors=cluster_actors(), users={self._token: ADMIN}
+        )
+        self.client = Client(LocalTransport(self.server, user=ADMIN), clock=clock)
         self.url = ""
         self.kubeconfig = Path()
         self.problem = ""
@@ -72,7 +76,7 @@ class Workbench:
             except OSError as error:
                 raise cannot_listen(HOST, port, error) from None
             self.kubeconfig = Path(folder, "kubeconfig")
-            write_kubeconfig(self.kubeconfig, self.url)
+            write_kubeconfig(self.kubeconfig, self.url, self._token)
             yield
 
     # -------------------------------------------------------------------- the controllers
@@ -199,7 +203,7 @@ class Workbench:
 
     def _prepared(self) -> Manager:
         """A manager that is not started: what is wrong with the controllers shows here."""
-        transport = LocalTransport(self.server)
+        transport = LocalTransport(self.server, user=ADMIN)
         manager = Manager(ManagerOptions(trace=True), transport=transport, clock=self._clock)
         for cls in self._classes:
             manager.add(made(cls))

@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from myrmidon.apiserver import encoding
 from myrmidon.apiserver.store import Change, CompactedError, Store
 
 RESOURCES = st.sampled_from(["pods", "widgets.example.com"])
@@ -117,3 +118,25 @@ def test_listeners_are_woken_for_their_resource_only() -> None:
     store.put("pods", "a", value(2))
 
     assert woken == ["pods", "all", "all", "all"]
+
+
+def test_history_is_bounded_in_bytes() -> None:
+    """A few large objects push out as much history as many small ones do."""
+    store = Store(history_max=1000, history_bytes_max=10_000)
+    for index in range(100):
+        store.put("widgets", "a", {"metadata": {"name": "a"}, "data": str(index) * 400})
+
+    with pytest.raises(CompactedError):
+        store.changes("widgets", after=2)
+    kept = store.changes("widgets", after=store.compacted)
+    assert 0 < len(kept) < 50
+    assert sum(len(encoding.encode(change.record.value)) for change in kept) <= 10_000
+
+
+def test_an_object_larger_than_the_history_is_stored() -> None:
+    """Its change is forgotten at once; a watch has to list again."""
+    store = Store(history_bytes_max=100)
+    record = store.put("widgets", "a", {"metadata": {"name": "a"}, "data": "x" * 1000})
+
+    assert store.get("widgets", "a") is record
+    assert store.compacted == store.revision

