@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from myrmidon.api.conditions import READY
+from myrmidon.api.texts import CONDITION_TYPE_MAX
 from myrmidon.errors import (
     ConditionError,
     FinalizerStateError,
@@ -145,11 +146,13 @@ def _check_conditions(controller: str, states: Mapping[str, State]) -> None:
                 f"owns the condition {READY!r}, which sums up all states",
                 f"choose another condition; {READY} is written by itself",
             )
-        if not _CONDITION_TYPE.fullmatch(state.condition):
+        if len(state.condition) > CONDITION_TYPE_MAX or not _CONDITION_TYPE.fullmatch(
+            state.condition
+        ):
             raise ConditionError(
                 controller,
                 state.name,
-                f"owns the condition {state.condition!r}, which is no condition type",
+                f"owns the condition {state.condition!r}, which is not a condition type",
                 "use CamelCase letters and digits, such as 'Deployed'",
             )
         if state.condition in owner:

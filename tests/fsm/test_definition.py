@@ -135,7 +135,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "no condition type",
         {"a": marked(initial=True, condition="Not so")},
         (
-            "Bad.a owns the condition 'Not so', which is no condition type.\n"
+            "Bad.a owns the condition 'Not so', which is not a condition type.\n"
             "  fix: use CamelCase letters and digits, such as 'Deployed'"
         ),
     ),

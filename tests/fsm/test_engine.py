@@ -370,7 +370,7 @@ def test_d3_what_is_no_result_is_refused(drawing: Drawn, wrong: Any) -> None:
     assert outcome.failure is not None
     assert isinstance(outcome.failure.error, StateResultError)
     assert outcome.failure.message == (
-        f"Drawn.s0 returned {wrong!r}, which is no result.\n"
+        f"Drawn.s0 returned {wrong!r}, which is not a result.\n"
         "  fix: return Done(), Wait(reason, message) or Failed(reason, error)"
     )
     assert not outcome.unsettled or not outcome.backoff
