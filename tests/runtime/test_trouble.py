@@ -161,7 +161,7 @@ def _generated_name(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
 @pytest.mark.parametrize(
     ("act", "why", "text"),
     [
-        (_nonsense, "NoResult", "Things.first returned 'done', which is no result."),
+        (_nonsense, "NoResult", "Things.first returned 'done', which is not a result."),
         (_stray, "UndeclaredEdge", "Things.first went to 'third', which is not declared"),
         (_undeclared_output, "UndeclaredOutput", "Things.first put a Pod (v1) into its outputs"),
         (_undeclared_read, "UndeclaredRead", "Things.first read a Pod (v1), which Things lists"),
