@@ -4,7 +4,7 @@ The names that the author of a controller needs are here:
 
     a resource       Resource, Model, Status, Column, Scale, Rule
     its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController
-    ready-made       when_children_ready, delete_children_foreground
+    ready-made       when_children_ready, delete_children_foreground, exists, has_condition
     results          Done, Wait, Failed, Result, ConditionValue
     other objects    kinds, Kind, ObjectRef, Watch, changed, Channel, hashed_name
     running it       Manager, ManagerOptions
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from myrmidon.fsm.controller import Controller
     from myrmidon.fsm.naming import hashed_name
     from myrmidon.fsm.options import ControllerOptions
+    from myrmidon.fsm.readiness import exists, has_condition
     from myrmidon.fsm.results import Done, Failed, Result, Wait
     from myrmidon.fsm.states import state
     from myrmidon.fsm.watches import (
@@ -75,6 +76,7 @@ _HOMES = {
     "myrmidon.fsm.controller": ("Controller",),
     "myrmidon.fsm.naming": ("hashed_name",),
     "myrmidon.fsm.options": ("ControllerOptions",),
+    "myrmidon.fsm.readiness": ("exists", "has_condition"),
     "myrmidon.fsm.results": ("Done", "Failed", "Result", "Wait"),
     "myrmidon.fsm.states": ("state",),
     "myrmidon.fsm.watches": (
@@ -133,7 +135,9 @@ __all__ = [
     "annotations_changed",
     "changed",
     "delete_children_foreground",
+    "exists",
     "generation_changed",
+    "has_condition",
     "hashed_name",
     "kinds",
     "labels_changed",

@@ -11,8 +11,8 @@ PROMISED = {
     "ApplyOptions", "Cause", "Channel", "ClaimController", "Column", "Condition", "ConditionValue",
     "Context", "Controller", "ControllerOptions", "Done", "Failed", "Kind", "Manager",
     "ManagerOptions", "Model", "MyrmidonError", "ObjectRef", "OutputSet", "Predicate", "Resource",
-    "Result", "Rule", "Scale", "Status", "Wait", "Watch", "annotations_changed", "changed", "delete_children_foreground", "generation_changed",
-    "hashed_name", "kinds", "labels_changed", "state", "when_children_ready",
+    "Result", "Rule", "Scale", "Status", "Wait", "Watch", "annotations_changed", "changed",
+    "delete_children_foreground", "exists", "generation_changed", "has_condition", "hashed_name", "kinds", "labels_changed", "state", "when_children_ready",
 }  # fmt: skip
 HEAVY = (
     "kubernetes_asyncio", "aiohttp", "asyncio", "deepdiff", "prometheus_client", "ssl", "yaml",

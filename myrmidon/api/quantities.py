@@ -183,9 +183,15 @@ def _parse(text: str) -> tuple[Decimal, Format]:
         return _bounded(_EXACT.multiply(number, Decimal(_BINARY[found["binary"]]))), "BinarySI"
     if found["exponent"]:
         # Beyond these bounds every number but 0 is the largest or rounds to the smallest.
-        exponent = max(-1000, min(1000, int(found["exponent"])))
+        exponent = _small_exponent(found["exponent"])
         return _bounded(number.scaleb(exponent, _EXACT)), "DecimalExponent"
     return _bounded(number.scaleb(_DECIMAL[found["decimal"] or ""], _EXACT)), "DecimalSI"
+
+
+def _small_exponent(text: str) -> int:
+    """Read an exponent of any length as one between -1000 and 1000."""
+    digits = text.lstrip("+-0")[:4] or "0"  # the first four already exceed the bounds, or are all
+    return max(-1000, min(1000, -int(digits) if text.startswith("-") else int(digits)))
 
 
 def _bounded(value: Decimal) -> Decimal:

@@ -8,18 +8,20 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from myrmidon.api.texts import shortened
 from myrmidon.errors import UsageError
 
+_SHOWN_MAX = 200
 _REQUIREMENT = re.compile(
-    r"""\s*(?:
-        (?P<absent>!)\s*(?P<absent_key>[^\s,=!<>()]+)
-      | (?P<key>[^\s,=!<>()]+)\s*+(?:
-            (?P<op>==|=|!=|>|<)\s*(?P<value>[^\s,()=!<>]*)
-          | (?<=\s)(?P<in>in|notin)\s*\((?P<values>[^()]*)\)
+    r"""\s*+(?:
+        (?P<absent>!)\s*+(?P<absent_key>[^\s,=!<>()]++)
+      | (?P<key>[^\s,=!<>()]++)\s*+(?:
+            (?P<op>==|=|!=|>|<)\s*+(?P<value>[^\s,()=!<>]*+)
+          | (?<=\s)(?P<in>in|notin)\s*+\((?P<values>[^()]*+)\)
         )?
-    )\s*(?:,|$)""",
+    )\s*+(?:,|$)""",
     re.VERBOSE,
-)
+)  # possessive throughout: no two neighbours share a character, so giving one back cannot help
 
 
 class Requirement(NamedTuple):
@@ -62,11 +64,13 @@ def parse_selector(text: str) -> Selector:
     """Parse a label selector as the API server does."""
     requirements: list[Requirement] = []
     position = 0
-    while text[position:].strip():
+    end = len(text.rstrip())
+    while position < end:
         found = _REQUIREMENT.match(text, position)
         if found is None:
             raise UsageError(
-                f"unable to parse the selector {text!r} at {text[position:]!r}.\n"
+                f"unable to parse the selector {shortened(text, _SHOWN_MAX)!r} "
+                f"at {shortened(text[position:], _SHOWN_MAX)!r}.\n"
                 "  fix: write requirements such as a=b, a!=b, a in (b,c), a, !a, joined by commas"
             )
         requirements.append(_requirement(found))

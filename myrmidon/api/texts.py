@@ -69,6 +69,16 @@ def condition_message(text: str) -> str:
     return shortened(printable(text), CONDITION_MESSAGE_MAX)
 
 
+def event_reason(text: Any) -> str:
+    """Return the text as the reason of an Event."""
+    return shortened_to_bytes(printable(text_of(text)), EVENT_REASON_BYTES_MAX)
+
+
+def event_message(text: Any) -> str:
+    """Return the text as the message of an Event."""
+    return shortened_to_bytes(printable(text_of(text)), EVENT_MESSAGE_BYTES_MAX)
+
+
 def text_of(value: Any) -> str:
     """Return ``str(value)``, or a sentence in its place where ``__str__`` itself raises."""
     try:

@@ -7,11 +7,14 @@ Written in the body of the class, they are states like any other::
         emptied = delete_children_foreground(finalizer=True, then="deregistered")
 """
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from datetime import timedelta
 from typing import Any, TypeAlias
 
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import ObjectRef
 from myrmidon.fsm.context import Context
+from myrmidon.fsm.readiness import is_silent
 from myrmidon.fsm.results import Done, Result, Wait
 from myrmidon.fsm.states import state
 from myrmidon.sets.adoption import is_child_of
@@ -29,20 +32,38 @@ def when_children_ready(
     condition: str = "ChildrenReady",
     initial: bool = False,
 ) -> StateMethod:
-    """A state that holds when everything the object manages is ready, each as its kind means it."""
+    """A state that holds when every object that this one manages is ready, by ``ctx.is_ready``.
+
+    A custom kind that never reports a condition ``Ready`` is waited for without end, unless the
+    controller says in ``readiness`` what counts for it.
+    """
 
     @state(then=then, condition=condition, initial=initial)
     async def children_ready(_self: Any, _obj: Any, _out: OutputSet, ctx: Context) -> Result:
         """Everything that it manages is ready."""
         children = await ctx.children()
         # One that is gone was not wanted: what this pass applied exists.
-        there = {ref: child for ref, child in children.items() if child is not None}
-        waiting = [str(ref) for ref, child in there.items() if not ctx.is_ready(child)]
+        waiting = {
+            ref: child
+            for ref, child in children.items()
+            if child is not None and not ctx.is_ready(child)
+        }
         if waiting:
-            return Wait("ChildrenNotReady", f"waiting for {', '.join(waiting)}", after=_LOOK_AGAIN)
+            return Wait("ChildrenNotReady", _waiting_for(waiting), after=_LOOK_AGAIN)
         return Done()
 
     return children_ready
+
+
+def _waiting_for(children: Mapping[ObjectRef, Json]) -> str:
+    said = f"waiting for {', '.join(map(str, children))}"
+    silent = next((ref for ref, child in children.items() if is_silent(child)), None)
+    if silent is None:
+        return said
+    return (
+        f"{said}; {silent} has not reported a condition Ready. If {silent.kind} never does, "
+        f"say what counts in Controller.readiness"
+    )
 
 
 def delete_children_foreground(

@@ -80,5 +80,9 @@ class Context(Reader, Protocol):
         ...
 
     def is_ready(self, obj: Json | None) -> bool:
-        """Whether the object has what its kind calls ready; False for None."""
+        """Whether the object is what its kind calls ready; False for None.
+
+        ``Controller.readiness`` comes first.  A custom kind is ready when its condition ``Ready`` (or
+        ``Available``) is True for its current generation, never before it has reported one.
+        """
         ...

@@ -7,7 +7,7 @@ Nothing has to run, and nothing here talks to a server.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from inspect import getattr_static
+from inspect import getattr_static, signature
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args, get_origin
 
 from myrmidon.api.objects import Json
@@ -17,6 +17,7 @@ from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureErr
 from myrmidon.fsm.channel import Channel
 from myrmidon.fsm.graph import Graph, checked_graph
 from myrmidon.fsm.options import ControllerOptions
+from myrmidon.fsm.readiness import ReadinessRule, ReadinessRules
 from myrmidon.fsm.states import Declaration, State, declaration_of, signature_problem, state_of
 from myrmidon.fsm.watches import Watch
 
@@ -40,6 +41,11 @@ class Controller(Generic[R]):
     indexes: ClassVar[Mapping[Any, Mapping[str, Index]]] = {}
     """By kind and name, functions from an object to the words that ``ctx.list(index=...)`` finds it
     under: ``{kinds.POD: {"node": lambda pod: [pod["spec"]["nodeName"]]}}``."""
+    readiness: ClassVar[Mapping[Any, ReadinessRule]] = {}
+    """By kind, functions from an object (JSON) to whether it is ready, used by ``ctx.is_ready``,
+    ``when_children_ready`` and claims instead of the rule for that kind:
+    ``{SERVICE_MONITOR: exists, TASK_RUN: has_condition("Succeeded")}``.  A custom kind needs one if
+    it never reports a condition ``Ready`` or ``Available``."""
     channels: ClassVar[tuple[Channel, ...]] = ()
     """Sources of events from outside of the cluster."""
     options: ClassVar[ControllerOptions] = ControllerOptions()
@@ -58,6 +64,8 @@ class Controller(Generic[R]):
 
     index_functions: ClassVar[Mapping[Kind, Mapping[str, Index]]]
     """``indexes`` by kinds."""
+    readiness_rules: ClassVar[ReadinessRules]
+    """``readiness`` by group and kind."""
 
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -79,6 +87,7 @@ class Controller(Generic[R]):
         cls.managed_kinds = _kinds(cls, "manages")
         cls.read_kinds = tuple(dict.fromkeys((*_kinds(cls, "reads"), *_watched(cls))))
         cls.index_functions = _index_functions(cls)
+        cls.readiness_rules = _readiness_rules(cls)
         if not cls.name:
             cls.name = _kebab_case(cls.resource.KIND.kind)
 
@@ -187,19 +196,48 @@ def _kinds(cls: type, attribute: str) -> tuple[Kind, ...]:
 
 
 def _index_functions(cls: type[Controller[Any]]) -> dict[Kind, Mapping[str, Index]]:
-    found: dict[Kind, Mapping[str, Index]] = {}
-    known = (cls.kind(), *cls.managed_kinds, *cls.read_kinds)
-    for entry, functions in cls.indexes.items():
-        kind = kind_of(entry)
-        if kind is None:
-            raise ManagedKindError(cls.__name__, "indexes", entry)
-        if kind not in known:
+    return {_known_kind(cls, "indexes", entry): by_name for entry, by_name in cls.indexes.items()}
+
+
+def _readiness_rules(cls: type[Controller[Any]]) -> ReadinessRules:
+    if not isinstance(cls.readiness, Mapping):
+        raise DefinitionError(
+            f"{cls.__name__}.readiness is {cls.readiness!r}, which is not a mapping.\n"
+            "  fix: write readiness = {SERVICE_MONITOR: exists}"
+        )
+    found: dict[tuple[str, str], ReadinessRule] = {}
+    for entry, rule in cls.readiness.items():
+        kind = _known_kind(cls, "readiness", entry)
+        if not callable(rule) or isinstance(rule, type) or not _takes_one(rule):
             raise DefinitionError(
-                f"{cls.__name__}.indexes lists {kind}, which the controller does not read.\n"
-                f"  fix: add it to {cls.__name__}.reads"
+                f"{cls.__name__}.readiness[{kind.kind}] is {rule!r}, which is not a function of one object.\n"
+                '  fix: write exists, has_condition("Succeeded"), or lambda obj: ...'
             )
-        found[kind] = functions
+        found[kind.group, kind.kind] = rule
     return found
+
+
+def _takes_one(rule: Any) -> bool:
+    try:
+        signature(rule).bind(None)
+    except TypeError:
+        return False
+    except ValueError:  # a function of a C library, which does not say
+        return True
+    return True
+
+
+def _known_kind(cls: type[Controller[Any]], attribute: str, entry: Any) -> Kind:
+    """Return the kind of an entry, one that the controller manages or reads."""
+    kind = kind_of(entry)
+    if kind is None:
+        raise ManagedKindError(cls.__name__, attribute, entry)
+    if kind not in (cls.kind(), *cls.managed_kinds, *cls.read_kinds):
+        raise DefinitionError(
+            f"{cls.__name__}.{attribute} lists {kind}, which the controller does not read.\n"
+            f"  fix: add it to {cls.__name__}.reads"
+        )
+    return kind
 
 
 def _watched(cls: type[Controller[Any]]) -> tuple[Kind, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from myrmidon.api.conditions import READY
+from myrmidon.api.texts import CONDITION_TYPE_MAX
 from myrmidon.errors import (
     ConditionError,
     FinalizerStateError,
@@ -145,7 +146,9 @@ def _check_conditions(controller: str, states: Mapping[str, State]) -> None:
                 f"owns the condition {READY!r}, which sums up all states",
                 f"choose another condition; {READY} is written by itself",
             )
-        if not _CONDITION_TYPE.fullmatch(state.condition):
+        if len(state.condition) > CONDITION_TYPE_MAX or not _CONDITION_TYPE.fullmatch(
+            state.condition
+        ):
             raise ConditionError(
                 controller,
                 state.name,

@@ -1,133 +1,261 @@
-"""When is an object ready?  One answer per kind, as ``kubectl rollout status`` and friends see it."""
+"""When is an object ready?  One answer per kind, the one that ``kubectl rollout status`` gives.
+
+Three groups of kinds:
+
+1. Kinds with a rule of their own, below: workloads, claims for storage, Services, definitions, the
+   Gateway API.  The anchors are ``kubectl rollout status``, ``kubectl wait`` and kstatus.
+2. The other kinds of the API server itself, such as ConfigMap and Role.  Most of them have nothing
+   to report, so they are ready when they exist; a condition ``Ready`` or ``Available`` counts if
+   there is one.
+3. Custom kinds.  They promise conditions, so an object is not ready before it has said so for its
+   current generation: without a status, without a condition ``Ready`` or ``Available``, or with one
+   of an older generation it is not ready.
+
+A custom kind that never reports conditions would never be ready.  A controller says in ``readiness``
+what counts instead, for any kind::
+
+    class Monitors(Controller[Monitor]):
+        manages = (SERVICE_MONITOR, TASK_RUN)
+        readiness = {SERVICE_MONITOR: exists, TASK_RUN: has_condition("Succeeded")}
+
+The status of an object was written by another program and can be anything; what does not have the
+shape that its kind promises counts as not reported, and never raises.
+"""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from myrmidon.api.conditions import READY, Condition
-from myrmidon.api.objects import generation_of, is_deleting
+from myrmidon.api.objects import Json
+
+ReadinessRule: TypeAlias = Callable[[Json], bool]
+"""Whether an object that exists, and is not being deleted, is ready."""
+ReadinessRules: TypeAlias = Mapping[tuple[str, str], ReadinessRule]
+"""Rules by group and kind."""
+
+_Obj: TypeAlias = Mapping[str, Any]
 
 
-def is_ready(obj: Mapping[str, Any] | None) -> bool:
-    """Whether the object exists, stays, and has what its kind calls ready.
+def is_ready(obj: Json | None, rules: ReadinessRules | None = None) -> bool:
+    """Whether the object exists, is not being deleted, and is what its kind calls ready.
 
-    Kinds without a notion of their own are ready when their condition ``Ready`` (or
-    ``Available``) is True for the current generation, or, without any status, when they exist.
+    ``rules`` come before those of this module: what a controller declares in ``readiness``.
     """
-    if obj is None or is_deleting(obj):
+    if not obj or not obj.get("kind") or _part(obj, "metadata").get("deletionTimestamp"):
         return False
-    asks = _BY_KIND.get((_group(obj), str(obj.get("kind"))), _by_condition)
-    return asks(obj)
+    group, kind = str(obj.get("apiVersion") or "").rpartition("/")[0], str(obj["kind"])
+    rule = rules.get((group, kind)) if rules else None
+    if rule is None:
+        default = _without_report if group in _SERVER_GROUPS else _reported
+        rule = _BY_KIND.get((group, kind), default)
+    return bool(rule(obj))
 
 
-def _group(obj: Mapping[str, Any]) -> str:
-    return str(obj.get("apiVersion") or "").rpartition("/")[0]
+def is_silent(obj: Json) -> bool:
+    """Whether it is a custom object without any condition that could make it ready.
+
+    Either its controller has not seen it yet, or its kind never reports one.
+    """
+    group, kind = str(obj.get("apiVersion") or "").rpartition("/")[0], str(obj.get("kind"))
+    if group in _SERVER_GROUPS or (group, kind) in _BY_KIND:
+        return False
+    return _condition(_part(obj, "status"), READY, "Available") is None
 
 
-def _status(obj: Mapping[str, Any]) -> Mapping[str, Any]:
-    return obj.get("status") or {}
-
-
-def _spec(obj: Mapping[str, Any]) -> Mapping[str, Any]:
-    return obj.get("spec") or {}
-
-
-def _observed(obj: Mapping[str, Any]) -> bool:
-    return int(_status(obj).get("observedGeneration") or 0) >= generation_of(obj)
-
-
-def _condition(obj: Mapping[str, Any], *types: str) -> Condition | None:
-    for raw in _status(obj).get("conditions") or ():
-        condition = Condition.from_json(raw)
-        if condition is not None and condition.type in types:
-            return condition
-    return None
-
-
-def _by_condition(obj: Mapping[str, Any]) -> bool:
-    condition = _condition(obj, READY) or _condition(obj, "Available")
-    if condition is None:
-        return not _status(obj)
-    return condition.status == "True" and condition.observed_generation in (0, generation_of(obj))
-
-
-def _deployment(obj: Mapping[str, Any]) -> bool:
-    wanted = _spec(obj).get("replicas", 1)
-    status = _status(obj)
-    return (
-        _observed(obj)
-        and status.get("updatedReplicas", 0) >= wanted
-        and status.get("replicas", 0) <= status.get("updatedReplicas", 0)
-        and status.get("availableReplicas", 0) >= wanted
-    )
-
-
-def _stateful_set(obj: Mapping[str, Any]) -> bool:
-    wanted = _spec(obj).get("replicas", 1)
-    status = _status(obj)
-    rolled = status.get("updateRevision") == status.get("currentRevision")
-    return _observed(obj) and status.get("readyReplicas", 0) >= wanted and rolled
-
-
-def _replica_set(obj: Mapping[str, Any]) -> bool:
-    return _observed(obj) and _status(obj).get("availableReplicas", 0) >= _spec(obj).get(
-        "replicas", 1
-    )
-
-
-def _daemon_set(obj: Mapping[str, Any]) -> bool:
-    status = _status(obj)
-    wanted = status.get("desiredNumberScheduled", 0)
-    return (
-        _observed(obj)
-        and status.get("updatedNumberScheduled", 0) >= wanted
-        and status.get("numberAvailable", 0) >= wanted
-    )
-
-
-def _job(obj: Mapping[str, Any]) -> bool:
-    complete = _condition(obj, "Complete", "SuccessCriteriaMet")
-    return complete is not None and complete.status == "True"
-
-
-def _pod(obj: Mapping[str, Any]) -> bool:
-    if _status(obj).get("phase") == "Succeeded":
-        return True
-    ready = _condition(obj, READY)
-    return ready is not None and ready.status == "True"
-
-
-def _service(obj: Mapping[str, Any]) -> bool:
-    if _spec(obj).get("type") != "LoadBalancer":
-        return True
-    return bool((_status(obj).get("loadBalancer") or {}).get("ingress"))
-
-
-def _crd(obj: Mapping[str, Any]) -> bool:
-    established = _condition(obj, "Established")
-    return established is not None and established.status == "True"
-
-
-def _phase(*phases: str) -> Callable[[Mapping[str, Any]], bool]:
-    return lambda obj: _status(obj).get("phase") in phases
-
-
-def _exists(_obj: Mapping[str, Any]) -> bool:
+def exists(_obj: Json) -> bool:
+    """Count an object as ready as soon as it exists; for kinds that report no conditions."""
     return True
 
 
-_BY_KIND: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], bool]] = {
+def has_condition(condition_type: str) -> ReadinessRule:
+    """Return a rule: ready when that condition is True for the current generation."""
+
+    def rule(obj: Json) -> bool:
+        return _holds(obj, condition_type)
+
+    return rule
+
+
+# ------------------------------------------------------------------------- reading a status
+
+
+def _part(obj: _Obj, name: str) -> Mapping[str, Any]:
+    part = obj.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _number(part: Mapping[str, Any], name: str, default: int = 0) -> int:
+    value = part.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def _generation(obj: _Obj) -> int:
+    return _number(_part(obj, "metadata"), "generation")
+
+
+def _replicas(obj: _Obj) -> int:
+    return _number(_part(obj, "spec"), "replicas", 1)
+
+
+def _observed(obj: _Obj) -> bool:
+    """Whether the status is of the current generation, as built-in controllers report it."""
+    return _number(_part(obj, "status"), "observedGeneration") >= _generation(obj)
+
+
+def _condition(part: Mapping[str, Any], *types: str) -> Condition | None:
+    """The first condition of the first of these types that there is."""
+    conditions = part.get("conditions")
+    known = [Condition.from_json(raw) for raw in conditions] if type(conditions) is list else []
+    for wanted in types:
+        for condition in known:
+            if condition is not None and condition.type == wanted:
+                return condition
+    return None
+
+
+def _is_true(part: Mapping[str, Any], *types: str) -> bool:
+    condition = _condition(part, *types)
+    return condition is not None and condition.status == "True"
+
+
+def _is_current(obj: _Obj, condition: Condition) -> bool:
+    """Whether the condition is about the current generation.
+
+    A kind may say which generation it has observed on the condition, on the status or nowhere;
+    where it says so, it must be the current one.
+    """
+    said = condition.observed_generation, _number(_part(obj, "status"), "observedGeneration")
+    return all(one in (0, _generation(obj)) for one in said)
+
+
+def _holds(obj: _Obj, *types: str) -> bool:
+    condition = _condition(_part(obj, "status"), *types)
+    return condition is not None and condition.status == "True" and _is_current(obj, condition)
+
+
+# ------------------------------------------------------------------------------ the rules
+
+
+def _reported(obj: _Obj) -> bool:
+    """Custom kinds.  ``Stalled`` and ``Reconciling`` are the conditions that kstatus reserves."""
+    status = _part(obj, "status")
+    if _is_true(status, "Stalled") or _is_true(status, "Reconciling"):
+        return False
+    return _holds(obj, READY, "Available")
+
+
+def _without_report(obj: _Obj) -> bool:
+    """Kinds of the API server without a rule of their own."""
+    status = _part(obj, "status")
+    if "observedGeneration" in status and not _observed(obj):
+        return False
+    return _condition(status, READY, "Available") is None or _holds(obj, READY, "Available")
+
+
+def _deployment(obj: _Obj) -> bool:
+    wanted, status = _replicas(obj), _part(obj, "status")
+    updated = _number(status, "updatedReplicas")
+    return (
+        _observed(obj)
+        and updated >= wanted
+        and _number(status, "replicas") <= updated
+        and _number(status, "availableReplicas") >= wanted
+    )
+
+
+def _stateful_set(obj: _Obj) -> bool:
+    """Ready replicas, of the current revision as far as the update strategy replaces them."""
+    wanted, status = _replicas(obj), _part(obj, "status")
+    if not _observed(obj) or _number(status, "readyReplicas") < wanted:
+        return False
+    strategy = _part(_part(obj, "spec"), "updateStrategy")
+    if strategy.get("type") == "OnDelete":
+        return True  # a person replaces the pods, whenever they like
+    partition = _number(_part(strategy, "rollingUpdate"), "partition")
+    if partition > 0:
+        return _number(status, "updatedReplicas") >= wanted - partition
+    return bool(status.get("updateRevision") == status.get("currentRevision"))
+
+
+def _replica_set(obj: _Obj) -> bool:
+    available = _number(_part(obj, "status"), "availableReplicas")
+    return _observed(obj) and available >= _replicas(obj)
+
+
+def _daemon_set(obj: _Obj) -> bool:
+    """Without ``desiredNumberScheduled`` the nodes have not been counted yet: that is not 0."""
+    status = _part(obj, "status")
+    wanted = _number(status, "desiredNumberScheduled", -1)
+    if wanted < 0 or not _observed(obj) or _number(status, "numberAvailable") < wanted:
+        return False
+    strategy = _part(_part(obj, "spec"), "updateStrategy")
+    by_hand = strategy.get("type") == "OnDelete"
+    return by_hand or _number(status, "updatedNumberScheduled") >= wanted
+
+
+def _job(obj: _Obj) -> bool:
+    status = _part(obj, "status")
+    return _is_true(status, "Complete") or _is_true(status, "SuccessCriteriaMet")
+
+
+def _pod(obj: _Obj) -> bool:
+    status = _part(obj, "status")
+    return status.get("phase") == "Succeeded" or _is_true(status, READY)
+
+
+def _service(obj: _Obj) -> bool:
+    if _part(obj, "spec").get("type") != "LoadBalancer":
+        return True
+    return bool(_part(_part(obj, "status"), "loadBalancer").get("ingress"))
+
+
+def _route(obj: _Obj) -> bool:
+    """A route of the Gateway API: each of its parents has accepted it in its current generation."""
+    parents = _part(obj, "status").get("parents")
+    if type(parents) is not list or not parents:
+        return False
+    accepted = (
+        _condition(parent, "Accepted") if isinstance(parent, Mapping) else None
+        for parent in parents
+    )
+    return all(one and one.status == "True" and _is_current(obj, one) for one in accepted)
+
+
+def _phase(*phases: str) -> ReadinessRule:
+    return lambda obj: _part(obj, "status").get("phase") in phases
+
+
+_GATEWAY = "gateway.networking.k8s.io"
+_BY_KIND: ReadinessRules = {
     ("apps", "Deployment"): _deployment,
     ("apps", "StatefulSet"): _stateful_set,
     ("apps", "ReplicaSet"): _replica_set,
     ("apps", "DaemonSet"): _daemon_set,
     ("batch", "Job"): _job,
-    ("batch", "CronJob"): _exists,
     ("", "Pod"): _pod,
+    ("", "ReplicationController"): _replica_set,
     ("", "Service"): _service,
     ("", "Namespace"): _phase("Active"),
     ("", "PersistentVolumeClaim"): _phase("Bound"),
     ("", "PersistentVolume"): _phase("Available", "Bound"),
-    ("networking.k8s.io", "Ingress"): _exists,
-    ("policy", "PodDisruptionBudget"): _exists,
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): _crd,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): has_condition("Established"),
+    ("apiregistration.k8s.io", "APIService"): has_condition("Available"),
+    (_GATEWAY, "GatewayClass"): has_condition("Accepted"),
+    (_GATEWAY, "Gateway"): has_condition("Programmed"),
+    **{
+        (_GATEWAY, kind): _route
+        for kind in ("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
+    },
+    (_GATEWAY, "ReferenceGrant"): exists,
 }
+_SERVER_GROUPS = frozenset(
+    {
+        "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps",
+        "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch",
+        "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
+        "flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "networking.k8s.io",
+        "node.k8s.io", "policy", "rbac.authorization.k8s.io", "resource.k8s.io",
+        "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
+    }
+)  # fmt: skip
+"""The groups that the API server itself serves.  A suffix does not tell: the Gateway API is custom."""

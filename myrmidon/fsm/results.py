@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import TypeAlias, get_args
 
 from myrmidon.api.conditions import ConditionStatus, ConditionValue
-from myrmidon.api.texts import CONDITION_REASON_MAX, text_of
+from myrmidon.api.texts import CONDITION_REASON_MAX, condition_message, text_of
 from myrmidon.errors import ProgrammingError
 from myrmidon.fsm.raised import UnexpectedError
 
@@ -101,8 +101,8 @@ class Failed:
 
     @property
     def message(self) -> str:
-        """What went wrong, in one line or a few."""
-        return text_of(self.error) or type(self.error).__name__
+        """What went wrong, as the message of a condition: encodable and bounded in length."""
+        return condition_message(text_of(self.error)) or type(self.error).__name__
 
 
 Result: TypeAlias = Done | Wait | Failed

@@ -22,13 +22,7 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.kinds import EVENT
 from myrmidon.api.objects import Json, name_of, namespace_of, uid_of, version_of
 from myrmidon.api.refs import ObjectRef
-from myrmidon.api.texts import (
-    EVENT_MESSAGE_BYTES_MAX,
-    EVENT_REASON_BYTES_MAX,
-    printable,
-    shortened_to_bytes,
-    text_of,
-)
+from myrmidon.api.texts import event_message, event_reason, printable, text_of
 from myrmidon.errors import AlreadyExistsError, NotFoundError
 from myrmidon.io.client import Client
 from myrmidon.io.throttle import TokenBucket
@@ -244,8 +238,8 @@ def _topic(obj: Mapping[str, Any], type_: str, reason: str, message: str) -> Top
     return Topic(
         *(printable(str(part or "")) for part in subject),
         printable(text_of(type_)),
-        shortened_to_bytes(printable(text_of(reason)), EVENT_REASON_BYTES_MAX),
-        shortened_to_bytes(printable(text_of(message)), EVENT_MESSAGE_BYTES_MAX),
+        event_reason(reason),
+        event_message(message),
     )
 
 

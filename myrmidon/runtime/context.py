@@ -40,6 +40,7 @@ class Declared:
 
     def __init__(self, controller: type[Controller[Any]], namespace: str) -> None:
         self._controller, self.namespace = controller, namespace
+        self.readiness = controller.readiness_rules
         self._kinds = _together(
             controller.kind(), *controller.managed_kinds, *controller.read_kinds
         )
@@ -162,8 +163,8 @@ class PassContext:
         self._record(kind, reason, message)
 
     def is_ready(self, obj: Any) -> bool:
-        """Whether the object has what its kind calls ready."""
-        return is_ready(getattr(obj, "raw", obj))
+        """Whether the object is what its kind, or the controller's ``readiness``, calls ready."""
+        return is_ready(getattr(obj, "raw", obj), self._declared.readiness)
 
 
 def _typed(kind: Any, obj: Json) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 
 from myrmidon.api.objects import Json, ref_of
 from myrmidon.api.refs import ObjectRef
+from myrmidon.api.texts import event_reason
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome
@@ -115,8 +116,9 @@ class Observing:
         self._shown[ref] = (status, suspended)
 
     def recorded_event(self, obj: Json, event_type: str, reason: str) -> None:
-        """A Kubernetes Event was recorded."""
-        self.metrics.recorded(ref_of(self._kind, obj), event_type, reason, self._name)
+        """Count a Kubernetes Event.  One label that cannot be encoded would break /metrics."""
+        shown = event_reason(event_type), event_reason(reason)
+        self.metrics.recorded(ref_of(self._kind, obj), *shown, self._name)
 
     def forget(self, ref: ObjectRef) -> None:
         """The object is gone, and its series go with it."""

@@ -16,6 +16,7 @@ from myrmidon.api.conditions import READY, find
 from myrmidon.api.objects import Json, generation_of, is_deleting, ref_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Patch, Request
+from myrmidon.api.texts import condition_message
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.suspension import is_suspended
@@ -159,7 +160,7 @@ def _steps(outcome: Outcome) -> tuple[Step, ...]:
             visit.state.condition,
             visit.value.status,
             visit.value.reason,
-            visit.value.message,
+            condition_message(visit.value.message),
         )
         for visit in outcome.visits
     )
@@ -178,7 +179,7 @@ def _waiting(outcome: Outcome, before: Waiting | None, now: datetime) -> Waiting
     else:
         return None
     since = before.since if before is not None and before.reason == reason else now
-    return Waiting(reason, message, since, failed)
+    return Waiting(reason, condition_message(message), since, failed)
 
 
 def _view(

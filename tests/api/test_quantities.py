@@ -125,3 +125,19 @@ def test_bytes_and_durations_on_the_wire() -> None:
         "key": "aGVsbG8=",
         "every": "1m30s",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e" + "9" * 10_000, "9223372036854775807"),
+        ("1e-" + "9" * 10_000, "1n"),
+        ("1e" + "0" * 10_000 + "3", "1000"),
+        ("1e0", "1"),
+        ("0e99999", "0"),
+    ],
+    ids=["large", "small", "zeros", "zero", "nothing"],
+)
+def test_an_exponent_of_any_length_has_a_value(text: str, value: str) -> None:
+    """Python itself refuses to read a number of more than 4,300 digits."""
+    assert Quantity(text) == Quantity(value)

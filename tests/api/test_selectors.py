@@ -84,3 +84,27 @@ def test_nonsense_is_refused_with_the_grammar(text: str) -> None:
     """The message shows where it stops making sense."""
     with pytest.raises(UsageError, match=r"unable to parse the selector .*\n  fix: write"):
         parse_selector(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + " " * 200_000 + "!",
+        "!" + " " * 200_000,
+        "a" * 200_000 + "(",
+        "a in (" + "b," * 100_000,
+    ],
+    ids=["blanks", "absent", "key", "values"],
+)
+def test_a_long_selector_is_refused_at_once(text: str) -> None:
+    """Q8: no part of the pattern gives characters back; backtracking here took minutes."""
+    with pytest.raises(UsageError) as caught:
+        parse_selector(text)
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_selector_of_many_requirements_is_read_once() -> None:
+    """Without copying the rest of the text for each of them."""
+    many = ",".join(f"key-{number}={number}" for number in range(20_000))
+
+    assert len(parse_selector(f" {many} , ")) == 20_000

@@ -9,6 +9,7 @@ from myrmidon.api import Kind, Resource, Status, kinds
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
 from myrmidon.fsm.controller import kind_of, state_methods
+from myrmidon.fsm.readiness import exists
 from myrmidon.sets import OutputSet
 from tests.fsm.graphs import Drawn, drawings
 from tests.fsm.things import Thing, Things, ThingSpec, define, marked
@@ -382,3 +383,42 @@ def test_a_kind_is_its_own_entry() -> None:
     widget = Kind("example.com", "v1", "Widget", "widgets")
 
     assert define(a=marked(initial=True), reads=widget).read_kinds == (widget,)
+
+
+SERVICE_MONITOR = Kind("monitoring.example.com", "v1", "ServiceMonitor", "servicemonitors")
+
+
+def test_readiness_is_declared_by_kind() -> None:
+    """A Kind or a Resource class, and a function of one object."""
+    made = define(
+        manages=(SERVICE_MONITOR,),
+        readiness={SERVICE_MONITOR: exists, Thing: lambda obj: True},
+        a=marked(initial=True),
+    )
+
+    assert set(made.readiness_rules) == {
+        ("monitoring.example.com", "ServiceMonitor"),
+        ("example.com", "Thing"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("readiness", "told"),
+    [
+        ({"Pod": exists}, "Bad.readiness lists 'Pod', which is no kind"),
+        ({kinds.POD: exists}, "Bad.readiness lists Pod, which the controller does not read"),
+        ({Thing: True}, "Bad.readiness[Thing] is True, which is not a function of one object"),
+        ({Thing: bool}, "which is not a function of one object"),
+        ({Thing: lambda: True}, "which is not a function of one object"),
+        ({Thing: lambda a, b: True}, "which is not a function of one object"),
+        ((Thing, exists), "which is not a mapping"),
+    ],
+    ids=range(7),
+)
+def test_d2_readiness_that_cannot_be_asked_is_refused(readiness: Any, told: str) -> None:
+    """D2: when the class is defined, with the fix."""
+    with pytest.raises(DefinitionError) as caught:
+        define(readiness=readiness, a=marked(initial=True))
+
+    assert told in str(caught.value)
+    assert "\n  fix: " in str(caught.value)

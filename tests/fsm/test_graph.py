@@ -113,7 +113,7 @@ def test_d2_a_state_that_nothing_leads_to_is_refused(drawing: Drawn, data: st.Da
 @pytest.mark.parametrize(
     ("condition", "good"),
     [("A", True), ("example.com/Made", True), ("a.b_c-D", True), ("", False), ("-A", False),
-     ("A-", False), ("a b", False), ("Example.com/", False)],
+     ("A-", False), ("a b", False), ("Example.com/", False), ("A" * 316, True), ("A" * 317, False)],
 )  # fmt: skip
 def test_d2_condition_types_are_those_that_the_server_takes(condition: str, good: bool) -> None:
     """It refuses a whole status for one bad type."""

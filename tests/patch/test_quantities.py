@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from myrmidon.patch import quantities
 from myrmidon.patch.quantities import same_quantity
 from tests.strategies import values
 
@@ -40,3 +41,31 @@ def test_a5_scale_is_spelling(amount: int, value: Any) -> None:
     assert same_quantity(f"{amount * 1000}m", amount)
     assert same_quantity(f"{amount * 1024}Mi", f"{amount}Gi")
     assert same_quantity(value, value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1" * 100_000, "1" * 100_000 + "!", "." * 100_000, "1e" + "9" * 100_000, "1e99999999"],
+    ids=["digits", "digits and more", "dots", "exponent", "large exponent"],
+)
+def test_a_long_quantity_is_compared_as_text(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Q8: nothing longer than a quantity can be is matched at all."""
+    lengths: list[int] = []
+
+    class Counting:
+        def fullmatch(self, matched: str) -> Any:
+            lengths.append(len(matched))
+            return pattern.fullmatch(matched)
+
+    pattern = quantities._QUANTITY
+    monkeypatch.setattr(quantities, "_QUANTITY", Counting())
+
+    assert same_quantity(text, text)
+    assert not same_quantity(text, "1")
+    assert max(lengths) <= 100
+
+
+def test_an_integer_that_python_does_not_print_is_compared_as_it_is() -> None:
+    """More than 4,300 digits."""
+    assert same_quantity(10**5000, 10**5000)
+    assert not same_quantity(10**5000, "1")
