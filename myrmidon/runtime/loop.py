@@ -60,10 +60,12 @@ class ControllerLoop:
         options = controller.options
         observing = Observing(type(controller), metrics)
         self.tracer = Tracer(clock) if trace else None
+        applicator = self._applicator(client, clock)
+        self.stalled = applicator.stalled
         crew = Crew(
             controller,
             client,
-            self._applicator(client),
+            applicator,
             self.world,
             clock,
             observing,
@@ -130,11 +132,11 @@ class ControllerLoop:
 
     # --------------------------------------------------------------------------- inside
 
-    def _applicator(self, client: Client) -> Applicator:
+    def _applicator(self, client: Client, clock: Clock) -> Applicator:
         writes_max = self.controller.options.writes_max
         if self.tracer is None:
-            return Applicator(client, self.world, writes_max=writes_max)
-        traced = TracedApplicator(client, self.world, writes_max=writes_max)
+            return Applicator(client, self.world, writes_max=writes_max, clock=clock)
+        traced = TracedApplicator(client, self.world, writes_max=writes_max, clock=clock)
         traced.tracer = self.tracer
         return traced
 

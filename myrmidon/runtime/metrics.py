@@ -194,6 +194,13 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.stalled = Gauge(
+            "myrmidon_stalled_objects",
+            "Outputs that are changed back after each write, and therefore written less often.",
+            ("controller",),
+            registry=self.registry,
+        )
+
     def _declare_client(self) -> None:
         self.requests = Counter(
             "rest_client_requests_total",
@@ -235,6 +242,7 @@ class Metrics:
             counter.labels(controller)
         self.workers_max.labels(controller).set(workers)
         self.workers_active.labels(controller).set(0)
+        self.stalled.labels(controller).set(0)
 
     def readiness_of(self, ref: ObjectRef, status: str) -> None:
         """One object's Ready: exactly one of the four series is 1."""

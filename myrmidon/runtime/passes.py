@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from myrmidon.api.conditions import STALLED, status_of
 from myrmidon.api.objects import Json, finalizers_of, is_deleting, uid_of, version_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource, status_patch
@@ -17,6 +18,7 @@ from myrmidon.errors import (
     MyrmidonError,
     NotFoundError,
     PruneRefusedError,
+    StalledError,
 )
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import (
@@ -217,6 +219,8 @@ class Pass:
             self._note(one, state)
             if one.error is not None and report is _ACTED:
                 report = refusal(one.output.ref, one.error)
+                if isinstance(one.error, StalledError) and status_of(self.obj, STALLED) != "True":
+                    self._event("Warning", STALLED, str(one.error))
         return report
 
     def _note(self, written: Written, state: str) -> None:

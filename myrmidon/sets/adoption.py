@@ -33,22 +33,14 @@ from myrmidon.api.objects import (
     controller_of,
     is_deleting,
     labels_of,
-    metadata,
     owners_of,
 )
 from myrmidon.errors import AlreadyOwnedError, NotAdoptedError
+from myrmidon.sets.field_managers import is_written_by, manager_of
 from myrmidon.sets.output_set import Apply, Output
 from myrmidon.sets.ownership import PARENT, PARENT_UID, Parent
 
 ADOPT = "myrmidon.dev/adopt"  # annotation: this object may be adopted
-_MANAGER_CHARACTERS_MAX = 128  # the API server refuses longer names
-
-
-def manager_of(output: Output) -> str:
-    """Return the field manager that the output is written as: the controller, unless told otherwise."""
-    chosen = output.options.field_manager if isinstance(output, Apply) else None
-    name = chosen or output.author.partition(".")[0] or "myrmidon"
-    return name[:_MANAGER_CHARACTERS_MAX]
 
 
 def refuse_others(current: Mapping[str, Any], output: Output, parent: Parent) -> None:
@@ -75,14 +67,6 @@ def is_child_of(current: Mapping[str, Any], parent: Parent) -> bool:
     if uid == parent.uid or any(one.get("uid") == parent.uid for one in owners_of(current)):
         return True
     return bool(uid) and annotations_of(current).get(PARENT) == parent.tracking_name
-
-
-def is_written_by(current: Mapping[str, Any], manager: str) -> bool:
-    """Whether the API server says that the manager wrote the object itself, not only its status."""
-    return any(
-        entry.get("manager") == manager and not entry.get("subresource")
-        for entry in metadata(current).get("managedFields") or ()
-    )
 
 
 # -------------------------------------------------------------------------------- inside

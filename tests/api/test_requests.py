@@ -6,7 +6,7 @@ import pytest
 from myrmidon.api import kinds
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb, collection_path
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.wire import HttpResponse, query_string
 
 REF = ObjectRef(kinds.DEPLOYMENT, "web", "default")
 PATH = "/apis/apps/v1/namespaces/default/deployments"
@@ -62,3 +62,9 @@ def test_a_response_finds_its_headers() -> None:
 
     assert response.header("warning") == "a"
     assert response.header("retry-after") is None
+
+
+def test_a_query_is_escaped_for_the_wire() -> None:
+    """In its order."""
+    assert query_string((("fieldManager", "a b/c"), ("x", "é"))) == "fieldManager=a%20b%2Fc&x=%C3%A9"
+    assert query_string(()) == ""
