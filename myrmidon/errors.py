@@ -24,6 +24,7 @@ MyrmidonError
     MalformedNameError       a name, namespace or kind that cannot be part of a path
   AlreadyOwnedError        the object belongs to another parent
   NotAdoptedError          the object exists, names no parent, and its adoption was not asked for
+  StalledError             the object is changed back after each of our writes
   PruneRefusedError        more would be deleted at once than the guard allows
   TerminatingError         the object is on its way out and cannot be made to exist
   UnfitObjectError         an object of the server does not fit its model
@@ -333,6 +334,21 @@ class NotAdoptedError(MyrmidonError):
             "as its owner; it was left alone.\n"
             f"  fix: choose another name for the output, or allow its adoption: "
             f"out.{verb}(..., adopt=True) in the state, or `{command}`"
+        )
+
+
+class StalledError(MyrmidonError):
+    """The object is changed back after each of our writes; it is written less often for a while."""
+
+    def __init__(
+        self, ref: str, fields: str, manager: str, others: str | None, seconds: float
+    ) -> None:
+        self.ref, self.fields, self.others, self.seconds = ref, fields, others, seconds
+        by = f", by {others}" if others else ""
+        super().__init__(
+            f'{ref}: {fields} is written by "{manager}" and changed back each time{by}.\n'
+            "  fix: declare the field in one place only: leave it out of this output, or stop the "
+            "other writer; until then it is written at most once in 1 to 10 minutes"
         )
 
 

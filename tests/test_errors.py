@@ -41,6 +41,12 @@ def test_the_tree_on_top_of_the_file_is_the_tree() -> None:
         (409, {"reason": "AlreadyExists"}, errors.AlreadyExistsError),
         (409, {"details": {"causes": [{"reason": "FieldManagerConflict"}]}},
          errors.FieldConflictError),
+        (400, {"message": "x: strict decoding error: unknown field"}, errors.UnknownFieldError),
+        (422, {"message": "x: strict decoding error: unknown field"}, errors.UnknownFieldError),
+        (500, {"message": "failed to create typed patch object: .a: field not declared in schema"},
+         errors.UnknownFieldError),
+        (500, {"message": "failed to create typed patch object: .a: expected map"},
+         errors.InvalidError),
         (410, {}, errors.ExpiredError),
         (413, {}, errors.TooLargeError),
         (415, {}, ApiError),
@@ -54,6 +60,27 @@ def test_the_tree_on_top_of_the_file_is_the_tree() -> None:
 def test_a8_refusals_are_told_apart(status: int, body: Any, expected: type[ApiError]) -> None:
     """By status, and by reason or cause where one status means several things."""
     assert type(api_error(status, body)) is expected
+
+
+def test_a14_an_unknown_field_is_told_without_the_object_around_it() -> None:
+    """The server prints the whole object before it."""
+    text = 'patch: Invalid value: "{...}": strict decoding error: unknown field "dta"'
+    error = api_error(422, {"message": text})
+    assert isinstance(error, errors.UnknownFieldError)
+    assert error.fields == 'unknown field "dta"'
+
+
+def test_a15_a_stall_names_both_writers_as_far_as_they_are_known() -> None:
+    """The second one may be unknown."""
+    known = errors.StalledError("ConfigMap ns/a", "data.a", "things", '"rival"', 60.0)
+    unknown = errors.StalledError("ConfigMap ns/a", "data.a", "things", None, 60.0)
+    fix = (
+        "  fix: declare the field in one place only: leave it out of this output, or stop the "
+        "other writer; until then it is written at most once in 1 to 10 minutes"
+    )
+    said = 'ConfigMap ns/a: data.a is written by "things" and changed back each time'
+    assert str(known) == f'{said}, by "rival".\n{fix}'
+    assert str(unknown) == f"{said}.\n{fix}"
 
 
 def test_a_status_object_becomes_attributes() -> None:

@@ -8,6 +8,7 @@ from myrmidon.api.objects import Json
 ConditionStatus = Literal["True", "False", "Unknown"]
 
 READY = "Ready"
+STALLED = "Stalled"  # a condition type of kstatus: no progress without help; also a reason
 
 
 class ConditionValue(NamedTuple):

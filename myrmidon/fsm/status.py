@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
-from myrmidon.api.conditions import READY, ConditionValue, timestamp
+from myrmidon.api.conditions import READY, STALLED, ConditionValue, timestamp
 from myrmidon.api.json_values import NotJsonError, json_value
 from myrmidon.api.objects import Json, generation_of, version_of
 from myrmidon.api.refs import ObjectRef
@@ -90,13 +90,15 @@ def conditions_after(
     }
     if ready:
         left[READY] = (_ready(outcome), outcome.failure is not None)
+    if STALLED not in own:
+        left |= _stalled(outcome)
     if not outcome.ended:  # else, branches not taken disappear
         for kind in graph.conditions:
             left.setdefault(kind, _NOT_REACHED)
     after: list[Any] = []
     for raw in previous:
         found = raw.get("type") if isinstance(raw, dict) else None
-        if found not in own:
+        if found not in own and not _is_own_stall(raw, found):
             after.append(raw)
         elif found in left:
             said = left.pop(found)
@@ -151,6 +153,19 @@ def reference(ref: ObjectRef) -> Json:
 
 
 # -------------------------------------------------------------------------------- inside
+
+
+def _stalled(outcome: Outcome) -> dict[str, _Said]:
+    """Return the condition ``Stalled`` if a state of this pass is stalled; else it disappears."""
+    for visit in outcome.visits:
+        if visit.value.reason == STALLED and visit.value.status == "False":
+            return {STALLED: (ConditionValue("True", STALLED, visit.value.message), False)}
+    return {}
+
+
+def _is_own_stall(raw: Any, found: str | None) -> bool:
+    """Whether a condition ``Stalled`` is ours; another writer's has a reason of its own."""
+    return found == STALLED and raw.get("reason") == STALLED
 
 
 def _condition(kind: str, said: _Said, old: Json | None, generation: int, now: datetime) -> Json:

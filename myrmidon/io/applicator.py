@@ -12,11 +12,12 @@ decision is made again on that read, when
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 import orjson
 
 from myrmidon.api import kinds
+from myrmidon.api.clock import Clock
 from myrmidon.api.objects import Json, is_deleting, uid_of, version_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Request, Verb
@@ -29,9 +30,12 @@ from myrmidon.errors import (
     MyrmidonError,
     NotAdoptedError,
     NotFoundError,
+    StalledError,
     TerminatingError,
 )
 from myrmidon.io.client import Client, is_ambiguous
+from myrmidon.io.clock import LoopClock
+from myrmidon.io.stall_guard import StallGuard, Wish
 from myrmidon.io.warning_headers import Warnings
 from myrmidon.sets.adoption import is_adoption
 from myrmidon.sets.output_set import Apply, Delete, Output
@@ -45,7 +49,6 @@ _FIRST = (kinds.NAMESPACE, kinds.CUSTOM_RESOURCE_DEFINITION)  # others live in t
 
 
 V = TypeVar("V")
-_Wish: TypeAlias = tuple[ObjectRef, str]  # an object, and the state that has something to say of it
 
 
 class Known(Protocol):
@@ -74,14 +77,21 @@ class Applicator:
     """Writes the outputs of a state concurrently, at most ``writes_max`` of them at a time."""
 
     def __init__(
-        self, client: Client, known: Known, *, writes_max: int = 8, manager: str = ""
+        self,
+        client: Client,
+        known: Known,
+        *,
+        writes_max: int = 8,
+        manager: str = "",
+        clock: Clock | None = None,
     ) -> None:
         self._client, self._known, self._manager = client, known, manager
         self._writes_max = writes_max
-        self._settled: dict[_Wish, tuple[int, str]] = {}  # what was written, what it left
+        self._guard = StallGuard(clock or LoopClock())
+        self._settled: dict[Wish, tuple[int, str]] = {}  # what was written, what it left
         self.warnings = Warnings()
         """What the API server warned of, until a pass takes it."""
-        self._held: dict[_Wish, tuple[int, int]] = {}  # what was wanted and there, and was one
+        self._held: dict[Wish, tuple[int, int]] = {}  # what was wanted and there, and was one
 
     async def write(
         self, outputs: Sequence[Output], parent: Parent, *, creating: bool = True, by: str = ""
@@ -145,6 +155,10 @@ class Applicator:
         self._known.clear_unknown(ref)
         return obj
 
+    def stalled(self) -> int:
+        """Return how many outputs are stalled: changed back after each write."""
+        return self._guard.stalled()
+
     # -------------------------------------------------------------------------- inside
 
     async def _wave(self, tasks: Sequence["_Task"]) -> None:
@@ -168,9 +182,9 @@ class Applicator:
             if self._held.get(task.wish) != asked:
                 self._decide(task, self._known.get(ref))
                 if task.request is not None:
-                    return False
+                    return self._is_stalled(task)
                 _remember(self._held, task.wish, asked)
-            task.written = Written(task.output, "skipped")
+            task.written = self._skipped(task)
         except NotAdoptedError:
             task.needs_read = True
             return False
@@ -213,7 +227,10 @@ class Applicator:
             if task.needs_read or error is not None or self._known.is_unknown(output.ref):
                 await self._decide_on_read(task)
             if task.request is None:
-                return Written(output, "skipped")
+                return self._skipped(task)
+            stalled = self._stall_before(task)
+            if stalled is not None:
+                raise stalled
             try:
                 answer = await self.send(task.request, by=task.by)
             except (ConflictError, NotFoundError) as refused:
@@ -224,17 +241,39 @@ class Applicator:
                 await self._make_way(task, refused)
                 error = refused
             else:
-                left = version_of(answer)
-                _remember(self._settled, task.wish, (task.question, left))
-                same = task.current is not None and left == version_of(task.current)
-                return Written(
-                    output,
-                    "noop" if same else "changed",
-                    task.request.verb,
-                    adopted=task.adopts and not same,
-                )
+                return self._wrote(task, task.request, answer)
         assert error is not None
         raise error
+
+    def _wrote(self, task: "_Task", request: Request, answer: Json) -> Written:
+        left, output = version_of(answer), task.output
+        _remember(self._settled, task.wish, (task.question, left))
+        if task.current is not None and left == version_of(task.current):
+            return Written(output, "noop", request.verb)
+        before, error = task.current or task.replaced, None
+        if before is not None and request.verb is not Verb.DELETE:
+            error = self._guard.after_write(
+                task.wish, task.question, output, before, request=request, answer=answer
+            )
+        return Written(output, "changed", request.verb, error, adopted=task.adopts)
+
+    def _skipped(self, task: "_Task") -> Written:
+        error = self._guard.without_write(task.wish, task.question, task.output, task.current)
+        return Written(task.output, "skipped", error=error)
+
+    def _is_stalled(self, task: "_Task") -> bool:
+        """Whether a write must wait; the first time, a live read has to tell who is to blame."""
+        stalled = self._stall_before(task)
+        if stalled is None:
+            return False
+        task.needs_read = stalled.others is None
+        task.written = None if task.needs_read else Written(task.output, "failed", error=stalled)
+        return not task.needs_read
+
+    def _stall_before(self, task: "_Task") -> StalledError | None:
+        if task.current is None:
+            return None
+        return self._guard.before_write(task.wish, task.question, task.output, task.current)
 
     async def _decide_on_read(self, task: "_Task") -> None:
         ref = task.output.ref
@@ -253,6 +292,7 @@ class Applicator:
         try:
             await self._client.send(recreation.trial)
         except AlreadyExistsError:
+            task.replaced = task.current
             answer = await self.send(recreation.removal, by=task.by)
             if is_deleting(answer):
                 raise TerminatingError(str(output.ref)) from refused
@@ -269,11 +309,12 @@ class _Task:
     question: int
     current: Json | None = None
     request: Request | None = None
-    needs_read: bool = False  # the cached object cannot tell whether it is ours
+    needs_read: bool = False  # the cached object lacks managedFields, and they matter
+    replaced: Json | None = None  # the object that was deleted to be created again
     written: Written | None = None
 
     @property
-    def wish(self) -> _Wish:
+    def wish(self) -> Wish:
         """What its answers are remembered under: two states may want the same, each in its own way."""
         output = self.output
         return output.ref, output.author if isinstance(output, Apply) else ""
@@ -317,7 +358,7 @@ def _is_signed(request: Request) -> bool:
     return any(name == "fieldManager" for name, _ in request.query)
 
 
-def _remember(memory: dict[_Wish, V], wish: _Wish, value: V) -> None:
+def _remember(memory: dict[Wish, V], wish: Wish, value: V) -> None:
     """Keep an answer, and not too many: all of them can be found again."""
     memory[wish] = value
     if len(memory) > _REMEMBERED_MAX:

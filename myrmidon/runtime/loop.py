@@ -71,10 +71,12 @@ class ControllerLoop:
         options = controller.options
         observing = Observing(type(controller), metrics)
         self.tracer = Tracer(clock) if trace else None
+        applicator = self._applicator(client, clock)
+        self.stalled = applicator.stalled
         crew = Crew(
             controller,
             client,
-            self._applicator(client),
+            applicator,
             self.world,
             clock,
             observing,
@@ -157,10 +159,11 @@ class ControllerLoop:
 
     # --------------------------------------------------------------------------- inside
 
-    def _applicator(self, client: Client) -> Applicator:
+    def _applicator(self, client: Client, clock: Clock) -> Applicator:
         how: Any = {
             "writes_max": self.controller.options.writes_max,
             "manager": field_manager(self.controller.name),
+            "clock": clock,
         }
         if self.tracer is None:
             return Applicator(client, self.world, **how)

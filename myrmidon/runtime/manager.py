@@ -333,6 +333,7 @@ class Manager:
         self.metrics.loop_lag.set(self._lag.longest(now))
         for loop in self.loops:
             loop.shift.observing.queue_looked_at(loop.shift.queue, now)
+            self.metrics.stalled.labels(loop.controller.name).set(loop.stalled())
         for health in self._caches.health() if self._caches else ():
             kind = health.scope.kind
             self.metrics.cache_objects.labels(*kind[:3]).set(health.objects)

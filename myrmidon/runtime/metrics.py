@@ -206,6 +206,13 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.stalled = Gauge(
+            "myrmidon_stalled_objects",
+            "Outputs that are changed back after each write, and therefore written less often.",
+            ("controller",),
+            registry=self.registry,
+        )
+
     def _declare_client(self) -> None:
         self.requests = Counter(
             "rest_client_requests_total",
@@ -247,6 +254,7 @@ class Metrics:
             counter.labels(controller)
         self.workers_max.labels(controller).set(workers)
         self.workers_active.labels(controller).set(0)
+        self.stalled.labels(controller).set(0)
 
     def user_function_failed(self, controller: str, function: str) -> None:
         """A function that the controller's author wrote raised for one object."""

@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from myrmidon.api.conditions import STALLED, status_of
 from myrmidon.api.objects import Json, finalizers_of, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource
-from myrmidon.errors import MyrmidonError, StatusError
+from myrmidon.errors import MyrmidonError, StalledError, StatusError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import (
     ACTED,
@@ -206,6 +207,8 @@ class Pass:
             self._note(one, state)
             if one.error is not None and report is ACTED:
                 report = refusal(one.output.ref, one.error)
+                if isinstance(one.error, StalledError) and status_of(self.obj, STALLED) != "True":
+                    self._subject.event("Warning", STALLED, str(one.error))
         return report
 
     def _note(self, written: Written, state: str) -> None:

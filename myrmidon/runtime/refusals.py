@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from myrmidon.api.conditions import STALLED
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import (
     AlreadyOwnedError,
@@ -23,6 +24,7 @@ from myrmidon.errors import (
     ProgrammingError,
     QuotaExceededError,
     ServerError,
+    StalledError,
     TerminatingError,
     TooLargeError,
     TooManyRequestsError,
@@ -102,6 +104,10 @@ def _fields(error: ApiError) -> str:
 _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed]], ...] = (
     (AlreadyOwnedError, lambda _ref, error: Failed("AlreadyOwned", error)),
     (NotAdoptedError, lambda _ref, error: Failed("AdoptionRefused", error)),
+    (
+        StalledError,
+        lambda _ref, error: Wait(STALLED, str(error), after=timedelta(seconds=error.seconds)),
+    ),
     (
         TerminatingError,
         _wait("ObjectTerminating", "is being deleted; it is created again when it is gone"),

@@ -28,7 +28,7 @@ than one object of its kind, namespace and name.
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.managed_fields import field_manager, wrote
+from myrmidon.api.managed_fields import wrote
 from myrmidon.api.objects import (
     annotations_of,
     controller_of,
@@ -37,17 +37,10 @@ from myrmidon.api.objects import (
     owners_of,
 )
 from myrmidon.errors import AlreadyOwnedError, NotAdoptedError
-from myrmidon.sets.output_set import Apply, Output
+from myrmidon.sets.output_set import Apply, Output, manager_of
 from myrmidon.sets.ownership import PARENT, PARENT_UID, Parent
 
 ADOPT = "myrmidon.dev/adopt"  # annotation: this object may be adopted
-
-
-def manager_of(output: Output) -> str:
-    """Return the field manager that the output is written as: the controller, unless told otherwise."""
-    chosen = output.options.field_manager if isinstance(output, Apply) else None
-    name = chosen or output.author.partition(".")[0] or "myrmidon"
-    return field_manager(name)
 
 
 def refuse_others(current: Mapping[str, Any], output: Output, parent: Parent) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from myrmidon.api import kinds as well_known
+from myrmidon.api.managed_fields import field_manager
 from myrmidon.api.objects import Json, describe, metadata
 from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.errors import (
@@ -35,6 +36,12 @@ class Delete(NamedTuple):
 
 
 Output: TypeAlias = Apply | Delete
+
+
+def manager_of(output: Output) -> str:
+    """Return the field manager that the output is written as: the controller, unless told otherwise."""
+    chosen = output.options.field_manager if isinstance(output, Apply) else None
+    return field_manager(chosen or output.author.partition(".")[0] or "myrmidon")
 
 
 class OutputSet:

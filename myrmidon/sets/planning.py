@@ -38,10 +38,10 @@ from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.errors import MissingLockError, TerminatingError
 from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
 from myrmidon.patch.server_filled import exceeds
-from myrmidon.sets.adoption import manager_of, refuse_others
+from myrmidon.sets.adoption import refuse_others
 from myrmidon.sets.fingerprints import fingerprint, next_mark, settled_mark
 from myrmidon.sets.options import FieldValidation
-from myrmidon.sets.output_set import Apply, Delete, Output
+from myrmidon.sets.output_set import Apply, Delete, Output, manager_of
 from myrmidon.sets.ownership import (
     PARENT,
     PARENT_UID,

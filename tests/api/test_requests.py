@@ -6,7 +6,7 @@ import pytest
 from myrmidon.api import Quantity, kinds
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.wire import HttpResponse, query_string
 from myrmidon.errors import OutputError
 
 REF = ObjectRef(kinds.DEPLOYMENT, "web", "default")
@@ -67,3 +67,11 @@ def test_a_body_without_json_names_the_path() -> None:
     )
     day = Request(Verb.PATCH, ref, {"data": {"a": Quantity("1Gi")}}).to_http()
     assert day.body == b'{"data":{"a":"1Gi"}}'
+
+
+def test_a_query_is_escaped_for_the_wire() -> None:
+    """In its order."""
+    assert (
+        query_string((("fieldManager", "a b/c"), ("x", "é"))) == "fieldManager=a%20b%2Fc&x=%C3%A9"
+    )
+    assert query_string(()) == ""

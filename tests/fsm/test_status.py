@@ -26,7 +26,7 @@ from myrmidon.fsm.status import (
 )
 from myrmidon.patch import merge, same
 from tests.fsm.graphs import drawings, results
-from tests.fsm.things import KIND, Thing, Things, ThingSpec
+from tests.fsm.things import KIND, Thing, Things, ThingSpec, define, marked
 from tests.strategies import documents, refs
 
 
@@ -238,6 +238,39 @@ def test_c6_conditions_of_others_survive_where_they_are(case: Any, ready: bool) 
     assert len(set(kept)) == len(kept)
     order = [raw["type"] for raw in before if isinstance(raw, dict) and raw["type"] in kept]
     assert kept[: len(order)] == order
+
+
+def stalled_by(reason: str) -> Json:
+    """A condition ``Stalled`` with a reason."""
+    return {"type": "Stalled", "status": "True", "reason": reason, "lastTransitionTime": BEFORE}
+
+
+def test_a15_a_stalled_state_is_a_condition_of_its_own() -> None:
+    """Beside the state's condition, as kstatus reads it, and only as long as it lasts."""
+    state = Things.graph.states[Things.graph.initial]
+    visit = Visit(state, ConditionValue("False", "Stalled", "data.a is changed back"))
+    done = Visit(state, ConditionValue("True", "Stalled"))
+
+    stalled = by_type(conditions_after(Outcome((visit,)), Things.graph, [], 3, NOW))["Stalled"]
+    assert (stalled["status"], stalled["reason"]) == ("True", "Stalled")
+    assert stalled["message"] == "data.a is changed back"
+    again = conditions_after(Outcome((visit,)), Things.graph, [stalled], 3, NOW)
+    assert again[0] is stalled
+    for over in (Outcome((done,)), Outcome()):
+        assert "Stalled" not in by_type(conditions_after(over, Things.graph, [stalled], 3, NOW))
+
+
+def test_c6_a_stalled_condition_of_another_writer_survives() -> None:
+    """Only ours has the reason Stalled; a state may use the type for itself."""
+    foreign = stalled_by("QuotaDenied")
+    assert foreign in conditions_after(Outcome(), Things.graph, [foreign], 3, NOW)
+
+    made = define(first=marked(initial=True, condition="Stalled"))
+    visit = Visit(made.graph.states["first"], ConditionValue("False", "Stalled", "mine"))
+    after = by_type(
+        conditions_after(Outcome((visit,)), made.graph, [stalled_by("Stalled")], 3, NOW)
+    )
+    assert (after["Stalled"]["status"], after["Stalled"]["message"]) == ("False", "mine")
 
 
 @pytest.mark.parametrize("ended", [True, False])

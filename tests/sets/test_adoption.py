@@ -11,7 +11,8 @@ from myrmidon.api.objects import Json
 from myrmidon.api.requests import Verb
 from myrmidon.errors import AlreadyOwnedError, NotAdoptedError, TerminatingError
 from myrmidon.sets import Apply, Delete, Output, OutputSet, plan
-from myrmidon.sets.adoption import is_adoption, manager_of
+from myrmidon.sets.adoption import is_adoption
+from myrmidon.sets.output_set import manager_of
 from tests.sets.outputs import OTHER, OURS, PARENT, SPECS, WAYS, apply, manifest, ref_of
 from tests.strategies import WIDGET
 
@@ -151,8 +152,8 @@ def test_a_terminating_object_without_parent_is_waited_for(way: str) -> None:
 @given(way=WAY, spec=SPECS)
 def test_every_write_names_its_field_manager_and_is_strict(way: str, spec: Json) -> None:
     """That is the record of who created an object; the name fits what the server allows (A14)."""
-    for options, validation in (({}, "Strict"), ({"field_validation": "Warn"}, "Warn")):
-        output = apply(manifest(spec), **WAYS[way], **options)
+    for validation in ("Strict", "Warn"):
+        output = apply(manifest(spec), **WAYS[way], field_validation=validation)
         for there in (None, manifest({"x": 1}, **STRANGER)):
             request = plan(output, there, PARENT)
             assert request is not None

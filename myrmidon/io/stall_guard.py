@@ -1,0 +1,82 @@
+"""StallGuard: keeps an applicator from writing the same difference for ever.
+
+The decision is ``sets.stalling``; here are its clock and the message for the user.  The message
+names the other writer, which only ``metadata.managedFields`` of a live read can tell.  Once known
+it is kept as long as the stall lasts, so that the condition does not change with every attempt.
+"""
+
+from typing import TypeAlias
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.managed_fields import managers_of
+from myrmidon.api.objects import Json, metadata
+from myrmidon.api.refs import ObjectRef
+from myrmidon.api.requests import Request, Verb
+from myrmidon.errors import StalledError
+from myrmidon.sets.output_set import Output, manager_of
+from myrmidon.sets.stalling import Stall, Stalls, field_text
+
+Wish: TypeAlias = tuple[ObjectRef, str]  # an object, and the state that has something to say of it
+
+_FIELDS_TOLD_MAX = 5
+
+
+class StallGuard:
+    """Asked before and after each write of an output; answers with an error where it is stalled."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._stalls: Stalls[Wish] = Stalls()
+
+    def before_write(
+        self, wish: Wish, question: int, output: Output, current: Json
+    ) -> StalledError | None:
+        """Return the error to report instead of a write that is due."""
+        stall = self._stalls.check(wish, question, self._clock.monotonic())
+        return stall and self._error(wish, output, current, stall)
+
+    def after_write(
+        self,
+        wish: Wish,
+        question: int,
+        output: Output,
+        before: Json,
+        *,
+        request: Request,
+        answer: Json,
+    ) -> StalledError | None:
+        """Take note of a write that changed an object; return the error while its stall lasts."""
+        now = self._clock.monotonic()
+        declared = None if request.verb is Verb.UPDATE else request.body
+        stall = self._stalls.wrote(wish, question, before, answer, now, declared=declared)
+        return stall and self._error(wish, output, before, stall)
+
+    def without_write(
+        self, wish: Wish, question: int, output: Output, current: Json | None
+    ) -> StalledError | None:
+        """Take note that the object is as declared; return the error until that has lasted."""
+        if not self._stalls:
+            return None
+        stall = self._stalls.held(wish, question, self._clock.monotonic())
+        return stall and self._error(wish, output, current or {}, stall)
+
+    def stalled(self) -> int:
+        """Return how many outputs are stalled."""
+        return len(self._stalls.stalled(self._clock.monotonic()))
+
+    def _error(self, wish: Wish, output: Output, current: Json, stall: Stall) -> StalledError:
+        ours, others = manager_of(output), stall.others
+        if others is None and "managedFields" in metadata(current):
+            others = _others(current, stall, ours)
+            self._stalls.blame(wish, others)
+        fields = ", ".join(map(field_text, stall.fields[:_FIELDS_TOLD_MAX]))
+        return StalledError(str(output.ref), fields, ours, others, stall.seconds)
+
+
+def _others(current: Json, stall: Stall, ours: str) -> str:
+    found: dict[str, str] = {}
+    for field in stall.fields:
+        found |= managers_of(current, field)
+    found.pop(ours, None)
+    names = ", ".join(f'"{name}" (last at {at})' for name, at in found.items())
+    return names or "an admission webhook or another state of this controller"

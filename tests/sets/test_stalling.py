@@ -1,0 +1,265 @@
+"""A15: when a difference that comes back is a stall, decided on values and times alone."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from myrmidon.api.managed_fields import managers_of, wrote
+from myrmidon.api.objects import Json
+from myrmidon.sets.stalling import Stall, Stalls, changed_fields, field_text
+from tests.sets.outputs import SPECS
+
+MINUTE, HOUR = 60.0, 3600.0
+OURS: Json = {"data": {"a": "ours"}}
+
+
+def theirs(value: object = "theirs") -> Json:
+    """The object as another writer left it."""
+    return {"data": {"a": value}}
+
+
+class Fight:
+    """Two writers: whenever ours may write, it does, and the other one answers ``pause`` later."""
+
+    def __init__(self, *, pause: float) -> None:
+        self.stalls: Stalls[str] = Stalls()
+        self.now, self.pause, self.writes = 1000.0, pause, 0
+        self.stalled: Stall | None = None
+
+    def round(self, value: object = "theirs", declaration: int = 1) -> bool:
+        """One reversal; whether it was written over."""
+        self.now += self.pause
+        self.stalled = self.stalls.check("key", declaration, self.now)
+        if self.stalled is not None:
+            return False
+        self.writes += 1
+        self.stalled = self.stalls.wrote("key", declaration, theirs(value), OURS, self.now)
+        return True
+
+
+@given(pause=st.floats(0.0, 500.0), hours=st.integers(1, 5))
+def test_a15_one_difference_is_not_written_for_ever(pause: float, hours: int) -> None:
+    """Seven writes at most, and then one in 1, 2, 4, 8, 10, 10, ... minutes."""
+    fight = Fight(pause=pause)
+    ends_at = fight.now + hours * HOUR
+    while fight.now < ends_at:
+        if not fight.round():
+            assert fight.stalled is not None
+            assert fight.stalled.fields == (("data", "a"),)
+            assert 0 < fight.stalled.seconds <= 10 * MINUTE
+            fight.now += max(fight.stalled.seconds - fight.pause, 0.001)
+    assert fight.writes <= 7 + 4 + hours * 6
+
+
+@given(
+    values=st.lists(st.integers(), unique=True, min_size=10, max_size=40),
+    pause=st.floats(1.0, HOUR),
+)
+def test_edits_that_differ_are_never_a_stall(values: list[int], pause: float) -> None:
+    """A person who tries one value after the other is corrected each time."""
+    fight = Fight(pause=pause)
+    assert all(fight.round(value) for value in values)
+
+
+@given(pauses=st.lists(st.floats(0.0, MINUTE), min_size=10, max_size=40))
+def test_another_declaration_begins_a_new_series(pauses: list[float]) -> None:
+    """The parent or the controller has changed its mind; nobody changes anything back."""
+    fight = Fight(pause=0.0)
+    for number, pause in enumerate(pauses):
+        fight.pause = pause
+        assert fight.round(declaration=number % 2)
+
+
+def test_slow_corrections_are_never_a_stall() -> None:
+    """Once in eleven minutes harms nobody."""
+    fight = Fight(pause=11 * MINUTE)
+    assert all(fight.round() for _ in range(50))
+
+
+def stalled_fight() -> Fight:
+    """A fight that has come to a stall."""
+    fight = Fight(pause=0.1)
+    while fight.round():
+        pass
+    return fight
+
+
+def test_a15_a_stall_lasts_until_a_write_has_held() -> None:
+    """The write after the delay is not the end yet; ten quiet seconds later it is."""
+    fight = stalled_fight()
+    assert fight.stalls
+    fight.now += MINUTE
+    assert fight.round()
+    assert fight.stalled == Stall((("data", "a"),), 10.0, None)
+    assert fight.stalls.held("key", 1, fight.now + 4) == Stall((("data", "a"),), 6.0, None)
+    assert fight.stalls.held("key", 1, fight.now + 10) is None
+    assert not fight.stalls
+    assert fight.round()
+
+
+def test_a15_each_write_in_vain_doubles_the_delay() -> None:
+    """Up to ten minutes."""
+    fight, delays = stalled_fight(), []
+    fight.pause = 0.0
+    for _ in range(6):
+        assert fight.stalled is not None
+        delays.append(round(fight.stalled.seconds / MINUTE, 2))
+        fight.now += fight.stalled.seconds
+        assert fight.round()
+        assert not fight.round()
+    assert delays == [1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
+
+
+def test_a_stall_is_over_with_its_declaration() -> None:
+    """Whether the new one has to be written or holds already."""
+    for ask in ("check", "held"):
+        fight = stalled_fight()
+        assert getattr(fight.stalls, ask)("key", 2, fight.now) is None
+        assert not fight.stalls
+
+
+def test_who_is_to_blame_is_remembered_with_the_stall() -> None:
+    """So that the message stays the same."""
+    fight = stalled_fight()
+    fight.stalls.blame("key", "rival")
+    assert not fight.round()
+    assert fight.stalled is not None
+    assert fight.stalled.others == "rival"
+
+
+def test_a_stall_that_nobody_asks_about_is_forgotten() -> None:
+    """Its parent is gone, or declares the object no more."""
+    fight = stalled_fight()
+    assert fight.stalls.stalled(fight.now) == ["key"]
+    assert fight.stalls.stalled(fight.now + HOUR) == []
+    fight = stalled_fight()
+    fight.stalls.forget(["key", "other"])
+    assert fight.stalls.stalled(fight.now) == []
+
+
+def test_very_many_fields_and_values_are_not_all_remembered() -> None:
+    """Memory is bounded for each object."""
+    stalls: Stalls[str] = Stalls()
+    for number in range(200):
+        before = {"data": {f"k{number}-{index}": number for index in range(10)}}
+        assert stalls.wrote("key", 1, before, {"data": {}}, 2.0 * number) is None
+    series = stalls._series["key"]
+    assert len(series.fields) <= 64
+    for number in range(200):
+        stalls.wrote("key", 1, {"data": {"k0-0": -number}}, {"data": {}}, 400.0 + 2.0 * number)
+    assert all(len(contest.values) <= 16 for contest in series.fields.values())
+
+
+class AnyHistory(RuleBasedStateMachine):
+    """Whatever happens: memory is that of the last twenty minutes, and nothing waits too long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stalls: Stalls[int] = Stalls()
+        self.now = 0.0
+        self.written: dict[int, float] = {}
+
+    @rule(seconds=st.floats(0.0, 2 * HOUR))
+    def wait(self, seconds: float) -> None:
+        """Time passes."""
+        self.now += seconds
+
+    @rule(key=st.integers(0, 3), declaration=st.integers(0, 1), value=st.integers(0, 2))
+    def differs(self, key: int, declaration: int, value: int) -> None:
+        """A write is due, and is sent where that is allowed."""
+        stall = self.stalls.check(key, declaration, self.now)
+        if stall is None:
+            self.written[key] = self.now
+            stall = self.stalls.wrote(key, declaration, theirs(value), OURS, self.now)
+        assert stall is None or (stall.fields and 0 < stall.seconds <= 600)
+
+    @rule(key=st.integers(0, 3), declaration=st.integers(0, 1))
+    def holds(self, key: int, declaration: int) -> None:
+        """Nothing is to be written."""
+        stall = self.stalls.held(key, declaration, self.now)
+        assert stall is None or 0 < stall.seconds <= 10
+
+    @invariant()
+    def memory(self) -> None:
+        """Nothing is kept about what was not written lately."""
+        recent = {key for key, at in self.written.items() if self.now - at <= 1200}
+        assert set(self.stalls.stalled(self.now)) <= recent
+        assert set(self.stalls._series) <= recent
+
+
+TestAnyHistory = AnyHistory.TestCase
+
+
+# ------------------------------------------------------------------------------- differences
+
+
+def fields(before: Json, after: Json, declared: Json | None = None) -> list[str]:
+    """The names of what changed."""
+    return [field_text(name) for name, _ in changed_fields(before, after, declared)]
+
+
+def test_a_difference_is_named_by_its_field() -> None:
+    """Lists are one field; what the server keeps for itself does not count."""
+    before = {
+        "apiVersion": "v1",
+        "metadata": {"labels": {"a.b/c": "x"}, "resourceVersion": "1", "generation": 1},
+        "spec": {"replicas": 1, "ports": [1, 2], "same": {"x": 1}, "flag": True},
+        "status": {"x": 1},
+    }
+    after = {
+        "apiVersion": "v2",
+        "metadata": {"resourceVersion": "2", "generation": 2, "annotations": {"d": "e"}},
+        "spec": {"replicas": 2, "ports": [1], "same": {"x": 1.0}, "flag": 1},
+        "data": "new",
+    }
+    assert fields(before, after) == [
+        "metadata.labels",
+        "metadata.annotations",
+        "spec.replicas",
+        "spec.ports",
+        "spec.flag",
+        "data",
+    ]
+    after["metadata"]["labels"] = {"a.b/c": "y"}  # type: ignore[index]
+    assert fields(before, after)[0] == "metadata.labels[a.b/c]"
+
+
+def test_only_declared_fields_count_where_the_request_names_them() -> None:
+    """An autoscaler that changes another field meanwhile is not the other party of a fight."""
+    before = {"spec": {"replicas": 1, "image": "old", "free": {"a": 1}}, "data": {"x": 1}}
+    after = {"spec": {"replicas": 5, "image": "new", "free": {"a": 2}}, "data": {"x": 2}}
+    assert fields(before, after, {"spec": {"image": "new"}}) == ["spec.image"]
+    assert fields(before, after, {"spec": {"free": None}}) == ["spec.free.a"]
+    assert fields({"metadata": {"labels": {"a": "x"}}}, {"metadata": None}, {"spec": {}}) == []
+
+
+@given(spec=SPECS)
+def test_nothing_changed_is_no_difference(spec: Any) -> None:
+    """Also for values that the server prints otherwise."""
+    assert fields({"spec": spec}, {"spec": spec}) == []
+
+
+# ---------------------------------------------------------------------------- field managers
+
+
+def test_managers_of_a_field_are_read_from_managed_fields() -> None:
+    """Of the field itself or of a part of it; entries that make no sense say nothing."""
+    tree: Json = {"f:spec": {"f:replicas": {}, "f:ports": {'k:{"port":80}': {".": {}}}}}
+    obj = {
+        "metadata": {
+            "managedFields": [
+                {"manager": "hpa", "time": "now", "fieldsV1": tree, "subresource": "scale"},
+                {"fieldsV1": {"f:spec": {"f:ports": {}}}},
+                {"manager": "broken", "fieldsV1": None},
+                "nonsense",
+            ]
+        }
+    }
+    assert managers_of(obj, ("spec", "replicas")) == {"hpa": "now"}
+    assert managers_of(obj, ("spec", "ports")) == {"hpa": "now", "unknown": ""}
+    assert managers_of(obj, ("spec", "replicas", "deeper")) == {}
+    assert managers_of({}, ("spec",)) == {}
+    assert wrote(obj, "broken")
+    assert not wrote(obj, "hpa")
