@@ -32,16 +32,22 @@ def status_request(ref: ObjectRef, obj: Mapping[str, Any], status: Json) -> Requ
 
     The list of conditions is shared with other writers and a merge patch replaces it, so the
     request is bound to the version that was read.  That also keeps it off a re-created namesake,
-    which a uid would not: the server ignores one in a patch of /status.
+    which a uid would not: the server ignores one in a merge patch of /status.  Where another
+    writer was faster, ``status_edits`` makes a request that needs no lock.
     """
-    current = obj.get("status") or {}
-    changes = {
-        field: value for field, value in status.items() if not _holds(current.get(field), value)
-    }
+    changes = changes_of(obj, status)
     if not changes:
         return None
     body = {"metadata": {"resourceVersion": version_of(obj)}, "status": changes}
     return Request(Verb.PATCH, ref, body, subresource="status")
+
+
+def changes_of(obj: Mapping[str, Any], status: Json) -> Json:
+    """The fields of a status that the object does not hold yet."""
+    current = obj.get("status") or {}
+    return {
+        field: value for field, value in status.items() if not _holds(current.get(field), value)
+    }
 
 
 def status_after(
@@ -53,9 +59,14 @@ def status_after(
     managed: Iterable[ObjectRef] = (),
     own_fields: Mapping[str, Any] | None = None,
     ready: bool = True,
+    generation: int | None = None,
 ) -> Json:
-    """All status fields as they should be: the framework's and those that states have set."""
-    current, generation = obj.get("status") or {}, generation_of(obj)
+    """All status fields as they should be: the framework's and those that states have set.
+
+    ``generation`` is the one that the pass read, where ``obj`` may be newer.
+    """
+    current = obj.get("status") or {}
+    generation = generation_of(obj) if generation is None else generation
     status: Json = dict(own_fields or {})
     status["conditions"] = conditions_after(
         outcome, graph, current.get("conditions") or [], generation, now, ready=ready

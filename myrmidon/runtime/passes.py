@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting
+from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource, status_patch
 from myrmidon.errors import MyrmidonError
@@ -63,6 +63,7 @@ class Pass:
         self._now = crew.clock.now()
         self._subject = Subject(crew, ref, obj, log)
         self._typed: Resource[Any, Any] = controller.resource.from_json(obj)
+        self._generation = generation_of(obj)  # of the spec that states see
         self._declared = Declared(type(controller), ref.namespace)
         self._walk = Walk(
             type(controller).__name__,
@@ -83,6 +84,11 @@ class Pass:
     def obj(self) -> Json:
         """The object as the server has it, our own writes of this pass included."""
         return self._subject.obj
+
+    @property
+    def moved(self) -> bool:
+        """Whether another party changed the object, and no state of this pass saw the change."""
+        return self._subject.moved
 
     async def run(self) -> Outcome | None:
         """Walk to the end; None where nothing was to be done."""
@@ -122,6 +128,8 @@ class Pass:
         report = await ensure_finalizer(self._subject)
         if isinstance(report, Acted):
             self._typed = self._controller.resource.from_json(self.obj)
+            self._generation = generation_of(self.obj)
+            self._subject.moved = False  # states see the answer
         return report
 
     async def _enter(self, state: State) -> Report:
@@ -169,15 +177,19 @@ class Pass:
             outcome = await tidy(self._subject, outcome, self._flush)
         own_fields = status_patch(self._typed)
         self.overtaken = self.overtaken or bool(own_fields)
-        status = status_after(
-            outcome,
-            self._controller.graph,
-            self.obj,
-            now=self._now,
-            managed=self._subject.managed.by_now(self.obj),
-            own_fields=own_fields,
-            ready=self._controller.options.ready_condition,
-        )
+
+        def status(obj: Json) -> Json:
+            return status_after(
+                outcome,
+                self._controller.graph,
+                obj,
+                now=self._now,
+                managed=self._subject.managed.by_now(obj),
+                own_fields=own_fields,
+                ready=self._controller.options.ready_condition,
+                generation=self._generation,
+            )
+
         return await write_status(self._subject, status, outcome)
 
     # -------------------------------------------------------------------------- outputs

@@ -7,15 +7,16 @@ knows; and their parent gets our finalizer, because it must not go before they a
 
 from collections.abc import Iterable
 
-from myrmidon.api.objects import finalizers_of, is_deleting
+from myrmidon.api.objects import Json, finalizers_of, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.engine import Acted, Report
-from myrmidon.fsm.status import reference, status_request
+from myrmidon.fsm.status import reference
 from myrmidon.runtime.finalizer_edits import ensure_finalizer
 from myrmidon.runtime.managing import is_tracked_child
 from myrmidon.runtime.refusals import refusal
-from myrmidon.runtime.subject import Subject
+from myrmidon.runtime.status_writer import send_status
+from myrmidon.runtime.subject import GoneError, Subject
 
 
 async def record_children(subject: Subject, tracked: Iterable[ObjectRef]) -> Report | None:
@@ -28,12 +29,15 @@ async def record_children(subject: Subject, tracked: Iterable[ObjectRef]) -> Rep
         report = await ensure_finalizer(subject)
         if not isinstance(report, Acted):
             return report
-    refs = [reference(ref) for ref in (*subject.managed.recorded(subject.obj), *new)]
-    request = status_request(subject.ref, subject.obj, {"resourceRefs": refs})
-    assert request is not None, "new references are a change"
+
+    def with_new(obj: Json) -> Json:
+        return {"resourceRefs": [reference(ref) for ref in (*subject.managed.recorded(obj), *new)]}
+
     try:
-        subject.obj = await subject.crew.applicator.send(request, by=subject.by)
+        await send_status(subject, with_new)
     except MyrmidonError as error:
+        if isinstance(error, GoneError):
+            raise
         return refusal(subject.ref, error)
     return None
 
