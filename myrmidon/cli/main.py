@@ -22,6 +22,7 @@ COMMANDS = {
     "server": "run a Kubernetes API server in memory",
     "plan": "show what a pass would write, and write nothing",
     "explain": "tell where an object is in its graph and what it waits for",
+    "release": "let an object go that its controller cannot let go",
     "graph": "draw the state graph of a controller",
     "generate": "write definitions, roles and deployments from the declarations",
 }

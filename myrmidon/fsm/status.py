@@ -60,16 +60,24 @@ def status_after(
     own_fields: Mapping[str, Any] | None = None,
     ready: bool = True,
     generation: int | None = None,
+    hint: str = "",
 ) -> Json:
     """All status fields as they should be: the framework's and those that states have set.
 
-    ``generation`` is the one that the pass read, where ``obj`` may be newer.
+    ``generation`` is the one that the pass read, where ``obj`` may be newer.  ``hint`` ends the
+    message of a Ready that is not True.
     """
     current = obj.get("status") or {}
     generation = generation_of(obj) if generation is None else generation
     status: Json = dict(own_fields or {})
     status["conditions"] = conditions_after(
-        outcome, graph, current.get("conditions") or [], generation, now, ready=ready
+        outcome,
+        graph,
+        current.get("conditions") or [],
+        generation,
+        now,
+        ready=ready,
+        hint=hint,
     )
     if generation:
         status["observedGeneration"] = generation
@@ -88,6 +96,7 @@ def conditions_after(
     now: datetime,
     *,
     ready: bool = True,
+    hint: str = "",
 ) -> list[Json]:
     """The list of conditions after a pass, each where it was, those of other writers untouched."""
     own = (*graph.conditions, READY) if ready else graph.conditions
@@ -95,7 +104,7 @@ def conditions_after(
         state.condition: (value, failed) for state, value, failed in outcome.visits
     }
     if ready:
-        left[READY] = (_ready(outcome), outcome.failure is not None)
+        left[READY] = (_ready(outcome, hint), outcome.failure is not None)
     if not outcome.ended:  # else, branches not taken disappear
         for kind in graph.conditions:
             left.setdefault(kind, _NOT_REACHED)
@@ -177,7 +186,14 @@ def _differ_in_noise_only(old: str, new: str) -> bool:
     return _VOLATILE.sub("#", old) == _VOLATILE.sub("#", new)
 
 
-def _ready(outcome: Outcome) -> ConditionValue:
+def _ready(outcome: Outcome, hint: str) -> ConditionValue:
+    status, reason, message = _summary(outcome)
+    if hint and status != "True":
+        message = f"{message}; {hint}" if message else hint
+    return ConditionValue(status, reason, message)
+
+
+def _summary(outcome: Outcome) -> ConditionValue:
     wanting = [visit for visit in outcome.visits if visit.value.status != "True"]
     if outcome.ended and not wanting and not outcome.unsettled:
         return _READY

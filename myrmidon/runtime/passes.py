@@ -18,7 +18,7 @@ from typing import Any
 from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource, status_patch
-from myrmidon.errors import MyrmidonError
+from myrmidon.errors import OutputError, SelfOutputError, UnwatchedNamespaceError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import (
     ACTED,
@@ -33,11 +33,12 @@ from myrmidon.fsm.engine import (
     Walk,
     Write,
 )
-from myrmidon.fsm.results import Failed, Wait
+from myrmidon.fsm.results import Failed
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import status_after
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.applicator import Written
+from myrmidon.runtime.blocked_deletion import BLOCKED, remedy
 from myrmidon.runtime.context import Declared, PassContext
 from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.finalizer_edits import ensure_finalizer, release_finalizer
@@ -47,7 +48,7 @@ from myrmidon.runtime.refusals import refusal
 from myrmidon.runtime.running import run_state
 from myrmidon.runtime.status_writer import write_status
 from myrmidon.runtime.subject import Subject
-from myrmidon.runtime.tracked_children import children_left, record_children
+from myrmidon.runtime.tracked_children import delete_children, record_children
 from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
 from myrmidon.sets.ownership import is_tracked
 
@@ -62,7 +63,6 @@ class Pass:
         controller = self._controller = crew.controller
         self._now = crew.clock.now()
         self._subject = Subject(crew, ref, obj, log)
-        self._typed: Resource[Any, Any] = controller.resource.from_json(obj)
         self._generation = generation_of(obj)  # of the spec that states see
         self._declared = Declared(type(controller), ref.namespace)
         self._walk = Walk(
@@ -72,6 +72,11 @@ class Pass:
             finalizers=finalizers_of(obj),
             deleting=is_deleting(obj),
             suspended=is_suspended(obj),
+        )
+        # Where no state runs, the object need not fit its model: it can be deleted all the same.
+        runs = not isinstance(self._walk.action, Skip | ReleaseFinalizer)
+        self._typed: Resource[Any, Any] | None = (
+            controller.resource.from_json(obj) if runs else None
         )
         self.wrote: list[str] = []
         """What this pass has sent, for the log."""
@@ -152,30 +157,38 @@ class Pass:
         outputs = list(self._out)
         if not outputs:
             return ACTED
+        for output in outputs:
+            misplaced = self._misplaced(output, state)
+            if misplaced is not None:
+                return refusal(output.ref, misplaced)
         tracked = [one.ref for one in outputs if isinstance(one, Apply) and is_tracked(one)]
         obstacle = await record_children(self._subject, tracked) if tracked else None
         return obstacle or await self._flush(outputs, state.name)
 
+    def _misplaced(self, output: Output, state: State) -> OutputError | None:
+        """The error of an output that must not be written, found before anything is."""
+        ref, name = output.ref, type(self._controller).__name__
+        if ref == self._ref and isinstance(output, Apply):
+            return SelfOutputError(name, state.name, str(ref))
+        if self._crew.objects.covers(ref):
+            return None
+        watched = self._crew.objects.namespaces
+        return UnwatchedNamespaceError(name, state.name, str(ref), ref.namespace, watched)
+
     async def _release_finalizer(self) -> Report:
-        try:
-            children = await children_left(self._subject)
-        except MyrmidonError as error:
-            return refusal(self._ref, error)
-        if children:
-            report = await self._flush([Delete(ref) for ref in children], "finalizer")
-            if not isinstance(report, Acted):
-                return report
-            return Wait(
-                "DeletingChildren", f"waiting for {', '.join(map(str, children))} to be gone"
-            )
-        return await release_finalizer(self._subject)
+        report = await delete_children(self._subject, self._flush)
+        return await release_finalizer(self._subject) if isinstance(report, Acted) else report
 
     async def _finish(self, outcome: Outcome) -> Outcome:
         if outcome.released:
             return outcome
         if outcome.ended:
             outcome = await tidy(self._subject, outcome, self._flush)
-        own_fields = status_patch(self._typed)
+        own_fields = {} if self._typed is None else status_patch(self._typed)
+        hint = ""
+        if outcome.failure is not None and is_deleting(self.obj):
+            hint = remedy(self._ref)
+            self._subject.event("Warning", BLOCKED, f"{outcome.failure.message}; {hint}")
         self.overtaken = self.overtaken or bool(own_fields)
 
         def status(obj: Json) -> Json:
@@ -188,6 +201,7 @@ class Pass:
                 own_fields=own_fields,
                 ready=self._controller.options.ready_condition,
                 generation=self._generation,
+                hint=hint,
             )
 
         return await write_status(self._subject, status, outcome)
@@ -254,5 +268,4 @@ class Pass:
         if not is_deleting(self.obj):
             return list(managed)
         await settle_unsure(self._subject)
-        found = self._crew.objects.children(self._subject.parent.uid)
-        return list(dict.fromkeys((*managed, *found)))
+        return list(dict.fromkeys((*managed, *self._subject.children())))

@@ -19,6 +19,7 @@ from myrmidon.fsm.results import Failed, Wait
 from myrmidon.fsm.status import status_after
 from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.deadlines import Deadlines
+from myrmidon.runtime.blocked_deletion import remedy
 from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.passes import Pass
@@ -126,13 +127,15 @@ class Reconciler:
         """Say on the object which field does not fit its model; other objects are not affected."""
         failed = Outcome(failure=Failed("InvalidObject", "; ".join(error.problems), retry=False))
         controller, now = self._crew.controller, self._crew.clock.now()
+        hint = ""
         if is_deleting(obj):
-            said = f"its finalizer cannot run: {error}"
+            hint = remedy(ref)
+            said = f"its finalizer cannot run, because {error}; {hint}"
             self._crew.record_event(obj, "Warning", "InvalidObject", said)
 
         def status(obj: Json) -> Json:
             ready = controller.options.ready_condition
-            made = status_after(failed, controller.graph, obj, now=now, ready=ready)
+            made = status_after(failed, controller.graph, obj, now=now, ready=ready, hint=hint)
             made.pop("resourceRefs", None)  # what is on record stays
             return made
 

@@ -41,7 +41,11 @@ class Subject:
         self.moved = False
         """True if the answer to an own write shows a change of another party that no state saw."""
         self.parent = Parent(ref, uid_of(obj))
-        self.managed = Managed(crew.controller.managed_kinds)
+        self.managed = Managed(crew.controller.managed_kinds, ref)
+
+    def children(self) -> list[ObjectRef]:
+        """The cached objects that name this one as their parent; never the object itself."""
+        return [ref for ref in self.crew.objects.children(self.parent.uid) if ref != self.ref]
 
     def event(self, kind: str, reason: str, message: str) -> None:
         """Record a Kubernetes Event about the object."""
