@@ -19,6 +19,8 @@ MyrmidonError
       GeneratedNameError       with generateName
       MissingLockError         optimistic_lock without a resourceVersion
       OwnerReferenceError      an owner reference that Kubernetes does not allow
+      SelfOutputError          of an object that is the parent itself
+      UnwatchedNamespaceError  in a namespace that the controller does not watch
     StatusError              a status field that a state has set cannot be written as JSON
     StateResultError         a state returned a value that is not a result
     MalformedNameError       a name, namespace or kind that cannot be part of a path
@@ -308,6 +310,30 @@ class OwnerReferenceError(OutputError):
             f"{child} cannot be owned by {parent}: {why}, and the garbage collector would delete the child.\n"
             "  fix: apply it with owner_refs=False; it is then tracked by label "
             "and deleted with its parent all the same"
+        )
+
+
+class SelfOutputError(OutputError):
+    """A state applies the object of its own pass, which would make it its own child."""
+
+    def __init__(self, controller: str, state: str, ref: str) -> None:
+        super().__init__(
+            f"{controller}.{state} applies {ref}, the object of the pass itself, which cannot be its own child.\n"
+            "  fix: set its status through obj.status; leave its spec and metadata to its author"
+        )
+
+
+class UnwatchedNamespaceError(OutputError):
+    """An output is in a namespace that the controller does not watch."""
+
+    reason = "NamespaceNotWatched"
+
+    def __init__(
+        self, controller: str, state: str, ref: str, namespace: str, watched: Sequence[str]
+    ) -> None:
+        super().__init__(
+            f"{controller}.{state} writes {ref}, but watches only the namespaces {', '.join(watched)}.\n"
+            f"  fix: add {namespace!r} to ControllerOptions.namespaces or to --namespace"
         )
 
 

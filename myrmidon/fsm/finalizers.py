@@ -1,8 +1,10 @@
-"""Edits of ``metadata.finalizers`` that can not lose anybody else's entry.
+"""Edits of ``metadata.finalizers`` that cannot lose another party's entry.
 
-The list is shared by everybody who has something to clean up.  A merge patch would replace it with
-what we believed it to be; a JSON patch that first tests the list, and the uid, is refused when
-either is not what we saw.
+Every party that has something to clean up shares the list.  A merge patch would replace it with what
+we believed it to be.  A JSON patch changes our entry alone: an entry is appended, and an entry is
+removed only where it stands (tested).  The uid is tested, too, so that no edit lands on a re-created
+namesake.  An edit is refused (422) if the list began, ended or moved under it; it holds, whatever
+else changes on the object.
 """
 
 from collections.abc import Mapping
@@ -16,26 +18,31 @@ _PATH = "/metadata/finalizers"
 
 
 def add_finalizer(ref: ObjectRef, obj: Mapping[str, Any], finalizer: str) -> Request:
-    """The request that adds our finalizer to what is there."""
-    present = finalizers_of(obj)
-    edit = (
-        {"op": "add", "path": f"{_PATH}/-", "value": finalizer}
-        if present
-        else {"op": "add", "path": _PATH, "value": [finalizer]}
-    )
-    return _edit(ref, obj, edit)
+    """The request that appends our finalizer to the list, or begins the list."""
+    if finalizers_of(obj):
+        edits = [{"op": "add", "path": f"{_PATH}/-", "value": finalizer}]
+    else:  # a missing list passes the test against null
+        edits = [_test(_PATH, None), {"op": "add", "path": _PATH, "value": [finalizer]}]
+    return _edit(ref, obj, edits)
 
 
 def remove_finalizer(ref: ObjectRef, obj: Mapping[str, Any], finalizer: str) -> Request:
-    """The request that removes our finalizer and no other."""
-    index = finalizers_of(obj).index(finalizer)
-    return _edit(ref, obj, {"op": "remove", "path": f"{_PATH}/{index}"})
+    """The request that removes our finalizer and no other.
+
+    Two processes that added it at the same time may have left it twice; backwards, so that no
+    index moves before it is used.
+    """
+    edits: list[Json] = []
+    for index, present in reversed(list(enumerate(finalizers_of(obj)))):
+        if present == finalizer:
+            path = f"{_PATH}/{index}"
+            edits += [_test(path, finalizer), {"op": "remove", "path": path}]
+    return _edit(ref, obj, edits)
 
 
-def _edit(ref: ObjectRef, obj: Mapping[str, Any], edit: Json) -> Request:
-    tests = [
-        {"op": "test", "path": "/metadata/uid", "value": uid_of(obj)},
-        # A missing list passes the test against null.
-        {"op": "test", "path": _PATH, "value": finalizers_of(obj) or None},
-    ]
-    return Request(Verb.PATCH, ref, [*tests, edit], patch=Patch.JSON)
+def _edit(ref: ObjectRef, obj: Mapping[str, Any], edits: list[Json]) -> Request:
+    return Request(Verb.PATCH, ref, [_test("/metadata/uid", uid_of(obj)), *edits], patch=Patch.JSON)
+
+
+def _test(path: str, value: Any) -> Json:
+    return {"op": "test", "path": path, "value": value}

@@ -37,16 +37,22 @@ def status_request(ref: ObjectRef, obj: Mapping[str, Any], status: Json) -> Requ
 
     The list of conditions is shared with other writers and a merge patch replaces it, so the
     request is bound to the version that was read.  That also keeps it off a re-created namesake,
-    which a uid would not: the server ignores one in a patch of /status.
+    which a uid would not: the server ignores one in a merge patch of /status.  Where another
+    writer was faster, ``status_edits`` makes a request that needs no lock.
     """
-    current = obj.get("status") or {}
-    changes = {
-        field: value for field, value in status.items() if not _holds(current.get(field), value)
-    }
+    changes = changes_of(obj, status)
     if not changes:
         return None
     body = {"metadata": {"resourceVersion": version_of(obj)}, "status": changes}
     return Request(Verb.PATCH, ref, body, subresource="status")
+
+
+def changes_of(obj: Mapping[str, Any], status: Json) -> Json:
+    """The fields of a status that the object does not hold yet."""
+    current = obj.get("status") or {}
+    return {
+        field: value for field, value in status.items() if not _holds(current.get(field), value)
+    }
 
 
 def status_after(
@@ -58,12 +64,25 @@ def status_after(
     managed: Iterable[ObjectRef] = (),
     own_fields: Mapping[str, Any] | None = None,
     ready: bool = True,
+    generation: int | None = None,
+    hint: str = "",
 ) -> Json:
-    """All status fields as they should be: the framework's and those that states have set."""
-    current, generation = obj.get("status") or {}, generation_of(obj)
+    """All status fields as they should be: the framework's and those that states have set.
+
+    ``generation`` is the one that the pass read, where ``obj`` may be newer.  ``hint`` ends the
+    message of a Ready that is not True.
+    """
+    current = obj.get("status") or {}
+    generation = generation_of(obj) if generation is None else generation
     status: Json = dict(own_fields or {})
     status["conditions"] = conditions_after(
-        outcome, graph, current.get("conditions") or [], generation, now, ready=ready
+        outcome,
+        graph,
+        current.get("conditions") or [],
+        generation,
+        now,
+        ready=ready,
+        hint=hint,
     )
     if generation:
         status["observedGeneration"] = generation
@@ -82,6 +101,7 @@ def conditions_after(
     now: datetime,
     *,
     ready: bool = True,
+    hint: str = "",
 ) -> list[Json]:
     """The list of conditions after a pass, each where it was, those of other writers untouched."""
     own = (*graph.conditions, READY) if ready else graph.conditions
@@ -89,7 +109,7 @@ def conditions_after(
         state.condition: (value, failed) for state, value, failed in outcome.visits
     }
     if ready:
-        left[READY] = (_ready(outcome), outcome.failure is not None)
+        left[READY] = (_ready(outcome, hint), outcome.failure is not None)
     if STALLED not in own:
         left |= _stalled(outcome)
     if not outcome.ended:  # else, branches not taken disappear
@@ -224,7 +244,14 @@ def _without_noise(message: str) -> list[str]:
     return ["#" if _DIGIT.search(word) else word for word in message.split()]
 
 
-def _ready(outcome: Outcome) -> ConditionValue:
+def _ready(outcome: Outcome, hint: str) -> ConditionValue:
+    status, reason, message = _summary(outcome)
+    if hint and status != "True":
+        message = f"{message}; {hint}" if message else hint
+    return ConditionValue(status, reason, message)
+
+
+def _summary(outcome: Outcome) -> ConditionValue:
     wanting = [visit for visit in outcome.visits if visit.value.status != "True"]
     if outcome.ended and not wanting and not outcome.unsettled:
         return _READY

@@ -24,6 +24,7 @@ class Objects(Protocol):
     """The shared caches, as far as reading goes."""
 
     def get(self, ref: ObjectRef) -> Json | None: ...  # noqa: D102
+    def covers(self, ref: ObjectRef) -> bool: ...  # noqa: D102
     def list(  # noqa: D102
         self, kind: Kind, namespace: str = "", *, labels: Labels = None, index: Index | None = None
     ) -> list[Json]: ...
@@ -153,8 +154,11 @@ class PassContext:
         return [_typed(kind, obj) for obj in found]
 
     async def children(self) -> Mapping[ObjectRef, Json | None]:
-        """Every object that this one manages, as the cache has it."""
-        refs = [ref for ref in await self._managed() if ref.kind.plural]
+        """Every object that this one manages, as the cache has it.
+
+        Children outside the kinds and namespaces that the controller declares are left out.
+        """
+        refs = [ref for ref in await self._managed() if self._objects.covers(ref)]
         self._declared.read.update(dict.fromkeys(ref.kind for ref in refs))
         return {ref: self._objects.get(ref) for ref in refs}
 

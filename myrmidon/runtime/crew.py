@@ -10,6 +10,7 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client
+from myrmidon.io.discovery import Discovery
 from myrmidon.runtime.observing import Observing
 from myrmidon.runtime.world import World
 
@@ -25,6 +26,7 @@ class Crew:
     clock: Clock
     observing: Observing
     record_event: Callable[[Json, str, str, str], None]
+    discovery: Discovery
     settled: dict[ObjectRef, tuple[str, str]] = field(default_factory=dict)
     """Per object: the last status patch that the server accepted but stored differently (for
     example pruned), and the resourceVersion it produced; it is not sent again for that version."""

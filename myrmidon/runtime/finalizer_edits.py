@@ -1,44 +1,59 @@
-"""Adding and removing our finalizer on the object of a pass."""
+"""Adding and removing our finalizer on the object of a pass.
 
-from myrmidon.api.objects import finalizers_of
+Each edit is a JSON patch that tests only what it changes (``fsm.finalizers``).  Where another party
+edits the same list at the same time, the object is read live and the edit is made anew, within the
+pass and a few times at most; a longer fight is left to the backoff of the whole pass.
+"""
+
+from collections.abc import Callable
+
+from myrmidon.api.objects import finalizers_of, is_deleting
 from myrmidon.api.requests import Request
-from myrmidon.errors import ConflictError, InvalidError, MyrmidonError, NotFoundError
+from myrmidon.errors import MyrmidonError, NotFoundError
 from myrmidon.fsm.engine import ACTED, Report
 from myrmidon.fsm.finalizers import add_finalizer, remove_finalizer
-from myrmidon.runtime.refusals import refusal
-from myrmidon.runtime.subject import GoneError, Subject
+from myrmidon.runtime.refusals import is_overtaken, refusal
+from myrmidon.runtime.subject import ATTEMPTS_MAX, GoneError, Subject
 
 
 async def ensure_finalizer(subject: Subject) -> Report:
     """Add our finalizer; ``Acted`` once the server has confirmed it."""
-    request = add_finalizer(subject.ref, subject.obj, subject.crew.controller.finalizer())
-    try:
-        subject.obj = await subject.crew.applicator.send(request, by=subject.by)
-    except NotFoundError as error:
-        raise GoneError(str(subject.ref)) from error
-    except MyrmidonError as error:
-        return await _refused(subject, error)
-    return ACTED
+    finalizer = subject.crew.controller.finalizer()
+    return await _edit(subject, add_finalizer, lambda: finalizer in finalizers_of(subject.obj))
 
 
 async def release_finalizer(subject: Subject) -> Report:
     """Remove our finalizer, so that the server can delete the object."""
     finalizer = subject.crew.controller.finalizer()
-    if finalizer not in finalizers_of(subject.obj):
-        return ACTED  # another party removed it during the pass
-    request: Request = remove_finalizer(subject.ref, subject.obj, finalizer)
     try:
-        await subject.crew.applicator.send(request, by=subject.by)
-    except NotFoundError:
+        return await _edit(
+            subject, remove_finalizer, lambda: finalizer not in finalizers_of(subject.obj)
+        )
+    except GoneError:
         return ACTED
-    except MyrmidonError as error:
-        return await _refused(subject, error)
-    return ACTED
 
 
-async def _refused(subject: Subject, error: MyrmidonError) -> Report:
-    """Turn a failed edit into a result.  422 without causes means that a ``test`` operation failed."""
-    overtaken = isinstance(error, InvalidError) and not error.causes
-    if overtaken or isinstance(error, ConflictError):
-        return await subject.read_again()
-    return refusal(subject.ref, error)
+async def _edit(subject: Subject, make: Callable[..., Request], done: Callable[[], bool]) -> Report:
+    deleting = is_deleting(subject.obj)
+    for _ in range(ATTEMPTS_MAX):
+        if done():
+            return ACTED
+        if is_deleting(subject.obj) is not deleting:
+            break  # another walk begins
+        request = make(subject.ref, subject.obj, subject.crew.controller.finalizer())
+        try:
+            await subject.send(request)
+        except NotFoundError as error:
+            raise GoneError(str(subject.ref)) from error
+        except MyrmidonError as error:
+            if not is_overtaken(error):
+                return refusal(subject.ref, error)
+            try:
+                await subject.refresh()
+            except MyrmidonError as unread:
+                if isinstance(unread, GoneError):
+                    raise
+                return refusal(subject.ref, unread)
+        else:
+            return ACTED
+    return subject.overtaken()

@@ -22,6 +22,7 @@ from myrmidon.io.applicator import Applicator
 from myrmidon.io.caches import Caches
 from myrmidon.io.changes import Change, Source
 from myrmidon.io.client import Client
+from myrmidon.io.discovery import Discovery
 from myrmidon.io.pacing import pacer
 from myrmidon.io.shared import Subscription
 from myrmidon.runtime.backoff import Backoff
@@ -81,6 +82,7 @@ class ControllerLoop:
             clock,
             observing,
             record_event,
+            Discovery(client, clock=clock),
         )
         self.reconciler = Reconciler(crew, log, self._look_again)
         reconcile: Reconcile = self.reconciler.reconcile

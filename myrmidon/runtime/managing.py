@@ -14,10 +14,10 @@ from myrmidon.sets.planning import APPLIED
 class Managed:
     """What one object manages, from the beginning of its pass to the end."""
 
-    __slots__ = ("_kinds", "_recorded", "_recorded_by", "applied", "found", "gone")
+    __slots__ = ("_kinds", "_own", "_recorded", "_recorded_by", "applied", "found", "gone")
 
-    def __init__(self, kinds: tuple[Kind, ...]) -> None:
-        self._kinds = kinds
+    def __init__(self, kinds: tuple[Kind, ...], own: ObjectRef | None = None) -> None:
+        self._kinds, self._own = kinds, own
         self._recorded_by: Json | None = None
         self._recorded: list[ObjectRef] = []
         self.applied: dict[ObjectRef, None] = {}
@@ -28,19 +28,26 @@ class Managed:
         """What the pass found gone."""
 
     def recorded(self, obj: Json) -> list[ObjectRef]:
-        """What the object says that it manages."""
+        """What the object says that it manages; never the object itself, whatever it says."""
         if self._recorded_by is not obj:
-            self._recorded_by, self._recorded = obj, recorded(obj, self._kinds)
+            found = recorded(obj, self._kinds)
+            self._recorded = [ref for ref in found if not self._is_own(ref)]
+            self._recorded_by = obj
         return self._recorded
 
     def unwanted(self, obj: Json) -> list[ObjectRef]:
         """What the object says that it manages, and the pass did not apply."""
         applied = self.applied
-        return [ref for ref in self.recorded(obj) if ref.kind.plural and ref not in applied]
+        return [ref for ref in self.recorded(obj) if ref not in applied]
 
     def by_now(self, obj: Json) -> tuple[ObjectRef, ...]:
         """All that the object manages now."""
         return managed_after((*self.recorded(obj), *self.found), self.applied, self.gone)
+
+    def _is_own(self, ref: ObjectRef) -> bool:
+        own = self._own
+        # Not the kinds themselves: a kind that is not declared is recorded without its plural.
+        return own is not None and ref[1:] == own[1:] and ref.kind[:3] == own.kind[:3]
 
 
 def recorded(obj: Json, kinds: tuple[Kind, ...]) -> list[ObjectRef]:
@@ -92,6 +99,6 @@ def is_tracked_child(child: Json | None, uid: str) -> bool:
 
 
 def _undeclared(entry: Json) -> Kind:
-    """A kind that this controller no longer declares: kept on record, never touched."""
+    """A kind that ``manages`` does not list: its plural is not known before the server is asked."""
     group, version = split_api_version(str(entry.get("apiVersion") or "v1"))
     return Kind(group, version, str(entry.get("kind")), "", namespaced=bool(entry.get("namespace")))

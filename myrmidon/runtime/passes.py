@@ -16,10 +16,16 @@ from functools import partial
 from typing import Any
 
 from myrmidon.api.conditions import STALLED, status_of
-from myrmidon.api.objects import Json, finalizers_of, is_deleting
+from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource
-from myrmidon.errors import MyrmidonError, StalledError, StatusError
+from myrmidon.errors import (
+    OutputError,
+    SelfOutputError,
+    StalledError,
+    StatusError,
+    UnwatchedNamespaceError,
+)
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import (
     ACTED,
@@ -35,11 +41,12 @@ from myrmidon.fsm.engine import (
     Write,
     unfinished,
 )
-from myrmidon.fsm.results import Failed, Wait
+from myrmidon.fsm.results import Failed
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import own_fields, status_after
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.applicator import Written
+from myrmidon.runtime.blocked_deletion import BLOCKED, remedy
 from myrmidon.runtime.context import Declared, PassContext
 from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.finalizer_edits import ensure_finalizer, release_finalizer
@@ -49,7 +56,7 @@ from myrmidon.runtime.refusals import refusal
 from myrmidon.runtime.running import run_state
 from myrmidon.runtime.status_writer import write_status
 from myrmidon.runtime.subject import Subject
-from myrmidon.runtime.tracked_children import children_left, record_children
+from myrmidon.runtime.tracked_children import delete_children, record_children
 from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
 from myrmidon.sets.ownership import is_tracked
 
@@ -64,7 +71,7 @@ class Pass:
         controller = self._controller = crew.controller
         self._now = crew.clock.now()
         self._subject = Subject(crew, ref, obj, log)
-        self._typed: Resource[Any, Any] = controller.resource.from_json(obj)
+        self._generation = generation_of(obj)  # of the spec that states see
         self._declared = Declared(type(controller), ref.namespace)
         self._walk = Walk(
             type(controller).__name__,
@@ -73,6 +80,11 @@ class Pass:
             finalizers=finalizers_of(obj),
             deleting=is_deleting(obj),
             suspended=is_suspended(obj),
+        )
+        # Where no state runs, the object need not fit its model: it can be deleted all the same.
+        runs = not isinstance(self._walk.action, Skip | ReleaseFinalizer)
+        self._typed: Resource[Any, Any] | None = (
+            controller.resource.from_json(obj) if runs else None
         )
         self.wrote: list[str] = []
         """What this pass has sent, for the log."""
@@ -85,6 +97,11 @@ class Pass:
     def obj(self) -> Json:
         """The object as the server has it, our own writes of this pass included."""
         return self._subject.obj
+
+    @property
+    def moved(self) -> bool:
+        """Whether another party changed the object, and no state of this pass saw the change."""
+        return self._subject.moved
 
     async def run(self) -> Outcome | None:
         """Walk to the end; None where nothing was to be done."""
@@ -124,6 +141,8 @@ class Pass:
         report = await ensure_finalizer(self._subject)
         if isinstance(report, Acted):
             self._typed = self._controller.resource.from_json(self.obj)
+            self._generation = generation_of(self.obj)
+            self._subject.moved = False  # states see the answer
         return report
 
     async def _enter(self, state: State) -> Report:
@@ -146,23 +165,27 @@ class Pass:
         outputs = list(self._out)
         if not outputs:
             return ACTED
+        for output in outputs:
+            misplaced = self._misplaced(output, state)
+            if misplaced is not None:
+                return refusal(output.ref, misplaced)
         tracked = [one.ref for one in outputs if isinstance(one, Apply) and is_tracked(one)]
         obstacle = await record_children(self._subject, tracked) if tracked else None
         return obstacle or await self._flush(outputs, state.name)
 
+    def _misplaced(self, output: Output, state: State) -> OutputError | None:
+        """The error of an output that must not be written, found before anything is."""
+        ref, name = output.ref, type(self._controller).__name__
+        if ref == self._ref and isinstance(output, Apply):
+            return SelfOutputError(name, state.name, str(ref))
+        if self._crew.objects.covers(ref):
+            return None
+        watched = self._crew.objects.namespaces
+        return UnwatchedNamespaceError(name, state.name, str(ref), ref.namespace, watched)
+
     async def _release_finalizer(self) -> Report:
-        try:
-            children = await children_left(self._subject)
-        except MyrmidonError as error:
-            return refusal(self._ref, error)
-        if children:
-            report = await self._flush([Delete(ref) for ref in children], "finalizer")
-            if not isinstance(report, Acted):
-                return report
-            return Wait(
-                "DeletingChildren", f"waiting for {', '.join(map(str, children))} to be gone"
-            )
-        return await release_finalizer(self._subject)
+        report = await delete_children(self._subject, self._flush)
+        return await release_finalizer(self._subject) if isinstance(report, Acted) else report
 
     async def _finish(self, outcome: Outcome) -> Outcome:
         if outcome.released:
@@ -170,20 +193,31 @@ class Pass:
         if outcome.ended:
             outcome = await tidy(self._subject, outcome, self._flush)
         outcome, changed = self._own_fields(outcome)
+        hint = ""
+        if outcome.failure is not None and is_deleting(self.obj):
+            hint = remedy(self._ref)
+            self._subject.event("Warning", BLOCKED, f"{outcome.failure.message}; {hint}")
         self.overtaken = self.overtaken or bool(changed)
-        status = status_after(
-            outcome,
-            self._controller.graph,
-            self.obj,
-            now=self._now,
-            managed=self._subject.managed.by_now(self.obj),
-            own_fields=changed,
-            ready=self._controller.options.ready_condition,
-        )
+
+        def status(obj: Json) -> Json:
+            return status_after(
+                outcome,
+                self._controller.graph,
+                obj,
+                now=self._now,
+                managed=self._subject.managed.by_now(obj),
+                own_fields=changed,
+                ready=self._controller.options.ready_condition,
+                generation=self._generation,
+                hint=hint,
+            )
+
         return await write_status(self._subject, status, outcome)
 
     def _own_fields(self, outcome: Outcome) -> tuple[Outcome, Json]:
-        """What states changed in the status; a failure instead, if it cannot be written."""
+        """Return what states changed in the status; a failure instead, if it cannot be written."""
+        if self._typed is None:
+            return outcome, {}
         try:
             return outcome, own_fields(self._typed)
         except StatusError as error:
@@ -257,5 +291,4 @@ class Pass:
         if not is_deleting(self.obj):
             return list(managed)
         await settle_unsure(self._subject)
-        found = self._crew.objects.children(self._subject.parent.uid)
-        return list(dict.fromkeys((*managed, *found)))
+        return list(dict.fromkeys((*managed, *self._subject.children())))

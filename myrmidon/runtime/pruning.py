@@ -14,25 +14,30 @@ A child that is found by its owner reference alone may be another party's: the c
 that it does not define shares its objects with that kind's own controller.  Such a child is ours
 only if it can prove that (``is_made_by``); the live read for that is made once per child.
 
-Not handled: children of a controller that did not prune and had no finalizer graph when it left
-them, of a kind that its ``manages`` no longer lists.  No cache holds them.
+Recorded children outside the kinds and namespaces that the controller declares are read and deleted
+live (``unseen_children``).
+
+Not handled: an unrecorded child of a kind that ``manages`` no longer lists.  No cache holds it; with
+an owner reference it goes when its parent goes.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from datetime import timedelta
 
 from myrmidon.api.objects import is_deleting, uid_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import MyrmidonError, PruneRefusedError
-from myrmidon.fsm.engine import Outcome, Report, unfinished
+from myrmidon.fsm.engine import Outcome, unfinished
 from myrmidon.fsm.results import Failed, Wait
+from myrmidon.runtime.blocked_deletion import child_refused
 from myrmidon.runtime.managing import is_child, is_made_by
 from myrmidon.runtime.refusals import refusal
 from myrmidon.runtime.subject import Subject
-from myrmidon.sets.output_set import Delete
+from myrmidon.runtime.tracked_children import Flush
+from myrmidon.runtime.unseen_children import UnseenChild, delete_unseen, read_unseen
 from myrmidon.sets.pruning import prunable
 
-Flush: TypeAlias = Callable[[Sequence[Delete], str], Awaitable[Report]]
+_LOOK_AGAIN = timedelta(seconds=30)
 
 
 async def tidy(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
@@ -40,16 +45,27 @@ async def tidy(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
     crew = subject.crew
     prunes = crew.controller.options.prune and not is_deleting(subject.obj)
     unwanted = subject.managed.unwanted(subject.obj)
+    seen = [ref for ref in unwanted if crew.objects.covers(ref)]
+    unseen: list[UnseenChild] = []
     try:
-        await settle_unsure(subject, unwanted)
+        await settle_unsure(subject, seen)
         if prunes:
             await _find_unrecorded(subject)
     except MyrmidonError as error:
         return unfinished(outcome, refusal(subject.ref, error))
     if prunes:
-        outcome = await _prune(subject, outcome, flush)
+        for ref in unwanted:
+            if not crew.objects.covers(ref):
+                try:
+                    child = await read_unseen(subject, ref)
+                except MyrmidonError as error:
+                    return unfinished(outcome, child_refused(ref, error))
+                unseen += [child] if child else []
+                if child is None:
+                    subject.managed.gone[ref] = None
+        outcome = await _prune(subject, outcome, seen, unseen, flush)
     # Another party may have deleted it, or a process that crashed before it wrote the status.
-    absent = (ref for ref in unwanted if crew.objects.get(ref) is None)
+    absent = (ref for ref in seen if crew.objects.get(ref) is None)
     subject.managed.gone.update(dict.fromkeys(absent))
     return outcome
 
@@ -66,7 +82,7 @@ async def settle_unsure(subject: Subject, recorded: Sequence[ObjectRef] = ()) ->
 async def _find_unrecorded(subject: Subject) -> None:
     """Add children to ``managed.found`` that exist, are ours, and that no status records."""
     crew, managed, uid = subject.crew, subject.managed, subject.parent.uid
-    for ref in crew.objects.children(uid):
+    for ref in subject.children():
         if ref in managed.applied or ref in managed.recorded(subject.obj):
             continue
         child = crew.objects.get(ref)
@@ -83,22 +99,34 @@ async def _find_unrecorded(subject: Subject) -> None:
             crew.strangers.setdefault(subject.ref, {})[uid_of(child)] = None
 
 
-async def _prune(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
+async def _prune(
+    subject: Subject,
+    outcome: Outcome,
+    seen: Sequence[ObjectRef],
+    unseen: Sequence[UnseenChild],
+    flush: Flush,
+) -> Outcome:
     """Delete what the object managed and no longer emits, as far as it is still its child."""
+    managed, uid = subject.managed, subject.parent.uid
+    ours = [ref for ref in seen if is_child(subject.crew.objects.get(ref), uid)]
+    surplus = (*ours, *managed.found, *(child.ref for child in unseen))
     limit = subject.crew.controller.options.prune_max
-    managed = subject.managed
-    recorded = (ref for ref in managed.recorded(subject.obj) if _has(subject, ref))
     try:
-        surplus = prunable(
-            (*recorded, *managed.found), (*managed.applied, *managed.gone), limit=limit
-        )
+        deletes = prunable(surplus, managed.gone, limit=limit)
     except PruneRefusedError as error:
         subject.event("Warning", "PruneRefused", str(error))
         return unfinished(outcome, Failed("PruneRefused", error))
-    report = await flush(surplus, "prune")
-    return unfinished(outcome, report) if isinstance(report, Wait | Failed) else outcome
-
-
-def _has(subject: Subject, ref: ObjectRef) -> bool:
-    """Whether a recorded child exists and names this object as its parent."""
-    return bool(ref.kind.plural) and is_child(subject.crew.objects.get(ref), subject.parent.uid)
+    elsewhere = {child.ref: child for child in unseen}
+    report = await flush([one for one in deletes if one.ref not in elsewhere], "prune")
+    if isinstance(report, Wait | Failed):
+        return unfinished(outcome, report)
+    for child in unseen:
+        try:
+            gone = await delete_unseen(subject, child)
+        except MyrmidonError as error:
+            return unfinished(outcome, child_refused(child.ref, error))
+        if not gone:  # no watch will tell
+            waiting = Wait("Pruning", f"waiting for {child.ref} to be gone", after=_LOOK_AGAIN)
+            return unfinished(outcome, waiting)
+        managed.gone[child.recorded] = None
+    return outcome

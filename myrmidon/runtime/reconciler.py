@@ -16,16 +16,17 @@ from myrmidon.errors import (
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.raised import UnexpectedError
 from myrmidon.fsm.results import Failed, Wait
-from myrmidon.fsm.status import status_after, status_request
+from myrmidon.fsm.status import status_after
 from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.deadlines import Deadlines
+from myrmidon.runtime.blocked_deletion import remedy
 from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.passes import Pass
 from myrmidon.runtime.queue import Turn
 from myrmidon.runtime.refusals import refusal
-from myrmidon.runtime.subject import GoneError
-from myrmidon.runtime.triggers import author
+from myrmidon.runtime.status_writer import write_status
+from myrmidon.runtime.subject import GoneError, Subject
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.sets.planning import write_query
 
@@ -58,7 +59,7 @@ class Reconciler:
             if single.wrote:
                 log.info("pass wrote", wrote=single.wrote)
         except UnfitObjectError as error:
-            outcome, obj = await self._quarantine(turn.key, obj, error)
+            outcome, obj = await self._quarantine(turn.key, obj, error, log)
         except GoneError:
             return None
         finally:
@@ -70,11 +71,13 @@ class Reconciler:
     def _overtaken(
         self, turn: Turn[ObjectRef], single: Pass, outcome: Outcome | None
     ) -> Outcome | None:
-        """See to it that a pass which wrote what it had read before is looked at once more.
+        """See to it that the object gets another pass if this one decided on old data.
 
-        One that does so again and again would never end; from the second time on it has to wait,
-        longer each time.
+        A pass that changes again and again what it reads would never end; from the second time on
+        it has to wait, longer each time.
         """
+        if single.moved and outcome is not None and not outcome.released:
+            self._again(turn.key)
         if outcome is None or outcome.released or not single.overtaken:
             self._overtook.discard(turn.key)
             return outcome
@@ -124,23 +127,28 @@ class Reconciler:
         return Outcome(failure=Failed(said.reason, said.message), after=after, backoff=True)
 
     async def _quarantine(
-        self, ref: ObjectRef, obj: Json, error: UnfitObjectError
+        self, ref: ObjectRef, obj: Json, error: UnfitObjectError, log: Logger
     ) -> tuple[Outcome, Json]:
-        """Say on the object which field does not fit; nobody else is harmed by it."""
-        outcome = Outcome(failure=Failed("InvalidObject", "; ".join(error.problems), retry=False))
-        controller = self._crew.controller
-        status = status_after(outcome, controller.graph, obj, now=self._crew.clock.now())
-        status.pop("resourceRefs", None)
-        request = status_request(ref, obj, status)
+        """Say on the object which field does not fit its model; other objects are not affected."""
+        failed = Outcome(failure=Failed("InvalidObject", "; ".join(error.problems), retry=False))
+        controller, now = self._crew.controller, self._crew.clock.now()
+        hint = ""
         if is_deleting(obj):
-            said = f"its finalizer cannot run: {error}"
+            hint = remedy(ref)
+            said = f"its finalizer cannot run, because {error}; {hint}"
             self._crew.record_event(obj, "Warning", "InvalidObject", said)
-        if request is not None:
-            try:
-                obj = await self._crew.applicator.send(request, by=author(controller.name, ref))
-            except (ApiError, TransportError) as refused:
-                self._log.warning("status refused", object=ref.key, error=str(refused))
-        return outcome, obj
+
+        def status(obj: Json) -> Json:
+            ready = controller.options.ready_condition
+            made = status_after(failed, controller.graph, obj, now=now, ready=ready, hint=hint)
+            made.pop("resourceRefs", None)  # what is on record stays
+            return made
+
+        subject = Subject(self._crew, ref, obj, log)
+        outcome = await write_status(subject, status, failed)
+        if subject.moved:
+            self._again(ref)  # it may fit by now
+        return outcome, subject.obj
 
     def _tell_warnings(self, ref: ObjectRef, obj: Json, log: Logger) -> None:
         """Tell what the API server warned of during the pass."""

@@ -51,6 +51,15 @@ def refusal(ref: ObjectRef, error: Exception) -> Wait | Failed:
     return Failed("InternalError", error)
 
 
+def is_overtaken(error: Exception) -> bool:
+    """Whether a write was refused because another party changed the object after it was read.
+
+    A ``test`` operation of a JSON patch that does not hold is a 422 without causes.
+    """
+    failed_test = isinstance(error, InvalidError) and not error.causes
+    return failed_test or isinstance(error, ConflictError)
+
+
 def _failed(reason: str) -> Callable[[ObjectRef, Any], Failed]:
     return lambda ref, error: Failed(reason, f"{ref}: {getattr(error, 'message', '') or error}")
 

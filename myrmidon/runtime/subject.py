@@ -7,14 +7,20 @@ write and not on the copy that the pass began with.
 
 from myrmidon.api.objects import Json, uid_of
 from myrmidon.api.refs import ObjectRef
+from myrmidon.api.requests import Patch, Request
 from myrmidon.errors import MyrmidonError
-from myrmidon.fsm.results import Failed, Wait
+from myrmidon.fsm.results import Wait
+from myrmidon.patch.json_patch import apply_json_patch
 from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.managing import Managed
-from myrmidon.runtime.refusals import CONFLICT, refusal
+from myrmidon.runtime.refusals import CONFLICT
 from myrmidon.runtime.triggers import author
 from myrmidon.sets.ownership import Parent
+
+_COUNTED = ("resourceVersion", "managedFields")
+ATTEMPTS_MAX = 5
+"""Tries of one write to the object against other writers, before the pass is repeated instead."""
 
 
 class GoneError(MyrmidonError):
@@ -24,7 +30,7 @@ class GoneError(MyrmidonError):
 class Subject:
     """One object, what it manages, and what a pass needs to read and to write it."""
 
-    __slots__ = ("by", "crew", "log", "managed", "obj", "parent", "ref")
+    __slots__ = ("by", "crew", "log", "managed", "moved", "obj", "parent", "ref")
 
     def __init__(self, crew: Crew, ref: ObjectRef, obj: Json, log: Logger) -> None:
         self.crew, self.ref, self.log = crew, ref, log
@@ -32,19 +38,50 @@ class Subject:
         """How the pass signs its writes, so that their watch events do not wake it again."""
         self.obj = obj
         """The object with the answers to the pass's own writes."""
+        self.moved = False
+        """True if the answer to an own write shows a change of another party that no state saw."""
         self.parent = Parent(ref, uid_of(obj))
-        self.managed = Managed(crew.controller.managed_kinds)
+        self.managed = Managed(crew.controller.managed_kinds, ref)
+
+    def children(self) -> list[ObjectRef]:
+        """The cached objects that name this one as their parent; never the object itself."""
+        return [ref for ref in self.crew.objects.children(self.parent.uid) if ref != self.ref]
 
     def event(self, kind: str, reason: str, message: str) -> None:
         """Record a Kubernetes Event about the object."""
         self.crew.record_event(self.obj, kind, reason, message)
 
-    async def read_again(self) -> Wait | Failed:
-        """Read the object live after a conflict and return the result that repeats the pass on it."""
-        try:
-            await self.crew.applicator.read(self.ref)
-        except MyrmidonError as error:
-            return refusal(self.ref, error)
+    async def send(self, request: Request) -> None:
+        """Write to the object, and go on with the answer.
+
+        A JSON patch carries no resourceVersion: the answer may show another party's change that the
+        watch event will not tell of, because it is older than our own write.  Then the object needs
+        another pass.
+        """
+        answer = await self.crew.applicator.send(request, by=self.by)
+        if request.patch is Patch.JSON:
+            expected = _content(apply_json_patch(self.obj, request.body))
+            self.moved = self.moved or expected != _content(answer)
+        self.obj = answer
+
+    async def refresh(self) -> None:
+        """Read the object live, after another writer was faster; raise ``GoneError`` if it is gone.
+
+        A namesake that was created since is another object, with a pass of its own.
+        """
+        fresh = await self.crew.applicator.read(self.ref)
+        if fresh is None or uid_of(fresh) != self.parent.uid:
+            raise GoneError(str(self.ref))
+        self.obj = fresh
+
+    def overtaken(self) -> Wait:
+        """The result of a pass that lost against other writers too often: it is repeated."""
         return Wait(
             CONFLICT, f"{self.ref} was changed by another writer; it is read again and retried"
         )
+
+
+def _content(obj: Json) -> Json:
+    """An object without what the server counts up on each write."""
+    meta = {key: value for key, value in obj["metadata"].items() if key not in _COUNTED}
+    return {**obj, "metadata": meta}

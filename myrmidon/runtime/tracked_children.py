@@ -5,17 +5,25 @@ are created, because a crash between creating and recording would leave an objec
 knows; and their parent gets our finalizer, because it must not go before they are deleted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeAlias
 
-from myrmidon.api.objects import finalizers_of, is_deleting
+from myrmidon.api.objects import Json, finalizers_of, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import MyrmidonError
-from myrmidon.fsm.engine import Acted, Report
-from myrmidon.fsm.status import reference, status_request
+from myrmidon.fsm.engine import ACTED, Acted, Report
+from myrmidon.fsm.results import Wait
+from myrmidon.fsm.status import reference
+from myrmidon.runtime.blocked_deletion import child_refused
 from myrmidon.runtime.finalizer_edits import ensure_finalizer
 from myrmidon.runtime.managing import is_tracked_child
 from myrmidon.runtime.refusals import refusal
-from myrmidon.runtime.subject import Subject
+from myrmidon.runtime.status_writer import send_status
+from myrmidon.runtime.subject import GoneError, Subject
+from myrmidon.runtime.unseen_children import delete_unseen, read_unseen
+from myrmidon.sets.output_set import Delete
+
+Flush: TypeAlias = Callable[[Sequence[Delete], str], Awaitable[Report]]
 
 
 async def record_children(subject: Subject, tracked: Iterable[ObjectRef]) -> Report | None:
@@ -28,23 +36,50 @@ async def record_children(subject: Subject, tracked: Iterable[ObjectRef]) -> Rep
         report = await ensure_finalizer(subject)
         if not isinstance(report, Acted):
             return report
-    refs = [reference(ref) for ref in (*subject.managed.recorded(subject.obj), *new)]
-    request = status_request(subject.ref, subject.obj, {"resourceRefs": refs})
-    assert request is not None, "new references are a change"
+
+    def with_new(obj: Json) -> Json:
+        return {"resourceRefs": [reference(ref) for ref in (*subject.managed.recorded(obj), *new)]}
+
     try:
-        subject.obj = await subject.crew.applicator.send(request, by=subject.by)
+        await send_status(subject, with_new)
     except MyrmidonError as error:
+        if isinstance(error, GoneError):
+            raise
         return refusal(subject.ref, error)
     return None
 
 
-async def children_left(subject: Subject) -> list[ObjectRef]:
-    """The tracked children that still exist; read live where the cache has none."""
-    found: list[ObjectRef] = []
+async def delete_children(subject: Subject, flush: Flush) -> Report:
+    """Delete every tracked child; ``Acted`` when none is left.
+
+    Children that the caches show are read live where the cache has none, because absence in a cache
+    is not proof; the others are read live anyway.
+    """
+    seen: list[ObjectRef] = []
+    left: list[ObjectRef] = []
     for ref in subject.managed.recorded(subject.obj):
-        if not ref.kind.plural:
-            continue
-        child = subject.crew.objects.get(ref) or await subject.crew.applicator.read(ref)
+        try:
+            if not subject.crew.objects.covers(ref):
+                left += await _delete_unseen(subject, ref)
+                continue
+            child = subject.crew.objects.get(ref) or await subject.crew.applicator.read(ref)
+        except MyrmidonError as error:
+            return child_refused(ref, error)
         if is_tracked_child(child, subject.parent.uid):
-            found.append(ref)
-    return found
+            seen.append(ref)
+    if seen:
+        report = await flush([Delete(ref) for ref in seen], "finalizer")
+        if not isinstance(report, Acted):
+            return report
+    if not seen and not left:
+        return ACTED
+    waiting = ", ".join(map(str, (*seen, *left)))
+    return Wait("DeletingChildren", f"waiting for {waiting} to be gone")
+
+
+async def _delete_unseen(subject: Subject, recorded: ObjectRef) -> list[ObjectRef]:
+    """Delete a tracked child that no cache shows; it, if it is not gone at once."""
+    child = await read_unseen(subject, recorded)
+    if child is None or not is_tracked_child(child.obj, subject.parent.uid):
+        return []
+    return [] if await delete_unseen(subject, child) else [child.ref]

@@ -36,7 +36,7 @@ class World:
     ) -> None:
         self._caches, self._echoes, self._controller = caches, echoes, controller
         options = options or controller.options
-        spaces = options.namespaces or tuple(namespaces)
+        spaces = self._spaces = options.namespaces or tuple(namespaces)
         self._namespaces = frozenset(spaces if controller.kind().namespaced else ())
         self._views: dict[Kind, View] = {
             controller.kind(): caches.view(
@@ -78,9 +78,9 @@ class World:
             view.close()
 
     def concerns(self, ref: ObjectRef) -> bool:
-        """Whether one of the controller's own objects is where it looks.
+        """Whether the object is in a namespace that this controller handles.
 
-        What lives in no namespace can name a parent in any of them: somebody else's.
+        A cluster-scoped child may name a parent in a namespace that another process handles.
         """
         return not self._namespaces or ref.namespace in self._namespaces
 
@@ -95,6 +95,16 @@ class World:
         if finds and kind in self._controller.managed_kinds:
             indexes[_CHILDREN] = by_parent
         return indexes
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """The namespaces that are watched; empty for all of them."""
+        return self._spaces
+
+    def covers(self, ref: ObjectRef) -> bool:
+        """Whether a cache would show the object: its kind is declared, its namespace is watched."""
+        view = self._views.get(ref.kind)
+        return view is not None and view.covers(ref.namespace)
 
     # -------------------------------------------------------------------------- reading
 

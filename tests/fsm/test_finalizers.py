@@ -28,7 +28,7 @@ def obj_with(finalizers: list[str], uid: str = "u") -> Json:
 def test_w4_no_edit_loses_a_finalizer_of_others(
     seen: list[str], there: list[str], index: int, adding: bool
 ) -> None:
-    """Either nothing has changed since the read and exactly ours is edited, or it is refused."""
+    """Whatever happened since the read: exactly our entry is edited, or the edit is refused."""
     if adding:
         request = add_finalizer(REF, obj_with(seen), OURS)
         current, expected = list(there), [*there, OURS]
@@ -45,8 +45,27 @@ def test_w4_no_edit_loses_a_finalizer_of_others(
     except JsonPatchError:
         assert current != seen
     else:
-        assert current == seen
         assert done["metadata"].get("finalizers", []) == expected
+
+
+@given(seen=OTHERS, more=st.lists(st.sampled_from(["y/1", "y/2"]), min_size=1, unique=True))
+def test_c11_entries_behind_ours_do_not_matter(seen: list[str], more: list[str]) -> None:
+    """A party that appends to the list all the time does not keep ours from being edited."""
+    known = [*seen, "x/0"]
+    done = apply_json_patch(
+        obj_with([*known, *more]), add_finalizer(REF, obj_with(known), OURS).body
+    )
+    assert done["metadata"]["finalizers"] == [*known, *more, OURS]
+    request = remove_finalizer(REF, obj_with([*known, OURS]), OURS)
+    done = apply_json_patch(obj_with([*known, OURS, *more]), request.body)
+    assert done["metadata"]["finalizers"] == [*known, *more]
+
+
+def test_an_entry_that_two_processes_added_is_removed_twice() -> None:
+    """A leftover would hold the object for ever."""
+    twice = obj_with([OURS, "x/1", OURS])
+    done = apply_json_patch(twice, remove_finalizer(REF, twice, OURS).body)
+    assert done["metadata"]["finalizers"] == ["x/1"]
 
 
 @given(seen=OTHERS)

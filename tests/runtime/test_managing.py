@@ -29,7 +29,7 @@ def test_a_record_that_names_nothing_lists_nothing(entries: Any) -> None:
 
 
 def test_a_record_names_declared_kinds_and_others() -> None:
-    """A kind that is no longer declared has no plural: it is kept on record and never touched."""
+    """A kind that is no longer declared has no plural: it must be looked up before it is read."""
     strange = {"apiVersion": "x.example/v2", "kind": "Gone", "name": "b"}
     own, other = recorded({"status": {"resourceRefs": [NAMED, strange]}}, (kinds.SECRET,))
 
@@ -41,15 +41,15 @@ def test_a_record_names_declared_kinds_and_others() -> None:
 
 
 def test_what_is_managed_during_a_pass() -> None:
-    """On record or applied, and not gone; a kind that is no longer declared is nobody's surplus."""
+    """On record or applied, and not gone; also of a kind that is no longer declared."""
     a, b, c = (ObjectRef(kinds.SECRET, name, "default") for name in "abc")
     strange = {"apiVersion": "x.example/v2", "kind": "Gone", "name": "b"}
     obj = {"status": {"resourceRefs": [NAMED, {**NAMED, "name": "b"}, strange]}}
     managed = Managed((kinds.SECRET,))
 
     managed.applied.update(dict.fromkeys((b, c)))
-    assert managed.unwanted(obj) == [a]
     other = managed.recorded(obj)[2]
+    assert managed.unwanted(obj) == [a, other]
     assert managed.by_now(obj) == (a, b, other, c)
 
     managed.gone[a] = None
@@ -110,3 +110,11 @@ def test_a_found_child_is_managed_until_it_is_gone() -> None:
     assert managed.by_now({}) == (b, a)
     managed.gone[b] = None
     assert managed.by_now({}) == (a,)
+
+
+@pytest.mark.parametrize("managed", [(kinds.SECRET,), ()], ids=["declared", "not declared"])
+def test_an_object_does_not_manage_itself(managed: Any) -> None:
+    """O8: whatever its record says."""
+    own = ObjectRef(kinds.SECRET, "a", "default")
+    obj = {"status": {"resourceRefs": [NAMED, {**NAMED, "name": "b"}]}}
+    assert [ref.name for ref in Managed(managed, own).recorded(obj)] == ["b"]

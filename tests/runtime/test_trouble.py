@@ -68,7 +68,8 @@ def test_unfit_object_is_quarantined(broken: Json, where: str) -> None:
         assert cluster.ready(Thing, "a")
         assert cluster.ready(Thing, "z")
         bad = next(one for one in cluster.list(Thing) if one["metadata"]["name"] == "bad")
-        assert len([one for one in cluster.writes if "/things/bad" in one.request.path]) <= 2
+        # The test's own status write makes one of ours stale, which is then made anew.
+        assert len([one for one in cluster.writes if "/things/bad" in one.request.path]) <= 3
         ready = [one for one in bad["status"]["conditions"] if isinstance(one, dict)]
         if where.startswith("status.") and cluster.get(kinds.CONFIG_MAP, "bad"):
             return  # our own write has healed it
