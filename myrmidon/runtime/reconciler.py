@@ -27,6 +27,7 @@ from myrmidon.runtime.queue import Turn
 from myrmidon.runtime.refusals import refusal
 from myrmidon.runtime.status_writer import write_status
 from myrmidon.runtime.subject import GoneError, Subject
+from myrmidon.runtime.triggers import author
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.sets.planning import write_query
 
