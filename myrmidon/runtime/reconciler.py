@@ -59,8 +59,8 @@ class Reconciler:
             outcome, obj = await self._quarantine(turn.key, obj, error)
         except GoneError:
             return None
-        self._show(turn, obj, outcome)
         self._judge(turn, generation, outcome, log)
+        self._show(turn, obj, outcome)  # last: it forgets an object whose finalizer was released
         return outcome
 
     def _overtaken(
