@@ -65,8 +65,8 @@ class Reconciler:
             return None
         finally:
             self._tell_warnings(turn.key, obj, log)
-        self._show(turn, obj, outcome)
         self._judge(turn, generation, outcome, log)
+        self._show(turn, obj, outcome)  # last: it forgets an object whose finalizer was released
         return outcome
 
     def _overtaken(
