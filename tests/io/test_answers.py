@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myrmidon.api.wire import HttpResponse
-from myrmidon.errors import AmbiguousError
+from myrmidon.errors import AmbiguousError, UnreachableError
 from myrmidon.io.connections import Connection
 from myrmidon.io.wires import Wire
 from tests.io.talking import OK
@@ -20,12 +20,18 @@ class Deaf:
     """A wire on which nothing is sent."""
 
     is_flushed = True
+    is_closed = False
 
     def write(self, data: bytes) -> None:
         """Forget it."""
 
     def close(self) -> None:
-        """Do nothing."""
+        """Remember it."""
+        self.is_closed = True
+
+    def reset(self) -> None:
+        """Remember it."""
+        self.is_closed = True
 
 
 def heard(pieces: Sequence[bytes], *, then_closed: bool = False) -> HttpResponse:
@@ -96,3 +102,21 @@ def test_what_is_no_whole_answer_may_have_happened(said: bytes) -> None:
     why = "the answer is not HTTP" if b"SSH" in said else "the server closed the connection"
     with pytest.raises(AmbiguousError, match=why):
         heard([said] if said else [], then_closed=True)
+
+
+@pytest.mark.parametrize("data", [b"\r\n", b"H", b"HTTP/1.1 408 Request Timeout\r\n", b"no HTTP"])
+def test_a_connection_that_hears_bytes_while_it_is_idle_is_closed(data: bytes) -> None:
+    """At once, and not when the next request comes; however few they are."""
+
+    async def main() -> None:
+        connection, wire = Connection(), Deaf()
+        connection.wire = cast("Wire", wire)
+        asyncio.get_running_loop().call_soon(connection.received, OK)
+        await connection.exchange(b"")
+        assert (connection.is_reusable, wire.is_closed) == (True, False)
+        connection.received(data)
+        assert (connection.is_reusable, wire.is_closed) == (False, True)
+        with pytest.raises(UnreachableError, match="belong to no request"):
+            await connection.exchange(b"")
+
+    asyncio.run(main())

@@ -13,9 +13,11 @@ import pytest
 
 from myrmidon.api.wire import HttpRequest
 from myrmidon.errors import AmbiguousError, LeadershipLostError, TransportError, UnreachableError
+from myrmidon.io.addresses import Address
 from myrmidon.io.config import Endpoint, Tls
 from myrmidon.io.fencing import FencedTransport
 from myrmidon.io.http import HttpTransport
+from myrmidon.io.pool import Limits, Pool
 from tests.cluster.controlplane.pki import Authority
 from tests.io.stalling_proxy import StallingProxy
 from tests.io.talking import OK, Peer, pool_to, send
@@ -172,6 +174,36 @@ def _received(peer: socket.socket) -> int:
     except ConnectionResetError:
         return count
     return count
+
+
+def test_a_server_that_closes_its_half_gets_nothing_more() -> None:
+    """The write has failed for its sender, and the server, or a proxy, still reads."""
+
+    async def main() -> int:
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            listener.setblocking(False)
+            pool = Pool(Address(*listener.getsockname()), Limits(1, 5.0, 30.0))
+            async with asyncio.TaskGroup() as group:
+                write = group.create_task(failing(pool))
+                peer, _ = await asyncio.get_running_loop().sock_accept(listener)
+                await asyncio.get_running_loop().sock_recv(peer, 1)
+                peer.shutdown(socket.SHUT_WR)
+            assert write.result() == "the server closed the connection"
+            for _ in range(3):
+                await asyncio.sleep(0)  # noqa: TID251  lets the event loop close the socket
+            with peer:
+                peer.setblocking(True)
+                return _received(peer)
+
+    async def failing(pool: Pool) -> str:
+        with pytest.raises(AmbiguousError) as caught:
+            await pool.send("PUT", "/", (), BODY)
+        return str(caught.value)
+
+    assert asyncio.run(main()) < len(BODY)
 
 
 class HeldUpLoop(asyncio.SelectorEventLoop):

@@ -64,3 +64,20 @@ def test_who_came_first_is_served_first() -> None:
 
     run(main())
     assert order == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_place_that_comes_too_late_goes_to_the_next() -> None:
+    """Its caller was cancelled after it was given the place, and before it could run."""
+
+    async def main() -> int:
+        slots = Slots(1)
+        assert slots.take()
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(slots.wait())
+            await sleep(0)
+            slots.give_back()
+            task.cancel()
+        assert task.cancelled()
+        return slots.free
+
+    assert run(main()) == 1

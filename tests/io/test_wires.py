@@ -10,7 +10,7 @@ import pytest
 
 from myrmidon.io.addresses import Address
 from myrmidon.io.dialing import dial
-from myrmidon.io.wires import Wire
+from myrmidon.io.wires import Bytes, Wire
 from tests.cluster.controlplane.pki import Authority
 
 Speaking = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -25,7 +25,7 @@ class Ear:
         self.error: Exception | None = None
         self.ended, self.more = asyncio.Event(), asyncio.Event()
 
-    def received(self, data: bytes) -> None:
+    def received(self, data: Bytes) -> None:
         """Keep it."""
         self.heard += data
         self.count += 1
@@ -93,7 +93,7 @@ def test_who_hangs_up_hears_nothing_more(tmp_path: Path) -> None:
         async with wired(tmp_path, talk) as (wire, ear):
             heard = ear.received
 
-            def hang_up(data: bytes) -> None:
+            def hang_up(data: Bytes) -> None:
                 heard(data)
                 wire.close()
 
