@@ -13,6 +13,7 @@ import http.client
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -228,6 +229,7 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     """Return 0 if everything held, 1 if not, 2 if there is no control plane to be had."""
     options = parse()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends every process, as Ctrl-C does
     folder = (options.keep or Path(tempfile.mkdtemp(prefix="soak-"))).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     say(f"soak: {options.minutes:g} minutes, seed {options.seed}, files in {folder}")
