@@ -183,7 +183,11 @@ class Election:
 
     @property
     def safe_until(self) -> float:
-        """When another replica may begin to lead, unless the Lease is renewed."""
+        """When a write without an answer is given up, unless the Lease is renewed.
+
+        Halfway between the end of leading and the earliest takeover: the other half is for a network
+        that delivers the write, or the reset of its connection, late.
+        """
         return self._safe_until
 
     @property
@@ -228,7 +232,7 @@ class Election:
     def _renewed(self, record: Record, sent_at: float) -> None:
         self._written = record
         self._leads_until = sent_at + self.terms.renew_seconds
-        self._safe_until = sent_at + self.terms.lease_seconds
+        self._safe_until = sent_at + (self.terms.renew_seconds + self.terms.lease_seconds) / 2
         self.loss = _NOT_RENEWED
 
     def _stop_if_lost(self) -> None:

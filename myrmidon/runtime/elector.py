@@ -52,7 +52,7 @@ class Elector:
             self._check()
 
     def permit(self) -> float:
-        """Return for how many seconds no other replica can lead; raise if this one may not write.
+        """Return after how many seconds a write must be given up; raise if none may be sent.
 
         UnreachableError where that is not known yet: the write is not sent, and tried again.
         """

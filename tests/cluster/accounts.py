@@ -19,7 +19,7 @@ from myrmidon.generate import crd
 from myrmidon.generate.rbac import binding
 from myrmidon.io.config import load_endpoint
 from myrmidon.io.http import HttpTransport
-from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime import Manager, ManagerOptions, Terms
 from myrmidon.testing.faults import Faults, FaultyTransport
 from myrmidon.testing.recording import RecordingTransport
 from tests.cluster.controlplane.client import Client
@@ -190,6 +190,10 @@ def _right_of(request: HttpRequest) -> str:
     return f"{verb} {'/'.join([steps[0], *steps[2:]])}"
 
 
+# A Lease that has just been created is waited for; the default of 15 s is not needed here.
+TERMS = Terms(lease_seconds=4.0, renew_seconds=3.0, retry_seconds=0.5)
+
+
 class running:  # noqa: N801 - used as a verb
     """A manager that leads and runs until the block is left."""
 
@@ -206,6 +210,7 @@ class running:  # noqa: N801 - used as a verb
             leader_election=True,
             leader_election_id=NAME,
             leader_election_namespace=stage.namespace,
+            terms=TERMS,
             namespaces=namespaces,
         )
         self._manager = Manager(options, transport=_Kept(FaultyTransport(transport, faults)))

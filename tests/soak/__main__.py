@@ -13,11 +13,13 @@ import http.client
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.cluster.controlplane.binaries import UnavailableError, find
@@ -27,7 +29,7 @@ from tests.cluster.controlplane.processes import Group, StartError
 from tests.soak import audit, oracle, plan, users
 from tests.soak.faults import Faults
 from tests.soak.pace import monotonic, pause, wall
-from tests.soak.processes import Slot
+from tests.soak.processes import EXPECTED_ENDS, Slot
 from tests.soak.proxy import Proxy
 from tests.soak.replica import LEASE, TERMS
 from tests.soak.report import Report, Sample, growth, never_fired
@@ -130,6 +132,12 @@ class Soak:
         rest: tuple[float, float],
     ) -> None:
         report, lines = self.report, self._audit_lines()
+        (self._folder / "faults.log").write_text(
+            "".join(
+                f"{stamp(one.began_at)} {stamp(one.ended_at)} {one.fault} {one.victim}\n"
+                for one in faults.history
+            )
+        )
         shared = [slot for slot in self._slots if slot.number != plan.ALONE]
         log = audit.read_log(
             lines, LEASE, frozenset(name for slot in shared for name in slot.names)
@@ -139,7 +147,8 @@ class Soak:
         report.fact("faults that had an effect", counted(faults.fired))
         report.fact("what users did", counted(crowd.counts))
         report.fact("lives", sum(len(slot.names) for slot in self._slots))
-        report.fact("ends", counted(sum((slot.ends for slot in self._slots), Counter())))
+        ends = {name: how for slot in self._slots for name, how in slot.ends.items()}
+        report.fact("ends", counted(Counter(ends.values())))
         report.fact(
             "writes", f"{len(all_writes.writes)}, of replicas with a lease {len(log.writes)}"
         )
@@ -158,12 +167,7 @@ class Soak:
         report.verdict(f"no write at rest for {REST_SECONDS:g} s", [one.line for one in at_rest])
         wrong = audit.violations(log, TERMS.lease_seconds)
         report.verdict("no write without holding the lease", wrong)
-        failed = [
-            f"{slot.name} ended {number} times by itself, see {self._folder}"
-            for slot in self._slots
-            for how, number in slot.ends.items()
-            if how not in ("killed", "lease lost", "status 0")
-        ]
+        failed = [f"{name}: {how}" for name, how in ends.items() if how not in EXPECTED_ENDS]
         report.verdict("no process failed but for its lease", failed)
         grown = [line for slot in self._slots for name in slot.names for line in self._grown(name)]
         report.verdict("memory, descriptors and tasks are flat", grown)
@@ -176,14 +180,14 @@ class Soak:
         path = self._folder / f"{name}.stats"
         lines = path.read_text().splitlines() if path.exists() else []
         said = [json.loads(line) for line in lines if line.endswith("}")]
-        fields = ("age", "rss", "descriptors", "tasks", "passes")
+        fields = ("age", "rss", "descriptors", "tasks", "passes", "works")
         return [Sample(*(one[field] for field in fields)) for one in said]
 
     def _grown(self, name: str) -> list[str]:
         return growth(name, self._samples(name))
 
     def _memory(self, slot: Slot) -> str:
-        samples = self._samples(slot.names[0]) or [Sample(0, 0, 0, 0, 0)]
+        samples = self._samples(slot.names[0]) or [Sample(0, 0, 0, 0, 0, 0)]
         first, last = samples[len(samples) // 3], samples[-1]
         return (
             f"{first.rss / 2**20:.1f} -> {last.rss / 2**20:.1f} MiB, descriptors "
@@ -198,6 +202,11 @@ class Soak:
 def counted(counts: Counter[str]) -> str:
     """Write counts in one line."""
     return ", ".join(f"{name} {number}" for name, number in sorted(counts.items())) or "none"
+
+
+def stamp(at: float) -> str:
+    """Write a time as the audit log does."""
+    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S.%f")
 
 
 def say(text: str) -> None:
@@ -220,6 +229,7 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     """Return 0 if everything held, 1 if not, 2 if there is no control plane to be had."""
     options = parse()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends every process, as Ctrl-C does
     folder = (options.keep or Path(tempfile.mkdtemp(prefix="soak-"))).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     say(f"soak: {options.minutes:g} minutes, seed {options.seed}, files in {folder}")
@@ -240,7 +250,7 @@ def main() -> int:
         return 2
     say(soak.report.text())
     if soak.report.failures:
-        say(f"evidence is in {folder}")
+        say(f"evidence is in {folder}: plane/audit*.log, faults.log, replica*.log and .stats")
         return 1
     if options.keep is None:
         shutil.rmtree(folder, ignore_errors=True)

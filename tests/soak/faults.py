@@ -6,10 +6,11 @@ import http.client
 import signal
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.cluster.controlplane.controlplane import ControlPlane
-from tests.soak.pace import monotonic, pause
+from tests.cluster.controlplane.processes import StartError
+from tests.soak.pace import monotonic, pause, wall
 from tests.soak.plan import Strike
 from tests.soak.processes import Slot
 from tests.soak.replica import LEASE, LEASE_NAMESPACE
@@ -20,6 +21,16 @@ _FAILURES = (OSError, http.client.HTTPException)
 _DELAY_SECONDS = 0.2
 
 
+class Struck(NamedTuple):
+    """One fault that was carried out, with the times of the API server's machine."""
+
+    began_at: float
+    ended_at: float
+    fault: str
+    victim: str
+    """The life of the replica that was chosen; a fault of the server or the Lease ignores it."""
+
+
 class Faults:
     """Every fault on this control plane and these replicas."""
 
@@ -28,6 +39,7 @@ class Faults:
         self._client = plane.client(timeout=5.0)
         self._server = asyncio.Lock()  # one outage of the server at a time
         self.fired: Counter[str] = Counter()
+        self.history: list[Struck] = []
         self._acts: dict[str, Callable[[Slot, Strike], Awaitable[bool]]] = {
             "cut": self._cut,
             "reset": self._reset,
@@ -58,9 +70,11 @@ class Faults:
 
     async def _strike(self, strike: Strike) -> None:
         slot = self._slots[strike.victim] if strike.victim >= 0 else await self._leader(strike)
+        began_at, victim = wall(), slot.name
         with contextlib.suppress(*_FAILURES):
             if await self._acts[strike.fault](slot, strike):
                 self.fired[strike.fault] += 1
+                self.history.append(Struck(began_at, wall(), strike.fault, victim))
 
     async def _leader(self, strike: Strike) -> Slot:
         """The slot of the leader; some replica while there is none."""
@@ -91,7 +105,8 @@ class Faults:
         return slot.proxy.half_close() > 0
 
     async def _stall(self, slot: Slot, strike: Strike) -> bool:
-        return await slot.proxy.stall(strike.seconds, new=bool(strike.number % 2)) > 0
+        async with slot.busy:
+            return await slot.proxy.stall(strike.seconds, new=bool(strike.number % 2)) > 0
 
     async def _delay(self, slot: Slot, strike: Strike) -> bool:
         return await slot.proxy.delay(_DELAY_SECONDS, strike.seconds) > 0
@@ -101,19 +116,25 @@ class Faults:
 
     # ---------------------------------------------------------------------------- the processes
 
+    # A process that is dead or frozen while the network holds its bytes cannot take them back, and
+    # no lease helps against a network that delivers them later than it lasts: not at the same time.
+
     async def _kill(self, slot: Slot, strike: Strike) -> bool:
-        slot.rest(strike.seconds)
-        return slot.send(signal.SIGKILL)
+        async with slot.busy:
+            slot.rest(strike.seconds)
+            return slot.send(signal.SIGKILL)
 
     async def _terminate(self, slot: Slot, strike: Strike) -> bool:
-        slot.rest(strike.seconds)
-        return slot.send(signal.SIGTERM)
+        async with slot.busy:
+            slot.rest(strike.seconds)
+            return slot.send(signal.SIGTERM)
 
     async def _freeze(self, slot: Slot, strike: Strike) -> bool:
-        if not slot.send(signal.SIGSTOP):
-            return False
-        await pause(strike.seconds)
-        return slot.send(signal.SIGCONT)
+        async with slot.busy:
+            if not slot.send(signal.SIGSTOP):
+                return False
+            await pause(strike.seconds)
+            return slot.send(signal.SIGCONT)
 
     async def _clock(self, slot: Slot, strike: Strike) -> bool:
         """Set the wall clock of a replica by up to nine hours, forward or back."""
@@ -127,8 +148,20 @@ class Faults:
         async with self._server:
             await asyncio.to_thread(self._plane.kill_apiserver)
             await pause(strike.seconds)
-            await asyncio.to_thread(self._plane.start_apiserver)
+            await asyncio.to_thread(self._start_api_server)
         return True
+
+    def _start_api_server(self) -> None:
+        """Start it; on a machine with much else to do the first attempts may take too long."""
+        for is_last in (False, False, True):
+            try:
+                self._plane.start_apiserver()
+            except StartError:
+                if is_last:
+                    raise
+                self._plane.kill_apiserver()
+            else:
+                return
 
     async def _restart_etcd(self, _slot: Slot, strike: Strike) -> bool:
         async with self._server:

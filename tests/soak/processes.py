@@ -1,9 +1,9 @@
 """The replica processes of a soak: started, restarted when they end, and always ended."""
 
+import asyncio
 import signal
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 from tests.cluster.controlplane.controlplane import ControlPlane
@@ -14,6 +14,9 @@ from tests.soak.proxy import Proxy
 
 ROOT = Path(__file__).parents[2]
 RESTART_SECONDS = 0.5
+KILLED, STOPPED, LOST = "killed", "stopped", "lease lost"
+UNREACHABLE = "server unreachable at the start"
+EXPECTED_ENDS = frozenset({KILLED, STOPPED, LOST, UNREACHABLE})
 
 
 class Slot:
@@ -34,7 +37,10 @@ class Slot:
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped_until = 0.0
         self.names: list[str] = []
-        self.ends: Counter[str] = Counter()
+        self.ends: dict[str, str] = {}
+        """How each life that is over has ended."""
+        self.busy = asyncio.Lock()
+        """Held during a fault that must not meet another one at this replica."""
         self.is_ending = False
 
     @property
@@ -82,7 +88,7 @@ class Slot:
         while not self.is_ending:
             if self._process is None or self._process.poll() is not None:
                 if self._process is not None:
-                    self.ends[self._how()] += 1
+                    self.ends[self.name] = self._how()
                     self._process = None
                 if monotonic() >= self._stopped_until:
                     self.start()
@@ -93,9 +99,12 @@ class Slot:
         assert self._process is not None
         status = self._process.returncode
         if status != 1:
-            return "killed" if status == -signal.SIGKILL else f"status {status}"
+            known = {-signal.SIGKILL: KILLED, 0: STOPPED}
+            return known.get(status, f"status {status}")
         log = self.base.with_suffix(".log").read_text(errors="replace")
-        return "lease lost" if "LeadershipLostError" in log else "failed"
+        if "LeadershipLostError" in log:
+            return LOST
+        return UNREACHABLE if "no cluster reachable" in log else "failed"
 
     def end(self) -> None:
         """End the present life for good, whatever state it is in."""

@@ -53,6 +53,7 @@ def measurements(manager: Manager) -> dict[str, float]:
         "rss": pages * os.sysconf("SC_PAGESIZE"),
         "descriptors": len(list(Path("/proc/self/fd").iterdir())),
         "tasks": len(asyncio.all_tasks()),
+        "works": float(manager._working.is_set()),
         "objects": sum(health.objects for health in manager._caches.health())
         if manager._caches
         else 0,

@@ -18,6 +18,8 @@ class Sample:
     descriptors: float
     tasks: float
     passes: float
+    works: float
+    """1 if it runs passes, 0 on standby."""
 
 
 @dataclass
@@ -54,9 +56,11 @@ class Report:
 def growth(name: str, samples: Sequence[Sample], warm_seconds: float = 30.0) -> list[str]:
     """Return what grew between the first and the last third of a process's life.
 
-    A life without enough measurements after the warm-up proves nothing, and says nothing.
+    A standby that begins to lead starts its workers, so only the time since then counts.  A life
+    without enough measurements after the warm-up proves nothing, and says nothing.
     """
-    warm = [one for one in samples if one.age >= warm_seconds]
+    role = [one for one in samples if one.works == samples[-1].works]
+    warm = [one for one in role if one.age - role[0].age >= warm_seconds]
     third = len(warm) // 3
     if third < 5:
         return []

@@ -1,5 +1,6 @@
 """The verdicts of the soak: growth, faults without effect, and the text."""
 
+from dataclasses import replace
 from itertools import islice, pairwise
 
 import pytest
@@ -16,7 +17,7 @@ def life(**grows: float) -> list[Sample]:
     def at(number: int) -> Sample:
         base = {"rss": 60.0 * MIB, "descriptors": 20.0, "tasks": 30.0}
         figures = {name: value + number * grows.get(name, 0.0) for name, value in base.items()}
-        return Sample(age=number * 3.0, passes=0.0, **figures)
+        return Sample(age=number * 3.0, passes=0.0, works=1.0, **figures)
 
     return [at(number) for number in range(100)]
 
@@ -34,6 +35,13 @@ def test_growth_is_found(grows: dict[str, float], said: str) -> None:
     """One figure at a time."""
     (line,) = growth("it", life(**grows))
     assert said in line
+
+
+def test_workers_of_a_new_leader_are_not_growth() -> None:
+    """A standby that began to lead has more tasks; they stay as many."""
+    standby = [replace(one, works=0.0, tasks=10.0) for one in life()[:50]]
+    assert growth("it", [*standby, *life()[50:]]) == []
+    assert len(growth("it", [*standby, *life(tasks=2.0)[50:]])) == 1
 
 
 def test_flat_and_short_lives_say_nothing() -> None:
