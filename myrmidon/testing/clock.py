@@ -9,6 +9,7 @@ import asyncio
 import selectors
 from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
+from math import inf
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -48,10 +49,14 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         """Seconds since the loop was made."""
         return self._virtual_seconds
 
+    def first_timer(self) -> float:
+        """Return when the next timer fires; infinity if there is none."""
+        return self._scheduled[0].when() if self._scheduled else inf
+
     def next_timer(self) -> float:
-        """When the next timer rings, at the earliest; a moment from now if there is none."""
-        known = [timer.when() for timer in self._scheduled[:1]]
-        return max(known[0] if known else 0.0, self._virtual_seconds + 0.001)
+        """Return when the next timer fires, and a moment from now if there is none or it is due."""
+        at = self.first_timer()
+        return max(0.0 if at == inf else at, self._virtual_seconds + 0.001)
 
     def jump(self, seconds: float) -> None:
         """Let time pass at once.

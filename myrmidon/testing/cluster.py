@@ -29,6 +29,7 @@ from myrmidon.generate import crds
 from myrmidon.generate.layout import defined_resources
 from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime.queue import WorkQueue
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.testing.failures import NotAtRestError, NotSettledError, told
 from myrmidon.testing.recording import Exchange, RecordingTransport
@@ -275,12 +276,17 @@ class Cluster(ABC):
         return f"{self._unsettled(within)}\nand what was waited for does not hold{said}"
 
     def _unsettled(self, within: timedelta) -> str:
-        lines = [f"not settled after {within}; still owed a pass:"]
+        told = self._told(lambda queue: (*queue.working, *(turn.key for turn in queue.owed())))
+        return f"not settled after {within}; still owed a pass:\n{told}"
+
+    def _told(self, chosen: "Callable[[WorkQueue[ObjectRef]], Iterable[ObjectRef]]") -> str:
+        """Tell of each object that was chosen what it waits for."""
+        lines = []
         for loop in self.manager.loops:
-            for turn in loop.shift.queue.owed():
-                ready = find(loop.world.get(turn.key) or {}, READY)
+            for key in dict.fromkeys(chosen(loop.shift.queue)):
+                ready = find(loop.world.get(key) or {}, READY)
                 state = f"{ready.reason}: {ready.message}" if ready else "no Ready condition"
-                lines.append(f"  {turn.key}  {state}")
+                lines.append(f"  {key}  {state}")
         return "\n".join(lines)
 
     def _read(self, ref: ObjectRef) -> Json | None:

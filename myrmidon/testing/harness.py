@@ -7,6 +7,13 @@
     cluster.at_rest()
 
 Nothing sleeps and nothing is random: the same test gives the same requests in the same order.
+
+How time passes.  The event loop runs everything that is ready; when nothing is, the test decides how
+far time moves, and every timer on the way fires at its own time: those of the controllers, and those
+of the server's actors (pods that start, namespaces that end), which are timers of the same loop.
+``advance`` moves time by a duration, timers at its very end included.  ``settle`` moves it from one
+due time to the next until no pass is owed.  Neither can hang: a moment in which no time passes is
+bounded in turns of the loop, and ``settle`` in time.
 """
 
 import asyncio
@@ -16,6 +23,7 @@ from typing import Any
 
 from myrmidon.api.wire import Transport
 from myrmidon.apiserver.actors import cluster_actors
+from myrmidon.apiserver.fronts import Tending
 from myrmidon.apiserver.local import LocalTransport
 from myrmidon.apiserver.seams import CountingSeams
 from myrmidon.apiserver.server import ApiServer
@@ -32,6 +40,8 @@ from myrmidon.testing.recording import RecordingTransport
 
 _TURNS_MAX = 100_000
 """Turns of the event loop within one moment; a storm of a thousand objects needs 20,000."""
+_SAME_MOMENT_SECONDS = 1e-6
+"""Times that differ by less are the same: 0.1 + 0.2 is 0.30000000000000004."""
 
 __all__ = ["Harness", "NotSettledError"]
 
@@ -68,10 +78,14 @@ class Harness(Cluster):
             _created(self.server.create(manifest_of(manifest)))
         self.transport = RecordingTransport(LocalTransport(self.server))
         self._user = Client(LocalTransport(self.server), clock=clock)
+        self._actors = self._wait(_tending(self.server))
         self._start()
 
     def settle(self, within: timedelta | None = None) -> None:
-        """Let time pass until nobody has anything left to do, or the controllers crash."""
+        """Let time pass until no pass is owed and no actor is due, or the controllers crash.
+
+        Raises ``NotSettledError``, which tells what each object waits for, after ``within``.
+        """
         allowed = within or self._patience
         ends_at = self.loop.time() + allowed.total_seconds()
         while True:
@@ -79,14 +93,22 @@ class Harness(Cluster):
             due_at = self._due_at()
             if due_at is None or self._line.is_dead:
                 return
+            if due_at <= self.loop.time():
+                # Nothing more can run now, so what is due waits for a worker, and that for a timer.
+                due_at = self.loop.next_timer()
             if due_at > ends_at:
                 raise NotSettledError(self._unsettled(allowed))
-            self._sleep(due_at - self.loop.time())
+            self._sleep_until(due_at)
 
     def advance(self, duration: timedelta) -> None:
-        """Let time pass, whatever happens meanwhile."""
-        self._sleep(duration.total_seconds())
+        """Let time pass; every timer on the way fires at its time, one at the very end, too."""
         self._step()
+        ends_at = self.loop.time() + duration.total_seconds()
+        self._sleep_until(ends_at)
+        self._step()
+        while self.loop.first_timer() <= ends_at + _SAME_MOMENT_SECONDS:
+            self._sleep_until(self.loop.first_timer())
+            self._step()
 
     def step(self) -> None:
         """Let everything happen that can happen without time passing."""
@@ -119,6 +141,7 @@ class Harness(Cluster):
         """End everything."""
         if not self.loop.is_closed():
             self._kill()
+            self._actors.stop()
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
             self.loop.close()
 
@@ -132,12 +155,22 @@ class Harness(Cluster):
 
     def _step(self) -> None:
         """Run everything that can run without time passing."""
-        self._wait(_quiesced(self.loop))
-        due = self.server.due()
-        if due is not None and due <= self.clock.now():
-            self.server.settle()
-            self._wait(_quiesced(self.loop))
+        if not self._wait(_quiesced(self.loop)):
+            raise NotSettledError(
+                f"after {_TURNS_MAX} turns of the event loop no time passes: an object is "
+                f"reconciled again and again, or a state never waits.\n{self._in_hand()}"
+            )
         self._check_alive()
+
+    def _sleep_until(self, at: float) -> None:
+        self._wait(_reached(at, self.loop))
+
+    def _in_hand(self) -> str:
+        """The objects that are being reconciled or are due now."""
+        now = self.loop.time() + _SAME_MOMENT_SECONDS
+        return self._told(
+            lambda queue: (*queue.working, *(o.key for o in queue.owed() if o.due_at <= now))
+        )
 
     def _pause(self) -> None:
         self._sleep(1.0)
@@ -167,16 +200,26 @@ class _ClockedSeams(CountingSeams):
         return self._clock.now()
 
 
-async def _quiesced(loop: asyncio.AbstractEventLoop) -> None:
-    """Give way until nobody else is ready to run."""
-    turns = 0
+async def _tending(server: ApiServer) -> Tending:
+    """Make the due times of the server's actors timers of the running loop."""
+    return Tending(server)
+
+
+async def _reached(at: float, loop: asyncio.AbstractEventLoop) -> None:
+    """Wait until the loop's time is ``at``, exactly: no sum of floats is made on the way."""
+    reached: asyncio.Future[None] = loop.create_future()
+    loop.call_at(at, reached.set_result, None)
+    await reached
+
+
+async def _quiesced(loop: asyncio.AbstractEventLoop) -> bool:
+    """Give way until no other task is ready to run; False if that never happens."""
     await asyncio.sleep(0)  # noqa: TID251 - gives way, waits for nothing
-    while loop._ready:  # type: ignore[attr-defined]  # noqa: SLF001 - the only way to ask
-        turns += 1
-        if turns > _TURNS_MAX:
-            names = ", ".join(sorted(task.get_name() for task in asyncio.all_tasks(loop)))
-            raise NotSettledError(f"somebody runs in circles and lets no time pass: {names}")
+    for _ in range(_TURNS_MAX):
+        if not loop._ready:  # type: ignore[attr-defined]  # noqa: SLF001 - the only way to ask
+            return True
         await asyncio.sleep(0)  # noqa: TID251
+    return False
 
 
 def _created(problem: str) -> None:
