@@ -238,8 +238,9 @@ class Applicator:
                     raise
                 error = refused
             except InvalidError as refused:
-                await self._make_way(task, refused)
-                error = refused
+                if not any(cause.get("field") == "metadata.uid" for cause in refused.causes):
+                    await self._make_way(task, refused)
+                error = refused  # or it is another object by now
             else:
                 return self._wrote(task, task.request, answer)
         assert error is not None

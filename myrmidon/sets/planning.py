@@ -11,7 +11,8 @@ is a property of this file:
 - An owner reference of others is never dropped.
 - A lock that was asked for is in every request; one that we need ourselves (to change a list that
   others change too) is added, and the applicator may read again and retry it.
-- A delete names the uid, so that it can not hit a namesake.
+- Whatever changes or deletes an object names its uid or its version, so that it cannot hit another
+  object that was created under the same name since.
 
 Where a comparison cannot tell (see ``patch.covering``), the declaration's fingerprint is written
 as an annotation beside it; a changed declaration is then a changed annotation.
@@ -38,7 +39,7 @@ from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.errors import MissingLockError, TerminatingError
 from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
 from myrmidon.patch.server_filled import exceeds
-from myrmidon.sets.adoption import refuse_others
+from myrmidon.sets.adoption import is_child_of, refuse_others
 from myrmidon.sets.fingerprints import fingerprint, next_mark, settled_mark
 from myrmidon.sets.options import FieldValidation
 from myrmidon.sets.output_set import Apply, Delete, Output, manager_of
@@ -137,10 +138,13 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
     adopting = not has_owners(current, owners)
     if not adopting and mark == seen and _holds(output, declared, current):
         return None
-    declared = _marked(output, declared, mark)
+    # With the uid, an object that was created under this name since is refused, not patched.
+    declared = _with_metadata(_marked(output, declared, mark), uid=uid_of(current))
     if adopting:
         # The list is replaced as a whole, so it must not have changed since it was read.
         declared = _locked(_with_owners(declared, owners_with(owners, current)), current)
+    elif not is_child_of(current, parent):
+        declared = _locked(declared, current)  # another parent may take it at the same time
     if output.options.optimistic_lock:
         declared = _locked(declared, output.manifest)
     return _merge(output, declared)
@@ -179,9 +183,12 @@ def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request |
         return None
     # Owner references are a list keyed by uid: the server merges ours with those of others.
     body = _with_owners(_marked(output, declared, mark), owners)
+    # With the uid, an apply to an object that is gone, or was created again since, is refused.
+    body = _with_metadata(body, uid=uid_of(current))
     if output.options.optimistic_lock:
-        # With the uid, an apply to an object that is gone is refused instead of creating it.
-        body = _with_metadata(_locked(body, output.manifest), uid=uid_of(current))
+        body = _locked(body, output.manifest)
+    elif not is_child_of(current, parent):
+        body = _locked(body, current)
     return _server_side(output, body)
 
 

@@ -115,6 +115,28 @@ def test_o6_an_apply_that_should_create_does_not_hit_an_existing_object(
         assert send(client, request).status == 409
 
 
+@pytest.mark.parametrize("way", ["merge", "server_side"])
+def test_o4_a_change_does_nothing_to_a_namesake(
+    controlplane: ControlPlane, namespace: str, way: str
+) -> None:
+    """A request with the uid of an object that is gone is refused; with the right one it is not."""
+    client = controlplane.client()
+    options = {"server_side": True, "force": True} if way == "server_side" else {}
+    (output,) = [one for one in outputs(namespace, **options) if one.ref.kind == DEPLOYMENT]
+    current = applied(client, output)
+    changed = output._replace(manifest=merge(output.manifest, {"spec": {"replicas": 7}}))
+    request = plan(changed, current, PARENT)
+    assert request is not None
+    assert request.body["metadata"]["uid"] == current["metadata"]["uid"]
+    wrong = merge(request.body, {"metadata": {"uid": "11111111-1111-1111-1111-111111111111"}})
+    refused = send(client, request._replace(body=wrong))
+    assert refused.status in (409, 422), refused.body
+    if refused.status == 422:
+        assert "metadata.uid" in {cause["field"] for cause in refused.body["details"]["causes"]}
+    assert send(client, request).status == 200
+    assert read(client, output.ref)["spec"]["replicas"] == 7
+
+
 SCHEMA = {
     "type": "object",
     "properties": {

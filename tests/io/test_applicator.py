@@ -12,7 +12,13 @@ from myrmidon.api import kinds
 from myrmidon.api.objects import Json, ref_of, uid_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Request, Verb
-from myrmidon.errors import AmbiguousError, ConflictError, ForbiddenError, NotFoundError
+from myrmidon.errors import (
+    AmbiguousError,
+    ConflictError,
+    ForbiddenError,
+    NotAdoptedError,
+    NotFoundError,
+)
 from myrmidon.io.applicator import Applicator, Written
 from myrmidon.io.client import Client
 from myrmidon.sets import Output, OutputSet, plan
@@ -263,6 +269,18 @@ def test_a_create_that_comes_too_late_is_decided_again() -> None:
     assert bench.server.sent == ["create", "get", "patch"]
     assert (written.outcome, written.verb) == ("changed", Verb.PATCH)
     assert bench.server.model.objects[REF]["spec"] == {"theirs": 1, "ours": 1}
+
+
+def test_o6_a_patch_does_not_hit_an_object_that_took_the_name() -> None:
+    """The cache had not heard of it: it is read, and refused as another party's object."""
+    bench = Bench()
+    bench.write(apply(manifest({"ours": 1})))
+    del bench.server.model.objects[REF]
+    bench.server.model.put(REF, manifest({"theirs": 1}))
+    (written,) = bench.write(apply(manifest({"ours": 2}), adopt=False))
+    assert bench.server.sent == ["patch", "get"]
+    assert isinstance(written.error, NotAdoptedError)
+    assert bench.server.model.objects[REF]["spec"] == {"theirs": 1}
 
 
 def test_a_patch_of_what_is_gone_becomes_a_create() -> None:

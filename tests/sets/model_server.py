@@ -11,7 +11,13 @@ from typing import Any
 from myrmidon.api.objects import Json, name_of, uid_of, version_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError, ServerError
+from myrmidon.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidError,
+    NotFoundError,
+    ServerError,
+)
 from myrmidon.patch import merge, same
 from tests.strategies import without_nulls
 
@@ -103,7 +109,8 @@ class ModelServer:
         if wanted is not None and wanted != version_of(current):
             raise ConflictError(409, "Conflict", "the object has been modified")
         if uid_of(body) and uid_of(body) != uid_of(current):
-            raise ApiError(422, "Invalid", "field is immutable")
+            cause = {"reason": "FieldValueInvalid", "field": "metadata.uid"}
+            raise InvalidError(422, "Invalid", "field is immutable", details={"causes": [cause]})
 
     def _store(self, ref: ObjectRef, obj: Json) -> Json:
         current = self.objects.get(ref)

@@ -439,6 +439,24 @@ def test_o4_a_delete_does_nothing_to_a_namesake(spec: Json) -> None:
     assert ref in server.objects
 
 
+@given(way=WAY, spec=SPECS, owned=st.booleans(), lock=st.booleans())
+def test_o4_a_change_does_nothing_to_a_namesake(
+    way: str, spec: Json, owned: bool, lock: bool
+) -> None:
+    """O2, O6: an object that was created under the name since is another party's."""
+    server, ref = ModelServer(), ref_of()
+    there = server.put(ref, manifest({"old": 1}, ownerReferences=[OURS] if owned else []))
+    meta = {"resourceVersion": version_of(there)} if lock else {}
+    output = apply(manifest({**spec, "new": 1}, **meta), optimistic_lock=lock, **WAYS[way])
+    request = plan(output, server.get(ref), PARENT)
+    del server.objects[ref]
+    server.put(ref, manifest({"theirs": True}))
+
+    with pytest.raises(ApiError):
+        server.send(request)
+    assert server.objects[ref]["spec"] == {"theirs": True}
+
+
 def test_o4_what_is_gone_or_going_is_not_deleted_again() -> None:
     """No request for it."""
     going = manifest({}, uid="u", deletionTimestamp="2026-01-01T00:00:00Z")
