@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects import Json, conditions_in
 
 ConditionStatus = Literal["True", "False", "Unknown"]
 
@@ -69,7 +69,7 @@ def status_of(obj: Json, condition_type: str) -> ConditionStatus:
 
 
 def _find(obj: Json, condition_type: str) -> Json | None:
-    for raw in (obj.get("status") or {}).get("conditions") or ():
+    for raw in conditions_in(obj):
         if isinstance(raw, dict) and raw.get("type") == condition_type:
             return raw
     return None

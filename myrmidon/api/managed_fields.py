@@ -12,6 +12,8 @@ itself.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from myrmidon.api.objects import Json, metadata
 
 _MANAGER_CHARACTERS_MAX = 128  # the API server refuses longer names
@@ -22,11 +24,23 @@ def field_manager(controller: str) -> str:
     return controller[:_MANAGER_CHARACTERS_MAX]
 
 
-def wrote(obj: Mapping[str, Any], manager: str) -> bool:
-    """Whether the manager wrote the object itself, not only its status or another subresource."""
-    name = field_manager(manager)
-    return any(
-        entry.get("manager") == name and not entry.get("subresource") for entry in _entries(obj)
+def wrote(obj: Mapping[str, Any], controller: str) -> bool:
+    """Whether a controller wrote the object itself, not only its status or another subresource."""
+    return any(not entry.get("subresource") for entry in _entries_of(obj, controller))
+
+
+def conditions_of(obj: Mapping[str, Any], controller: str) -> frozenset[str]:
+    """Return the types of the conditions that a controller put on the object.
+
+    The server tells entries of the list apart if its schema makes ``type`` the key of the list
+    (``x-kubernetes-list-type: map``), as definitions made by ``generate`` do.  Of an atomic list
+    it knows only who last changed it as a whole; then the answer is empty.
+    """
+    return frozenset(
+        kind
+        for entry in _entries_of(obj, controller)
+        for key, fields in _child(_child(entry.get("fieldsV1"), "f:status"), "f:conditions").items()
+        if isinstance(fields, dict) and "f:type" in fields and (kind := _type_in(key))
     )
 
 
@@ -45,7 +59,28 @@ def _entries(obj: Mapping[str, Any]) -> Iterator[Json]:
             yield entry
 
 
+def _entries_of(obj: Mapping[str, Any], controller: str) -> Iterator[Json]:
+    manager = field_manager(controller)
+    return (entry for entry in _entries(obj) if entry.get("manager") == manager)
+
+
 def _holds(tree: Any, field: Sequence[str]) -> bool:
     for name in field:
         tree = tree.get(f"f:{name}") if isinstance(tree, dict) else None
     return tree is not None
+
+
+def _child(fields: Any, name: str) -> Mapping[str, Any]:
+    found = fields.get(name) if isinstance(fields, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _type_in(key: str) -> str:
+    """Return the type in a key such as ``k:{"type":"Ready"}``; ``""`` for any other key."""
+    if not key.startswith("k:"):
+        return ""
+    try:
+        named = orjson.loads(key[2:])
+    except orjson.JSONDecodeError:
+        return ""
+    return str(named.get("type") or "") if isinstance(named, dict) else ""

@@ -78,6 +78,18 @@ def is_deleting(obj: Mapping[str, Any]) -> bool:
     return bool((obj.get("metadata") or {}).get("deletionTimestamp"))
 
 
+def status_fields(obj: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The status, empty where there is none or where it is not a map."""
+    status = obj.get("status")
+    return status if isinstance(status, dict) else {}
+
+
+def conditions_in(obj: Mapping[str, Any]) -> list[Any]:
+    """``status.conditions``, empty where it is not a list.  An entry may be anything."""
+    listed = status_fields(obj).get("conditions")
+    return listed if isinstance(listed, list) else []
+
+
 def ref_of(kind: Kind, obj: Mapping[str, Any]) -> ObjectRef:
     """The reference of an object whose kind is known."""
     meta = metadata(obj)

@@ -20,7 +20,7 @@ _PATH = "/metadata/finalizers"
 def add_finalizer(ref: ObjectRef, obj: Mapping[str, Any], finalizer: str) -> Request:
     """The request that appends our finalizer to the list, or begins the list."""
     if finalizers_of(obj):
-        edits = [{"op": "add", "path": f"{_PATH}/-", "value": finalizer}]
+        edits: list[Json] = [{"op": "add", "path": f"{_PATH}/-", "value": finalizer}]
     else:  # a missing list passes the test against null
         edits = [_test(_PATH, None), {"op": "add", "path": _PATH, "value": [finalizer]}]
     return _edit(ref, obj, edits)

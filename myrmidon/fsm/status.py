@@ -6,13 +6,13 @@ when the walk has come to an end.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
 from myrmidon.api.conditions import READY, STALLED, ConditionValue, timestamp
 from myrmidon.api.json_values import NotJsonError, json_value
-from myrmidon.api.objects import Json, generation_of, version_of
+from myrmidon.api.objects import Json, conditions_in, generation_of, status_fields, version_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Request, Verb
 from myrmidon.api.resource import Resource, status_patch
@@ -49,7 +49,7 @@ def status_request(ref: ObjectRef, obj: Mapping[str, Any], status: Json) -> Requ
 
 def changes_of(obj: Mapping[str, Any], status: Json) -> Json:
     """The fields of a status that the object does not hold yet."""
-    current = obj.get("status") or {}
+    current = status_fields(obj)
     return {
         field: value for field, value in status.items() if not _holds(current.get(field), value)
     }
@@ -66,23 +66,26 @@ def status_after(
     ready: bool = True,
     generation: int | None = None,
     hint: str = "",
+    former: Collection[str] = (),
 ) -> Json:
     """All status fields as they should be: the framework's and those that states have set.
 
     ``generation`` is the one that the pass read, where ``obj`` may be newer.  ``hint`` ends the
-    message of a Ready that is not True.
+    message of a Ready that is not True.  Conditions of the types in ``former`` are removed: states
+    of an older version of the controller wrote them.
     """
-    current = obj.get("status") or {}
+    current = status_fields(obj)
     generation = generation_of(obj) if generation is None else generation
     status: Json = dict(own_fields or {})
     status["conditions"] = conditions_after(
         outcome,
         graph,
-        current.get("conditions") or [],
+        conditions_in(obj),
         generation,
         now,
         ready=ready,
         hint=hint,
+        former=former,
     )
     if generation:
         status["observedGeneration"] = generation
@@ -102,6 +105,7 @@ def conditions_after(
     *,
     ready: bool = True,
     hint: str = "",
+    former: Collection[str] = (),
 ) -> list[Json]:
     """The list of conditions after a pass, each where it was, those of other writers untouched."""
     own = (*graph.conditions, READY) if ready else graph.conditions
@@ -119,7 +123,8 @@ def conditions_after(
     for raw in previous:
         found = raw.get("type") if isinstance(raw, dict) else None
         if found not in own and not _is_own_stall(raw, found):
-            after.append(raw)
+            if found not in former:
+                after.append(raw)
         elif found in left:
             said = left.pop(found)
             stays = said is _NOT_REACHED and raw.get("observedGeneration") == generation

@@ -33,8 +33,8 @@ def status_edits(ref: ObjectRef, obj: Mapping[str, Any], status: Json) -> Reques
         return None
     current = obj.get("status")
     operations = [_test("/metadata/uid", uid_of(obj))]
-    if current is None:
-        operations += [_test(_STATUS, None), _add(_STATUS, merge({}, changes))]
+    if not isinstance(current, dict):
+        operations += [_test(_STATUS, current), _add(_STATUS, merge({}, changes))]
     else:
         for field, value in changes.items():
             operations += _edits(f"{_STATUS}/{_escaped(field)}", current.get(field), value)

@@ -34,9 +34,11 @@ class Crew:
     """Per object: outputs whose write got no clear answer, so that they may exist unrecorded."""
     strangers: dict[ObjectRef, dict[str, None]] = field(default_factory=dict)
     """Per object: uids of children that name it as their parent but that another party made."""
+    foreign_conditions: dict[ObjectRef, dict[str, None]] = field(default_factory=dict)
+    """Per object: types of conditions that no state declares and that other parties wrote."""
 
     def forget(self, ref: ObjectRef) -> None:
         """An object is gone: remember nothing about it."""
         self.observing.forget(ref)
-        for memory in (self.settled, self.unsure, self.strangers):
+        for memory in (self.settled, self.unsure, self.strangers, self.foreign_conditions):
             memory.pop(ref, None)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from myrmidon.api.managed_fields import wrote
-from myrmidon.api.objects import Json, annotations_of, controller_of, labels_of
+from myrmidon.api.objects import Json, annotations_of, controller_of, labels_of, status_fields
 from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name, split_api_version
 from myrmidon.fsm.status import managed_after
 from myrmidon.sets.ownership import PARENT_UID
@@ -52,7 +52,7 @@ class Managed:
 
 def recorded(obj: Json, kinds: tuple[Kind, ...]) -> list[ObjectRef]:
     """What ``status.resourceRefs`` lists; entries that name nothing are nobody's children."""
-    entries = (obj.get("status") or {}).get("resourceRefs")
+    entries = status_fields(obj).get("resourceRefs")
     if not isinstance(entries, list):
         return []
     known = kinds_by_name(kinds)

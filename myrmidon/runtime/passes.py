@@ -50,6 +50,7 @@ from myrmidon.runtime.blocked_deletion import BLOCKED, remedy
 from myrmidon.runtime.context import Declared, PassContext
 from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.finalizer_edits import ensure_finalizer, release_finalizer
+from myrmidon.runtime.former_conditions import former_conditions
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.pruning import settle_unsure, tidy
 from myrmidon.runtime.refusals import refusal
@@ -198,6 +199,7 @@ class Pass:
             hint = remedy(self._ref)
             self._subject.event("Warning", BLOCKED, f"{outcome.failure.message}; {hint}")
         self.overtaken = self.overtaken or bool(changed)
+        former = await former_conditions(self._subject)
 
         def status(obj: Json) -> Json:
             return status_after(
@@ -210,6 +212,7 @@ class Pass:
                 ready=self._controller.options.ready_condition,
                 generation=self._generation,
                 hint=hint,
+                former=former,
             )
 
         return await write_status(self._subject, status, outcome)

@@ -50,14 +50,14 @@ async def record_children(subject: Subject, tracked: Iterable[ObjectRef]) -> Rep
 
 
 async def delete_children(subject: Subject, flush: Flush) -> Report:
-    """Delete every tracked child; ``Acted`` when none is left.
+    """Delete every tracked child, on record or in the index; ``Acted`` when none is left.
 
     Children that the caches show are read live where the cache has none, because absence in a cache
     is not proof; the others are read live anyway.
     """
     seen: list[ObjectRef] = []
     left: list[ObjectRef] = []
-    for ref in subject.managed.recorded(subject.obj):
+    for ref in dict.fromkeys((*subject.managed.recorded(subject.obj), *subject.children())):
         try:
             if not subject.crew.objects.covers(ref):
                 left += await _delete_unseen(subject, ref)

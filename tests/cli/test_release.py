@@ -63,7 +63,9 @@ class Meddling:
         if request.method == "PATCH" and self._left:
             self._left -= 1
             path = "/api/v1/namespaces/default/configmaps/held"
-            edit = [{"op": "add", "path": "/metadata/finalizers/0", "value": f"x.dev/{self._left}"}]
+            edit: Any = [
+                {"op": "add", "path": "/metadata/finalizers/0", "value": f"x.dev/{self._left}"}
+            ]
             answer = self._server.request(
                 "PATCH", path, edit, content_type="application/json-patch+json"
             )
@@ -190,7 +192,10 @@ def test_without_a_terminal_it_wants_yes(
     """A script has to say so."""
     server = server_with_children()
     assert released(monkeypatch, server, None) == 2
-    assert capsys.readouterr().err == "error: standard input ended before an answer.\n  fix: add --yes\n"
+    assert (
+        capsys.readouterr().err
+        == "error: standard input ended before an answer.\n  fix: add --yes\n"
+    )
     assert left(server) == [OURS, OTHER]
 
 

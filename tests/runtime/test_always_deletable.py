@@ -337,6 +337,31 @@ def test_an_object_that_no_longer_fits_its_model_is_deleted_with_its_children() 
         assert cluster.get(kinds.CLUSTER_ROLE, "wide") is None
 
 
+@pytest.mark.parametrize("status", ["text", 7, {"conditions": 7}, {"conditions": [{}, None]}])
+def test_a_status_that_is_not_one_does_not_hold_the_object(status: Any) -> None:
+    """Another party wrote it, and a schema allowed it; the child may not be deleted for a while."""
+    name = "things.test.myrmidon.dev"
+    gate = Gate("/clusterroles")
+    with Harness(Things(wide), faults=gate) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.crash()
+        crd = cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, name)
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = {
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": True,
+        }
+        cluster.patch(kinds.CUSTOM_RESOURCE_DEFINITION, name, crd)
+        cluster.patch(Thing, "it", {"status": status}, subresource="status")
+        cluster.delete(Thing, "it")
+        gate.closed = True
+        cluster.restart()
+        cluster.advance(MINUTE)
+        gate.closed = False
+        cluster.settle()
+        assert cluster.list(Thing) == []
+
+
 def test_an_object_whose_finalizer_states_cannot_read_it_names_the_command() -> None:
     """They might clean up the wrong thing; a person corrects the object, or gives the finalizer up."""
     with Harness(FinalThings(wide)) as cluster:
@@ -352,6 +377,21 @@ def test_an_object_whose_finalizer_states_cannot_read_it_names_the_command() -> 
         assert COMMAND in ready.message
         event = next(one for one in cluster.list(kinds.EVENT) if one["reason"] == "InvalidObject")
         assert COMMAND in event["message"]
+
+
+@pytest.mark.parametrize("controller", [FinalThings(wide), Things(wide, prune=True)])
+def test_a_child_whose_record_another_party_erased_is_deleted(controller: Things) -> None:
+    """A13: the index of children by parent finds it by its label."""
+    with Harness(controller) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.crash()
+        cluster.patch(Thing, "it", {"status": {"resourceRefs": None}}, subresource="status")
+        cluster.delete(Thing, "it")
+        cluster.restart()
+        cluster.settle()
+        assert cluster.get(Thing, "it") is None
+        assert cluster.get(kinds.CLUSTER_ROLE, "wide") is None
 
 
 def test_a_state_that_fails_at_deletion_names_the_command() -> None:

@@ -46,11 +46,13 @@ def loosen(cluster: Harness) -> None:
         ({"spec": {"size": "huge"}}, "spec.size"),
         ({"spec": "text"}, "spec"),
         ({"spec": {}, "status": {"note": 7}}, "status.note"),
+        ({"spec": {}, "status": "text"}, "status"),
+        ({"spec": {}, "status": {"conditions": 7}}, "status.conditions"),
         ({"spec": {}, "status": {"conditions": "none"}}, "status.conditions"),
         ({"spec": {}, "status": {"conditions": [7]}}, "status.conditions"),
         ({"spec": {}, "status": {"resourceRefs": {"a": 1}}}, "status.resourceRefs"),
     ],
-    ids=["type", "text", "status", "conditions", "condition", "references"],
+    ids=["type", "text", "status", "word", "number", "conditions", "condition", "references"],
 )
 def test_unfit_object_is_quarantined(broken: Json, where: str) -> None:
     """F28, Q5: its own Ready names the field, it is not hammered, and the others go on."""
@@ -71,7 +73,7 @@ def test_unfit_object_is_quarantined(broken: Json, where: str) -> None:
         # The test's own status write makes one of ours stale, which is then made anew.
         assert len([one for one in cluster.writes if "/things/bad" in one.request.path]) <= 3
         ready = [one for one in bad["status"]["conditions"] if isinstance(one, dict)]
-        if where.startswith("status.") and cluster.get(kinds.CONFIG_MAP, "bad"):
+        if where.startswith("status") and cluster.get(kinds.CONFIG_MAP, "bad"):
             return  # our own write has healed it
         assert ready[-1]["reason"] == "InvalidObject"
         assert where in ready[-1]["message"]

@@ -75,7 +75,8 @@ class Honest:
     """Checks every status that says Ready=True at the moment it is sent; then passes the request on."""
 
     def __init__(self, inner: Callable[[HttpRequest], Fault | None]) -> None:
-        self._inner, self.cluster = inner, None
+        self._inner = inner
+        self.cluster: Any = None
         self.claims = 0
 
     def __call__(self, request: HttpRequest) -> Fault | None:
@@ -87,9 +88,8 @@ class Honest:
         return self._inner(request)
 
     def _check(self, generation: int) -> None:
-        cluster: Any = self.cluster
         letters = MANY if generation == 1 else FEW
-        assert children(cluster) == wanted(letters), f"Ready=True for generation {generation}"
+        assert children(self.cluster) == wanted(letters), f"Ready=True for generation {generation}"
         self.claims += 1
 
 
