@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.cluster import Cluster
+from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.builtin.preparing import pods, services, small, storage, workloads
 
-OnCreate: TypeAlias = Callable[[Json, Cluster], None]
-OnUpdate: TypeAlias = Callable[[Json, Json, Cluster], None]
+OnCreate: TypeAlias = Callable[[Json, ObjectLookup], None]
+OnUpdate: TypeAlias = Callable[[Json, Json, ObjectLookup], None]
 
 # By group and kind.
 ON_CREATE: dict[tuple[str, str], OnCreate] = {

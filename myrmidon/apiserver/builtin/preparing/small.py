@@ -1,12 +1,12 @@
 """Namespaces, nodes, secrets."""
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.cluster import Cluster
+from myrmidon.apiserver.builtin.lookup import ObjectLookup
 
 KUBERNETES = "kubernetes"  # the finalizer by which the namespace controller holds a namespace
 
 
-def create_namespace(namespace: Json, cluster: Cluster) -> None:
+def create_namespace(namespace: Json, cluster: ObjectLookup) -> None:
     """A namespace is held until somebody has emptied it."""
     del cluster
     namespace["status"] = {"phase": "Active"}
@@ -18,13 +18,13 @@ def create_namespace(namespace: Json, cluster: Cluster) -> None:
     labels["kubernetes.io/metadata.name"] = namespace["metadata"].get("name", "")
 
 
-def update_namespace(namespace: Json, old: Json, cluster: Cluster) -> None:
+def update_namespace(namespace: Json, old: Json, cluster: ObjectLookup) -> None:
     """Its finalizers change through the subresource ``finalize`` alone."""
     del cluster
     namespace["spec"] = dict(old["spec"])
 
 
-def create_node(node: Json, cluster: Cluster) -> None:
+def create_node(node: Json, cluster: ObjectLookup) -> None:
     """A new node takes no pods until its kubelet has reported."""
     del cluster
     taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
@@ -33,27 +33,27 @@ def create_node(node: Json, cluster: Cluster) -> None:
         node["spec"]["taints"] = [*taints, taint]
 
 
-def create_lease(lease: Json, cluster: Cluster) -> None:
+def create_lease(lease: Json, cluster: ObjectLookup) -> None:
     """What belongs to a feature that is off by default is dropped."""
     del cluster
     for field in ("strategy", "preferredHolder"):
         lease["spec"].pop(field, None)
 
 
-def update_lease(lease: Json, old: Json, cluster: Cluster) -> None:
+def update_lease(lease: Json, old: Json, cluster: ObjectLookup) -> None:
     """The same for a change."""
     del old
     create_lease(lease, cluster)
 
 
-def update_secret(secret: Json, old: Json, cluster: Cluster) -> None:
+def update_secret(secret: Json, old: Json, cluster: ObjectLookup) -> None:
     """A type that is not given is the one it has."""
     del cluster
     if not secret.get("type"):
         secret["type"] = old.get("type", "")
 
 
-def update_service_status(service: Json, old: Json, cluster: Cluster) -> None:
+def update_service_status(service: Json, old: Json, cluster: ObjectLookup) -> None:
     """The status of an APIService brings no metadata along."""
     del cluster
     for field in ("labels", "annotations", "finalizers", "ownerReferences"):

@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
-from myrmidon.apiserver.builtin.kinds import columns_of
 from myrmidon.apiserver.builtin.tables import core, pods, small, storage, workloads
-from myrmidon.apiserver.tables import AGE_TEXT, NAME_TEXT, Row, column
+from myrmidon.apiserver.catalog.resources import columns_of
+from myrmidon.apiserver.resources.tables import AGE_TEXT, NAME_TEXT, Row, column
 
 Printer: TypeAlias = Callable[[Json, datetime], list[Any]]
 

@@ -8,7 +8,7 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.conversion import autoscaler_to_v2
 from myrmidon.apiserver.builtin.tables import cells
 from myrmidon.apiserver.builtin.tables.core import balanced
-from myrmidon.apiserver.tables import human_duration
+from myrmidon.apiserver.resources.tables import human_duration
 
 _DEFAULT_INGRESS = "ingressclass.kubernetes.io/is-default-class"
 
