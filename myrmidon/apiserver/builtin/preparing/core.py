@@ -1,4 +1,4 @@
-"""Namespaces, nodes, secrets."""
+"""Namespaces, nodes, secrets, leases and API services."""
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
