@@ -15,7 +15,7 @@ from collections.abc import Callable
 import orjson
 
 from myrmidon.api import HttpRequest
-from myrmidon.apiserver.local import LocalTransport
+from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 
 PATH = "/api/v1/namespaces/default/configmaps"

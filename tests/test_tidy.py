@@ -124,6 +124,114 @@ def test_a_package_shows_what_it_lists(path: Path) -> None:
         assert public - {"Any", "TYPE_CHECKING", "import_module"} <= {*listed}
 
 
+# ------------------------------------------------------------------------- modules and names
+
+# Names that say nothing about what is inside.
+VAGUE = {"small", "misc", "utils", "helpers", "common_utils"}
+# Started by the interpreter, by an entry point or by a user, and imported by no other module.
+ENTRANCES = {"myrmidon", "myrmidon.__main__", "myrmidon.cli.main", "myrmidon.testing.pytest_plugin"}
+# Circles that exist; the list may only get shorter.
+CIRCLES_KNOWN: list[set[str]] = [{"myrmidon.runtime.loop", "myrmidon.runtime.trace"}]
+# Public class names that more than one module has; the list may only get shorter.
+NAMES_KNOWN = {"Status", "Tally", "View", "Wait", "Watch"}
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of a module."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path: Path, known: set[str]) -> set[str]:
+    """The modules of the package that a module imports anywhere, also for type checking alone."""
+    found: set[str] = set()
+    for node in tree(path):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                below = f"{node.module}.{alias.name}"
+                found.add(below if below in known else node.module)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found & known
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Who imports whom."""
+    known = {module_name(path) for path in MODULES}
+    return {module_name(path): imported(path, known) - {module_name(path)} for path in MODULES}
+
+
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """Sets of modules that all import each other, directly or not (Kosaraju)."""
+    order: list[str] = []
+    seen: set[str] = set()
+    for start in sorted(graph):
+        _walk(start, graph, seen, order)
+    backwards: dict[str, set[str]] = {name: set() for name in graph}
+    for name, others in graph.items():
+        for other in others:
+            backwards[other].add(name)
+    seen, found = set(), []
+    for start in reversed(order):
+        group: list[str] = []
+        _walk(start, backwards, seen, group)
+        if len(group) > 1:
+            found.append({*group})
+    return found
+
+
+def _walk(start: str, graph: dict[str, set[str]], seen: set[str], order: list[str]) -> None:
+    """Append what can be reached from ``start`` and was not seen yet, the farthest first."""
+    waiting = [(start, False)]
+    while waiting:
+        name, done = waiting.pop()
+        if done:
+            order.append(name)
+        elif name not in seen:
+            seen.add(name)
+            waiting.append((name, True))
+            waiting += [(other, False) for other in sorted(graph[name], reverse=True)]
+
+
+def test_no_import_goes_in_a_circle() -> None:
+    """Neither at run time nor for type checking."""
+    assert [circle for circle in circles(import_graph()) if circle not in CIRCLES_KNOWN] == []
+
+
+def test_a_circle_is_found() -> None:
+    """The check above would notice one."""
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}
+
+    assert circles(graph) == [{"a", "b", "c"}]
+
+
+def test_every_module_is_used_by_the_package() -> None:
+    """A module that only tests import is not part of the program, whatever its tests prove."""
+    graph = import_graph()
+    used = set().union(*graph.values())
+    commands = {name for name in graph if name.startswith("myrmidon.cli.")}  # main imports by name
+    packages = {module_name(path) for path in MODULES if path.name == "__init__.py"}
+
+    assert sorted(graph.keys() - used - ENTRANCES - commands - packages) == []
+
+
+def test_a_module_is_named_for_its_content(module: Path) -> None:
+    """A stranger can guess what is inside."""
+    assert module.stem not in VAGUE
+
+
+def test_a_public_class_name_has_one_meaning() -> None:
+    """A name that two modules give to a class misleads readers and searches."""
+    owners: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                owners.setdefault(node.name, []).append(named(path))
+    doubled = {name: paths for name, paths in owners.items() if len(paths) > 1}
+
+    assert {name: paths for name, paths in doubled.items() if name not in NAMES_KNOWN} == {}
+
+
 def _rank(name: str) -> tuple[int, str]:
     """Constants, classes, functions, each by name: the order that ruff wants."""
     return (0 if name.isupper() else 2 if name[0].islower() else 1), name

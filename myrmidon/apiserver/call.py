@@ -1,30 +1,41 @@
 """One request on its way through the server, and what it gathers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, Protocol, TypeAlias
 
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import split_api_version
 from myrmidon.api.wire import HttpRequest
-from myrmidon.apiserver.admission import AdmissionStep, Replies
-from myrmidon.apiserver.auth import Attributes, Authorizer, Tokens, User
-from myrmidon.apiserver.failures import Cause, Failure, conflict, invalid_object, not_found
-from myrmidon.apiserver.registry import Registry, ResourceType
+from myrmidon.apiserver.auth.users import Attributes, Authorizer, Tokens, User
+from myrmidon.apiserver.environment import Environment, timestamp
+from myrmidon.apiserver.failures import Failure, StatusCause, conflict, invalid_object, not_found
+from myrmidon.apiserver.resources.registry import Registry, ResourceType
 from myrmidon.apiserver.routing import Route
-from myrmidon.apiserver.seams import Seams, timestamp
-from myrmidon.apiserver.store import Record, Store
+from myrmidon.apiserver.store import ObjectStore, Record
+
+Replies: TypeAlias = dict[str, Any]  # by the key of the question
+
+
+class WebhookNeeded(Exception):  # noqa: N818 - a question, not an error
+    """A question to a webhook, and the key under which its reply is wanted."""
+
+    def __init__(self, key: str, question: Mapping[str, Any]) -> None:
+        super().__init__(key)
+        self.key, self.question = key, question
 
 
 @dataclass(slots=True)
 class Core:
     """What every pipeline works on."""
 
-    store: Store
+    store: ObjectStore
     registry: Registry
-    seams: Seams
+    environment: Environment
     authorizer: Authorizer
     tokens: Tokens = field(default_factory=Tokens)
-    admission: list[AdmissionStep] = field(default_factory=list)
+    admission: list["AdmissionStep"] = field(default_factory=list)
 
 
 class Draws:
@@ -34,12 +45,12 @@ class Draws:
     same time and get the same uids, so they are drawn once and kept.
     """
 
-    def __init__(self, seams: Seams) -> None:
-        self._seams = seams
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
         self._uids: list[str] = []
         self._suffixes: list[str] = []
         self._uid_index = self._suffix_index = 0
-        self.now: datetime = seams.now()
+        self.now: datetime = environment.now()
         self.replies: Replies = {}
 
     def rewind(self) -> None:
@@ -50,14 +61,14 @@ class Draws:
         """A new uid."""
         self._uid_index += 1
         if self._uid_index > len(self._uids):
-            self._uids.append(self._seams.uid())
+            self._uids.append(self._environment.uid())
         return self._uids[self._uid_index - 1]
 
     def suffix(self) -> str:
         """A new random suffix."""
         self._suffix_index += 1
         if self._suffix_index > len(self._suffixes):
-            self._suffixes.append(self._seams.suffix())
+            self._suffixes.append(self._environment.suffix())
         return self._suffixes[self._suffix_index - 1]
 
 
@@ -116,7 +127,7 @@ class Call:
         kind = self.type.kind
         return conflict(kind.plural, self.group, name or self.route.name, problem)
 
-    def invalid(self, obj: Json, name: str, causes: list[Cause]) -> Failure:
+    def invalid(self, obj: Json, name: str, causes: list[StatusCause]) -> Failure:
         """The object breaks rules.  It is named by the kind that it claims to be."""
         group = self.group
         if self.type.custom and "apiVersion" in obj:
@@ -135,3 +146,26 @@ class Call:
             route.namespace,
             route.name,
         )
+
+
+@dataclass(slots=True)
+class Admission:
+    """A write that is about to happen.  ``obj`` is None for a deletion, ``old`` for a creation."""
+
+    call: Call
+    operation: str  # CREATE, UPDATE, DELETE
+    obj: Json | None
+    old: Json | None
+    subresource: str = ""
+
+
+class AdmissionStep(Protocol):
+    """Looks at a write before it happens."""
+
+    def admit(self, admission: Admission) -> Json | None:
+        """Return a changed object, or None to leave it as it is; raise ``Failure`` to refuse."""
+        ...
+
+    def check(self, admission: Admission) -> None:
+        """Look at the final object; raise ``Failure`` to refuse."""
+        ...

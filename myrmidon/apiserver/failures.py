@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.gotext import quote
+from myrmidon.apiserver.golang.text import quote
 
 
-class Cause(NamedTuple):
+class StatusCause(NamedTuple):
     """One reason among several: which field, what kind of trouble, and a sentence."""
 
     field: str
@@ -36,7 +36,7 @@ class Failure(Exception):  # noqa: N818 - the word for what is sent, as in a Sta
         kind: str = "",
         name: str = "",
         uid: str = "",
-        causes: Iterable[Cause] = (),
+        causes: Iterable[StatusCause] = (),
         retry_after: int | None = None,
         details: bool = True,
     ) -> None:
@@ -149,7 +149,7 @@ def conflict(plural: str, group: str, name: str, problem: str) -> Failure:
     )
 
 
-def invalid_object(kind: str, group: str, name: str, causes: Iterable[Cause]) -> Failure:
+def invalid_object(kind: str, group: str, name: str, causes: Iterable[StatusCause]) -> Failure:
     """422: the object breaks rules."""
     listed = tuple(causes)
     texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in listed))
@@ -176,7 +176,7 @@ def internal_error(problem: str) -> Failure:
         500,
         "InternalError",
         f"Internal error occurred: {problem}",
-        causes=[Cause("", "", problem)],
+        causes=[StatusCause("", "", problem)],
     )
 
 

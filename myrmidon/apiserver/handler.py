@@ -9,21 +9,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
-from myrmidon.apiserver import encoding
-from myrmidon.apiserver.admission import Ask
-from myrmidon.apiserver.auth import Attributes, Tokens, User, forbidden
-from myrmidon.apiserver.call import Call, Core, Draws
+from myrmidon.apiserver.auth.impersonation import impersonated
+from myrmidon.apiserver.auth.users import Attributes, Tokens, User, forbidden
+from myrmidon.apiserver.call import Call, Core, Draws, WebhookNeeded
 from myrmidon.apiserver.failures import Failure, bad_request, method_not_allowed, unknown_resource
+from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.budget import StepBudgetError, step_budget
-from myrmidon.apiserver.impersonation import impersonated
-from myrmidon.apiserver.negotiation import reads_yaml
 from myrmidon.apiserver.outcomes import Outcome, Question
-from myrmidon.apiserver.registry import ResourceType
+from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.routing import Route, route
-from myrmidon.apiserver.verbs import act, failed
+from myrmidon.apiserver.verbs.dispatch import act, failed
+from myrmidon.apiserver.wire.negotiation import reads_yaml
 
 if TYPE_CHECKING:
-    from myrmidon.apiserver.documents import Documents
+    from myrmidon.apiserver.discovery.paths import Documents
 
 _NOT_SERVED = HttpResponse(
     404, (("content-type", "text/plain; charset=utf-8"),), b"404 page not found\n"
@@ -44,9 +43,9 @@ class Handler:
         self, request: HttpRequest, user: User | None = None, draws: Draws | None = None
     ) -> Outcome:
         """What comes of a request.  ``user``: who asks, instead of whom the token names."""
-        draws = draws or Draws(self.core.seams)
+        draws = draws or Draws(self.core.environment)
         try:
-            with step_budget(_STEPS_MAX), encoding.deep_stack():
+            with step_budget(_STEPS_MAX), go_json.deep_stack():
                 return self._answer(request, user, draws)
         except StepBudgetError:
             return failed(bad_request(_TOO_COSTLY))
@@ -54,7 +53,7 @@ class Handler:
             return failed(bad_request("exceeded max depth"))
         except Failure as failure:
             return failed(failure, yaml=reads_yaml(request.headers.get("accept", "")))
-        except Ask as ask:
+        except WebhookNeeded as ask:
             return Question(ask.key, ask.question, draws)
 
     def _answer(self, request: HttpRequest, user: User | None, draws: Draws) -> Outcome:
@@ -84,7 +83,7 @@ class Handler:
     @cached_property
     def _documents(self) -> "Documents":
         """Made when first asked for: our own clients know what they want without looking."""
-        from myrmidon.apiserver.documents import Documents  # noqa: PLC0415
+        from myrmidon.apiserver.discovery.paths import Documents  # noqa: PLC0415
 
         return Documents(self.core.registry)
 

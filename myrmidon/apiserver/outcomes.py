@@ -7,14 +7,14 @@ from typing import Any, TypeAlias
 from myrmidon.api.wire import HttpResponse
 from myrmidon.apiserver.call import Draws
 from myrmidon.apiserver.failures import Failure
-from myrmidon.apiserver.watching import Watch
+from myrmidon.apiserver.watches import OpenWatch
 
 WAIT_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class WaitFor:
-    """Ask again when the store has reached a revision; give up with ``failure``."""
+    """WebhookNeeded again when the store has reached a revision; give up with ``failure``."""
 
     revision: int
     failure: Failure
@@ -23,11 +23,11 @@ class WaitFor:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Ask a webhook, then ask again with its reply."""
+    """WebhookNeeded a webhook, then ask again with its reply."""
 
     key: str
     question: Mapping[str, Any]
     draws: Draws  # what the request has drawn so far; its next run draws the same
 
 
-Outcome: TypeAlias = HttpResponse | Watch | WaitFor | Question
+Outcome: TypeAlias = HttpResponse | OpenWatch | WaitFor | Question

@@ -8,22 +8,22 @@ from myrmidon.api.objects import Json, describe, namespace_of
 from myrmidon.api.paths import collection_path
 from myrmidon.api.refs import split_api_version
 from myrmidon.api.wire import HttpRequest, HttpResponse
-from myrmidon.apiserver import encoding
-from myrmidon.apiserver.actor import Actor
-from myrmidon.apiserver.admission import AdmissionStep
-from myrmidon.apiserver.auth import ADMIN, AllowAll, Authorizer, Tokens, User
-from myrmidon.apiserver.call import Core, Draws
-from myrmidon.apiserver.crds import DefinitionGuard, DefinitionLifecycle
-from myrmidon.apiserver.escalation import RightsGuard
+from myrmidon.apiserver.actors.actor import Actor
+from myrmidon.apiserver.actors.definitions import DefinitionLifecycle
+from myrmidon.apiserver.admission.definitions import DefinitionGuard
+from myrmidon.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from myrmidon.apiserver.admission.rbac_escalation import RightsGuard
+from myrmidon.apiserver.admission.webhooks import Webhooks
+from myrmidon.apiserver.auth.rbac import RoleAuthorizer, first_roles
+from myrmidon.apiserver.auth.users import ADMIN, AllowAll, Authorizer, Tokens, User
+from myrmidon.apiserver.builtin.resource_types import builtin_types
+from myrmidon.apiserver.call import AdmissionStep, Core, Draws
+from myrmidon.apiserver.environment import CountingEnvironment, Environment
+from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.handler import Handler
-from myrmidon.apiserver.lifecycle import NamespaceLifecycle
 from myrmidon.apiserver.outcomes import Outcome, Question
-from myrmidon.apiserver.rbac import RoleAuthorizer, first_roles
-from myrmidon.apiserver.registry import Registry
-from myrmidon.apiserver.seams import CountingSeams, Seams
-from myrmidon.apiserver.serving import builtin_types
-from myrmidon.apiserver.store import HISTORY_BYTES_MAX, HISTORY_MAX, Store
-from myrmidon.apiserver.webhooks import Webhooks
+from myrmidon.apiserver.resources.registry import Registry
+from myrmidon.apiserver.store import HISTORY_BYTES_MAX, HISTORY_MAX, ObjectStore
 from myrmidon.errors import MalformedNameError
 
 _ROUNDS_MAX = 1000
@@ -37,7 +37,7 @@ class ApiServer:
     def __init__(
         self,
         *,
-        seams: Seams | None = None,
+        environment: Environment | None = None,
         users: Mapping[str, User] | None = None,
         authorizer: Authorizer | None = None,
         rbac: bool = False,
@@ -46,11 +46,11 @@ class ApiServer:
         history_max: int = HISTORY_MAX,
         history_bytes_max: int = HISTORY_BYTES_MAX,
     ) -> None:
-        store = Store(history_max=history_max, history_bytes_max=history_bytes_max)
+        store = ObjectStore(history_max=history_max, history_bytes_max=history_bytes_max)
         self.core = Core(
             store,
             Registry(builtin_types(store)),
-            seams or CountingSeams(),
+            environment or CountingEnvironment(),
             authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
             Tokens(users),
             [NamespaceLifecycle(), DefinitionGuard(), RightsGuard(), *admission, Webhooks()],
@@ -67,7 +67,7 @@ class ApiServer:
         self.store.compact(self.store.revision)  # nobody can have seen what came before
 
     @property
-    def store(self) -> Store:
+    def store(self) -> ObjectStore:
         """The objects."""
         return self.core.store
 
@@ -91,9 +91,12 @@ class ApiServer:
 
         Nobody waits in here, so webhooks are not asked; the write counts as allowed.
         """
-        sent = encoding.encode(body) if body is not None else b""
+        sent = go_json.encode(body) if body is not None else b""
         headers = {"content-type": content_type, "accept": "application/json"}
-        request, draws = HttpRequest(method, path, query, headers, sent), Draws(self.core.seams)
+        request, draws = (
+            HttpRequest(method, path, query, headers, sent),
+            Draws(self.core.environment),
+        )
         outcome = self.handler.answer(request, user, draws)
         while isinstance(outcome, Question):
             draws.replies[outcome.key] = _ALLOWED
@@ -118,7 +121,7 @@ class ApiServer:
         self.settle()
         if response.status == 201:
             return ""
-        return str(encoding.decode(response.body)["message"])
+        return str(go_json.decode(response.body)["message"])
 
     def settle(self) -> None:
         """Let every actor act until none of them has anything to do."""

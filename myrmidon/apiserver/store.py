@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver import encoding
+from myrmidon.apiserver.golang import json as go_json
 
 HISTORY_MAX = 100_000
 HISTORY_BYTES_MAX = 64 * 1024 * 1024
@@ -46,7 +46,7 @@ class Record:
         return f"Record({self.key!r}, {self.revision})"
 
 
-class Change:
+class StoredChange:
     """One write: the object before (None: created) and after it.
 
     Of a deletion, ``record`` is the last state under the revision of the deletion.
@@ -56,7 +56,7 @@ class Change:
 
     def __init__(self, resource: str, record: Record, before: Record | None, deleted: bool) -> None:
         self.resource, self.record, self.before, self.deleted = resource, record, before, deleted
-        self.size = len(encoding.encode(record.value))
+        self.size = len(go_json.encode(record.value))
         self.revision = record.revision
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class _Collection:
     def __init__(self) -> None:
         self.records: dict[str, Record] = {}
         self.keys: list[str] = []
-        self.history: deque[Change] = deque()
+        self.history: deque[StoredChange] = deque()
         self.listeners: dict[int, Callable[[], None]] = {}
 
     def below(self, prefix: str) -> list[Record]:
@@ -82,11 +82,11 @@ class _Collection:
         end = bisect_left(self.keys, prefix[:-1] + chr(ord(prefix[-1]) + 1))
         return [self.records[key] for key in self.keys[start:end]]
 
-    def since(self, revision: int) -> list[Change]:
+    def since(self, revision: int) -> list[StoredChange]:
         return _newer(self.history, revision)
 
 
-class Store:
+class ObjectStore:
     """The objects of all resources.  A resource is named as in ``widgets.example.com``."""
 
     def __init__(
@@ -100,7 +100,7 @@ class Store:
         self.compacted = first_revision  # changes up to this one are forgotten
         self._history_max, self._history_bytes_max = history_max, history_bytes_max
         self._history_bytes = 0
-        self._history: deque[Change] = deque()
+        self._history: deque[StoredChange] = deque()
         self._collections: dict[str, _Collection] = {}
         self._listener_ids = 0
         self._everywhere: dict[int, Callable[[], None]] = {}
@@ -133,14 +133,14 @@ class Store:
         """The resources that have objects, sorted."""
         return sorted(name for name, found in self._collections.items() if found.records)
 
-    def changes(self, resource: str, *, after: int) -> list[Change]:
+    def changes(self, resource: str, *, after: int) -> list[StoredChange]:
         """What happened to a resource after a revision, in order."""
         if after < self.compacted:
             raise CompactedError
         collection = self._collections.get(resource)
         return collection.since(after) if collection is not None else []
 
-    def all_changes(self, *, after: int) -> list[Change]:
+    def all_changes(self, *, after: int) -> list[StoredChange]:
         """What happened to all resources after a revision, in order."""
         if after < self.compacted:
             raise CompactedError
@@ -158,7 +158,7 @@ class Store:
         if before is None:
             insort(collection.keys, key)
         collection.records[key] = record
-        self._remember(collection, Change(resource, record, before, deleted=False))
+        self._remember(collection, StoredChange(resource, record, before, deleted=False))
         return record
 
     def remove(self, resource: str, key: str) -> Record:
@@ -169,7 +169,7 @@ class Store:
         self.revision += 1
         metadata = {**before.value["metadata"], "resourceVersion": str(self.revision)}
         record = Record(key, self.revision, {**before.value, "metadata": metadata})
-        self._remember(collection, Change(resource, record, before, deleted=True))
+        self._remember(collection, StoredChange(resource, record, before, deleted=True))
         return record
 
     def compact(self, revision: int) -> None:
@@ -178,7 +178,7 @@ class Store:
             self._forget()
         self.compacted = max(self.compacted, min(revision, self.revision))
 
-    def _remember(self, collection: _Collection, change: Change) -> None:
+    def _remember(self, collection: _Collection, change: StoredChange) -> None:
         self._history.append(change)
         collection.history.append(change)
         self._history_bytes += change.size
@@ -212,9 +212,9 @@ class Store:
         return lambda: listeners.pop(listener, None) and None
 
 
-def _newer(history: deque[Change], revision: int) -> list[Change]:
+def _newer(history: deque[StoredChange], revision: int) -> list[StoredChange]:
     """The changes after a revision, oldest first; cheap for those who are nearly up to date."""
-    found: list[Change] = []
+    found: list[StoredChange] = []
     for change in reversed(history):
         if change.revision <= revision:
             break
@@ -223,7 +223,7 @@ def _newer(history: deque[Change], revision: int) -> list[Change]:
     return found
 
 
-def _undo(records: list[Record], changes: list[Change], prefix: str) -> list[Record]:
+def _undo(records: list[Record], changes: list[StoredChange], prefix: str) -> list[Record]:
     """The records before the changes were made."""
     past = {record.key: record for record in records}
     for change in reversed(changes):

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from myrmidon.apiserver.actors import housekeepers
-from myrmidon.apiserver.auth import MASTERS, User
-from myrmidon.apiserver.http import serve
-from myrmidon.apiserver.seams import SUFFIX_LENGTH, SUFFIX_LETTERS
+from myrmidon.apiserver.auth.users import MASTERS, User
+from myrmidon.apiserver.environment import SUFFIX_LENGTH, SUFFIX_LETTERS
+from myrmidon.apiserver.fronts.http import serve
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import UsageError
 
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     users = _users(args)
     manifests = list(_manifests(args.manifests)) if args.manifests else []
     actors = housekeepers()
-    server = ApiServer(seams=RealSeams(), users=users, actors=actors, rbac=rbac)
+    server = ApiServer(environment=RealEnvironment(), users=users, actors=actors, rbac=rbac)
     for path, manifest in manifests:
         _create(server, path, manifest)
     asyncio.run(_serve(args, server))
@@ -80,7 +80,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-class RealSeams:
+class RealEnvironment:
     """The clock of this machine, and its randomness."""
 
     def now(self) -> datetime:

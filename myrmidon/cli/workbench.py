@@ -23,11 +23,11 @@ from myrmidon.api.objects import Json, describe, name_of, namespace_of, ref_of
 from myrmidon.api.refs import Kind, ObjectRef, split_api_version
 from myrmidon.api.requests import Request, Verb
 from myrmidon.apiserver.actors import cluster_actors
-from myrmidon.apiserver.auth import ADMIN
-from myrmidon.apiserver.http import serve
-from myrmidon.apiserver.local import LocalTransport
+from myrmidon.apiserver.auth.users import ADMIN
+from myrmidon.apiserver.fronts.http import serve
+from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.cli.server import RealSeams, cannot_listen, new_token, write_kubeconfig
+from myrmidon.cli.server import RealEnvironment, cannot_listen, new_token, write_kubeconfig
 from myrmidon.cli.targets import load, made
 from myrmidon.errors import ApiError, MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
@@ -49,7 +49,7 @@ class Workbench:
         self.target, self._clock = target, clock
         self._token = new_token()
         self.server = ApiServer(
-            seams=RealSeams(), actors=cluster_actors(), users={self._token: ADMIN}
+            environment=RealEnvironment(), actors=cluster_actors(), users={self._token: ADMIN}
         )
         self.client = Client(LocalTransport(self.server, user=ADMIN), clock=clock)
         self.url = ""

@@ -23,9 +23,9 @@ from typing import Any
 
 from myrmidon.api.wire import Transport
 from myrmidon.apiserver.actors import cluster_actors
-from myrmidon.apiserver.fronts import Tending
-from myrmidon.apiserver.local import LocalTransport
-from myrmidon.apiserver.seams import CountingSeams
+from myrmidon.apiserver.environment import CountingEnvironment
+from myrmidon.apiserver.fronts.local import LocalTransport
+from myrmidon.apiserver.fronts.waiting import Tending
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
@@ -69,7 +69,7 @@ class Harness(Cluster):
         self.loop = loop = VirtualTimeLoop()
         self.clock = clock = VirtualClock(loop)
         self.server = ApiServer(
-            seams=_ClockedSeams(clock),
+            environment=_ClockedEnvironment(clock),
             actors=cluster_actors() if actors is None else actors,
         )
         for definition in definitions_of(controllers):
@@ -189,7 +189,7 @@ class Harness(Cluster):
         return min(times, default=None)
 
 
-class _ClockedSeams(CountingSeams):
+class _ClockedEnvironment(CountingEnvironment):
     """Deterministic identifiers, and the time of the harness."""
 
     def __init__(self, clock: VirtualClock) -> None:

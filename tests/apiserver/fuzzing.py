@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
-from myrmidon.apiserver import encoding
+from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.server import ApiServer
 from tests.apiserver.conformance.scenarios import definitions, whole_definition
 from tests.apiserver.conformance.variables import filled
@@ -179,7 +179,7 @@ class World:
         values = [
             record.value for resource in storages for record in self.server.store.scan(resource)
         ]
-        return encoding.encode(values)
+        return go_json.encode(values)
 
     def ask(self, request: HttpRequest) -> HttpResponse:
         """Send a request, and check what must be true of every answer."""

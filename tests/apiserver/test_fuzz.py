@@ -18,10 +18,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from myrmidon.api.wire import HttpRequest
-from myrmidon.apiserver import protobuf
-from myrmidon.apiserver.http import serve
-from myrmidon.apiserver.requests import ProtocolError, RequestReader
+from myrmidon.apiserver.fronts.http import serve
+from myrmidon.apiserver.fronts.http_parser import ProtocolError, RequestReader
 from myrmidon.apiserver.server import ApiServer
+from myrmidon.apiserver.wire import protobuf
 from tests.apiserver.fuzzing import (
     APPLY,
     COLLECTIONS,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
-from myrmidon.apiserver.encoding import DEPTH_MAX
+from myrmidon.apiserver.golang.json import DEPTH_MAX
 from myrmidon.apiserver.server import ApiServer
 
 JSON, YAML = "application/json", "application/yaml"

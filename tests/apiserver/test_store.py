@@ -7,8 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from myrmidon.apiserver import encoding
-from myrmidon.apiserver.store import Change, CompactedError, Store
+from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.store import CompactedError, ObjectStore, StoredChange
 
 RESOURCES = st.sampled_from(["pods", "widgets.example.com"])
 KEYS = st.sampled_from(["a/x", "a/y", "a-b/x", "b/x", "c"])
@@ -26,7 +26,7 @@ class StoreModel(RuleBasedStateMachine):
     @initialize(limit=st.integers(1, 12))
     def start(self, limit: int) -> None:
         """Some stores forget soon."""
-        self.store = Store(history_max=limit)
+        self.store = ObjectStore(history_max=limit)
         self.now: dict[tuple[str, str], int] = {}
         self.past = {self.store.revision: dict(self.now)}
         self.writes: list[tuple[int, str, str, bool]] = []
@@ -98,7 +98,7 @@ class StoreModel(RuleBasedStateMachine):
             assert record.value["n"] == number
 
 
-def _seen(change: Change) -> tuple[int, str, bool]:
+def _seen(change: StoredChange) -> tuple[int, str, bool]:
     return change.revision, change.record.key, change.deleted
 
 
@@ -108,7 +108,7 @@ TestStore.settings = settings(max_examples=60, stateful_step_count=30, deadline=
 
 def test_listeners_are_woken_for_their_resource_only() -> None:
     """A watch of pods need not look when a secret changes."""
-    store, woken = Store(), []
+    store, woken = ObjectStore(), []
     stop = store.listen(lambda: woken.append("pods"), "pods")
     store.listen(lambda: woken.append("all"))
 
@@ -122,7 +122,7 @@ def test_listeners_are_woken_for_their_resource_only() -> None:
 
 def test_history_is_bounded_in_bytes() -> None:
     """A few large objects push out as much history as many small ones do."""
-    store = Store(history_max=1000, history_bytes_max=10_000)
+    store = ObjectStore(history_max=1000, history_bytes_max=10_000)
     for index in range(100):
         store.put("widgets", "a", {"metadata": {"name": "a"}, "data": str(index) * 400})
 
@@ -130,12 +130,12 @@ def test_history_is_bounded_in_bytes() -> None:
         store.changes("widgets", after=2)
     kept = store.changes("widgets", after=store.compacted)
     assert 0 < len(kept) < 50
-    assert sum(len(encoding.encode(change.record.value)) for change in kept) <= 10_000
+    assert sum(len(go_json.encode(change.record.value)) for change in kept) <= 10_000
 
 
 def test_an_object_larger_than_the_history_is_stored() -> None:
     """Its change is forgotten at once; a watch has to list again."""
-    store = Store(history_bytes_max=100)
+    store = ObjectStore(history_bytes_max=100)
     record = store.put("widgets", "a", {"metadata": {"name": "a"}, "data": "x" * 1000})
 
     assert store.get("widgets", "a") is record

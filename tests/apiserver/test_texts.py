@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from myrmidon.apiserver import encoding
+from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.server import ApiServer
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
@@ -24,7 +24,7 @@ def test_a_struct_is_shown_in_the_order_of_its_declaration() -> None:
     server = ApiServer()
     server.request("POST", DEPLOYMENTS, deployment("red"))
     answer = server.request("PUT", f"{DEPLOYMENTS}/web", deployment("blue"))
-    assert encoding.decode(answer.body)["message"] == (
+    assert go_json.decode(answer.body)["message"] == (
         'Deployment.apps "web" is invalid: spec.selector: Invalid value: '
         '{"matchLabels":{"color":"blue"},"matchExpressions":[{"key":"size","operator":"Exists"}]}: '
         "field is immutable"
@@ -34,7 +34,7 @@ def test_a_struct_is_shown_in_the_order_of_its_declaration() -> None:
 def test_a_name_is_quoted_as_go_quotes() -> None:
     """In front of the problem as in it."""
     answer = ApiServer().request("POST", "/api/v1/namespaces", {"metadata": {"name": 'a"\x01'}})
-    message = encoding.decode(answer.body)["message"]
+    message = go_json.decode(answer.body)["message"]
     assert message.startswith(
         r'Namespace "a\"\x01" is invalid: [metadata.name: Invalid value: "a\"\x01": a lowercase'
     )

@@ -8,7 +8,7 @@ import pytest
 
 from myrmidon import Manager, ManagerOptions
 from myrmidon.api.refs import ObjectRef
-from myrmidon.apiserver.local import LocalTransport
+from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.explain import last_pass
 from myrmidon.cli.main import main

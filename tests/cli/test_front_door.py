@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from myrmidon.apiserver.auth import User
-from myrmidon.apiserver.http import serve
+from myrmidon.apiserver.auth.users import User
+from myrmidon.apiserver.fronts.http import serve
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.main import main
 from myrmidon.cli.server import write_kubeconfig

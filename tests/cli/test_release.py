@@ -10,7 +10,7 @@ import pytest
 from myrmidon.api.objects import Json, finalizers_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.wire import HttpRequest, HttpResponse
-from myrmidon.apiserver.local import LocalTransport
+from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli import release
 from myrmidon.cli.main import main

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from myrmidon.apiserver.http import serve
+from myrmidon.apiserver.fronts.http import serve
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.main import main
 

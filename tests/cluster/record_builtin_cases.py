@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from myrmidon.apiserver.builtin.kinds import builtin_resources
+from myrmidon.apiserver.catalog.resources import builtin_resources
 
 Json = dict[str, Any]
 Send = Callable[[str, str, Json | None], tuple[int, Json]]

@@ -2,7 +2,7 @@
 
     python -m tests.cluster.record_builtin_types --base-url https://127.0.0.1:6443 --ca ca.crt
 
-writes into ``myrmidon/apiserver/builtin``:
+writes into ``myrmidon/apiserver/catalog``:
 
     definitions.json.gz    the types: OpenAPI v3 schemas without texts, and what Go adds to them
     descriptions.json.gz   the texts, which only ``kubectl explain`` asks for
@@ -25,7 +25,7 @@ from tests.cluster.go_structs import GoStructs
 Json = dict[str, Any]
 Fetch = Callable[[str, str], Any]
 
-OUT = Path(__file__).parents[2] / "myrmidon/apiserver/builtin"
+OUT = Path(__file__).parents[2] / "myrmidon/apiserver/catalog"
 JSON = "application/json"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"

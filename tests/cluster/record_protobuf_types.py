@@ -3,7 +3,7 @@
     python -m tests.cluster.record_protobuf_types
 
 reads the ``generated.proto`` files of the Go modules and writes
-``myrmidon/apiserver/builtin/protobuf.json.gz``: message, field number, name, type, and whether it is
+``myrmidon/apiserver/wire/protobuf.json.gz``: message, field number, name, type, and whether it is
 repeated, a map, or (in JSON) part of its parent.
 """
 
@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-BUILTIN = Path(__file__).parents[2] / "myrmidon/apiserver/builtin"
+SERVER = Path(__file__).parents[2] / "myrmidon/apiserver"
 MODULES = ("api", "apimachinery", "apiextensions-apiserver", "kube-aggregator")
 _PACKAGE = re.compile(r"^package ([\w.]+);", re.MULTILINE)
 _MESSAGE = re.compile(r"^message (\w+) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--release", default="v0.36.4", help="version of the k8s.io modules")
     parser.add_argument("--modules", type=Path, default=Path.home() / "go/pkg/mod/k8s.io")
     options = parser.parse_args()
-    definitions = json.loads(gzip.decompress((BUILTIN / "definitions.json.gz").read_bytes()))
+    definitions = json.loads(gzip.decompress((SERVER / "catalog/definitions.json.gz").read_bytes()))
     known = definitions["schemas"]
     messages = {
         name: _marked(fields, known.get(_openapi_name(name)))
@@ -39,7 +39,7 @@ def main() -> None:
         for name, fields in _messages(options.modules / f"{module}@{options.release}")
     }
     text = json.dumps(messages, sort_keys=True, separators=(",", ":"))
-    (BUILTIN / "protobuf.json.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+    (SERVER / "wire/protobuf.json.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
 def _messages(module: Path) -> Iterator[tuple[str, dict[str, Field]]]:

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.apiserver.watching import Watch
+from myrmidon.apiserver.watches import OpenWatch
 from tests.cluster.controlplane.controlplane import ControlPlane
 
 _UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -76,7 +76,7 @@ class Twins:
         request = HttpRequest(ask.method, ask.path, ask.query, headers, text)
         outcome = self._embedded.answer(request)
         self._embedded.settle()
-        if isinstance(outcome, Watch):
+        if isinstance(outcome, OpenWatch):
             lines = b"\n".join(outcome.take())
             return Answer(200, _parsed(lines), [])
         assert isinstance(outcome, HttpResponse)

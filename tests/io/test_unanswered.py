@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from myrmidon.api.wire import HttpRequest
-from myrmidon.apiserver.local import LocalTransport
+from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import TransportError
 from myrmidon.io.clock import LoopClock

@@ -10,7 +10,7 @@ import pytest
 
 from myrmidon.api import kinds
 from myrmidon.api.wire import HttpRequest
-from myrmidon.apiserver.local import LocalTransport
+from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context

@@ -12,7 +12,7 @@ import pytest
 from myrmidon.api import kinds
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.wire import HttpRequest
-from myrmidon.apiserver.local import LocalTransport
+from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import UsageError
 from myrmidon.fsm import Failed

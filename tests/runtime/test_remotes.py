@@ -3,7 +3,7 @@
 import pytest
 
 from myrmidon.api import Json, Model, Resource, Status, kinds
-from myrmidon.apiserver.local import LocalTransport
+from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import UsageError
 from myrmidon.fsm import Context, Controller, Done, Result, Watch, state

@@ -7,8 +7,8 @@ controllers, so that a Deployment can become available where there is no machine
 
 from datetime import timedelta
 
-from myrmidon.apiserver.actor import Actor
 from myrmidon.apiserver.actors.accounts import ServiceAccounts
+from myrmidon.apiserver.actors.actor import Actor
 from myrmidon.apiserver.actors.collector import GarbageCollector
 from myrmidon.apiserver.actors.namespaces import NamespaceController
 from myrmidon.apiserver.actors.pods import Jobs, Kubelet, Volumes

@@ -15,17 +15,14 @@ dependent, or in none.  A reference across namespaces therefore points at nothin
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from myrmidon.api.objects import Json, finalizers_of, is_deleting, namespace_of, owners_of, uid_of
 from myrmidon.api.refs import split_api_version
+from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import delete, patch, path_of
-from myrmidon.apiserver.metadata import FOREGROUND, ORPHAN
-from myrmidon.apiserver.registry import ResourceType
-from myrmidon.apiserver.store import Change
-
-if TYPE_CHECKING:
-    from myrmidon.apiserver.server import ApiServer
+from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN
+from myrmidon.apiserver.resources.registry import ResourceType
+from myrmidon.apiserver.store import StoredChange
 
 _NOT_COLLECTED = frozenset({"events"})
 
@@ -49,7 +46,7 @@ class GarbageCollector:
 
     # ------------------------------------------------------------------------- seeing
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoredChange) -> None:
         """Keep the graph, and remember whom the change concerns."""
         if change.resource in _NOT_COLLECTED:
             return
@@ -65,7 +62,7 @@ class GarbageCollector:
         """It acts when something changes, and at no other time."""
         return None
 
-    def _learn(self, uid: str, change: Change) -> None:
+    def _learn(self, uid: str, change: StoredChange) -> None:
         node = self._nodes.get(uid)
         if node is None:
             found = self._waiting.pop(uid, {})
@@ -102,7 +99,7 @@ class GarbageCollector:
 
     # ------------------------------------------------------------------------- acting
 
-    def act(self, server: "ApiServer") -> bool:
+    def act(self, server: ServerAccess) -> bool:
         """Look at every object that a change concerned."""
         wrote = False
         storages = server.core.registry.storages() if self._dirty else {}
@@ -114,7 +111,7 @@ class GarbageCollector:
                     wrote = self._look(server, storages[node.resource], node) or wrote
         return wrote
 
-    def _look(self, server: "ApiServer", resource_type: ResourceType, node: _Node) -> bool:
+    def _look(self, server: ServerAccess, resource_type: ResourceType, node: _Node) -> bool:
         path = path_of(resource_type, node.value)
         if is_deleting(node.value):
             if FOREGROUND in finalizers_of(node.value):
@@ -126,7 +123,7 @@ class GarbageCollector:
             return False
         return self._judge(server, node, path)
 
-    def _judge(self, server: "ApiServer", node: _Node, path: str) -> bool:
+    def _judge(self, server: ServerAccess, node: _Node, path: str) -> bool:
         """Keep an object that has an owner left, delete one that has none."""
         if self._points_into_namespace(server, node):
             return False
@@ -148,7 +145,7 @@ class GarbageCollector:
         delete(server, path, uid_of(node.value), policy)
         return True
 
-    def _points_into_namespace(self, server: "ApiServer", node: _Node) -> bool:
+    def _points_into_namespace(self, server: ServerAccess, node: _Node) -> bool:
         """Whether an object outside of all namespaces names an owner that must be in one.
 
         Nobody can tell in which, so nobody can tell whether the owner is gone.
@@ -169,7 +166,7 @@ class GarbageCollector:
             return False
         return is_deleting(node.value) and FOREGROUND in finalizers_of(node.value)
 
-    def _unblock(self, server: "ApiServer", node: _Node, path: str) -> None:
+    def _unblock(self, server: ServerAccess, node: _Node, path: str) -> None:
         """Two objects that own each other would wait for each other: one of them must not count."""
         freed = [
             {**owner, "blockOwnerDeletion": False} if self._waits(owner["uid"]) else owner
@@ -177,7 +174,7 @@ class GarbageCollector:
         ]
         patch(server, path, {"metadata": {"ownerReferences": freed, "uid": uid_of(node.value)}})
 
-    def _state(self, server: "ApiServer", node: _Node, reference: Json) -> str:
+    def _state(self, server: ServerAccess, node: _Node, reference: Json) -> str:
         """What has become of an owner: ``solid``, ``gone``, or it ``waits`` for its dependents."""
         group, version = split_api_version(str(reference.get("apiVersion") or ""))
         if server.core.registry.find_kind(group, version, str(reference.get("kind"))) is None:
@@ -195,7 +192,7 @@ class GarbageCollector:
             return "Orphan"
         return "Foreground" if FOREGROUND in finalizers_of(value) else "Background"
 
-    def _finish_foreground(self, server: "ApiServer", node: _Node, path: str) -> bool:
+    def _finish_foreground(self, server: ServerAccess, node: _Node, path: str) -> bool:
         """Let an owner go when nothing that blocks it is left."""
         uid = uid_of(node.value)
         blocking = False
@@ -211,7 +208,7 @@ class GarbageCollector:
             return False  # it is looked at again when one of them changes
         return self._drop_finalizer(server, node.value, path, FOREGROUND)
 
-    def _finish_orphan(self, server: "ApiServer", node: _Node, path: str) -> bool:
+    def _finish_orphan(self, server: ServerAccess, node: _Node, path: str) -> bool:
         """Take an owner's name off its dependents, then let it go."""
         uid = uid_of(node.value)
         storages = server.core.registry.storages()
@@ -223,7 +220,7 @@ class GarbageCollector:
             patch(server, where, changes)
         return self._drop_finalizer(server, node.value, path, ORPHAN)
 
-    def _drop_finalizer(self, server: "ApiServer", value: Json, path: str, name: str) -> bool:
+    def _drop_finalizer(self, server: ServerAccess, value: Json, path: str, name: str) -> bool:
         left = [finalizer for finalizer in finalizers_of(value) if finalizer != name]
         patch(server, path, {"metadata": {"finalizers": left or None, "uid": uid_of(value)}})
         return True

@@ -1,14 +1,11 @@
 """The namespace controller: a deleted namespace is emptied, and then it goes."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from myrmidon.api.objects import Json, is_deleting, name_of, namespace_of, uid_of
+from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, delete, path_of
-from myrmidon.apiserver.store import Change
-
-if TYPE_CHECKING:
-    from myrmidon.apiserver.server import ApiServer
+from myrmidon.apiserver.store import StoredChange
 
 _FINALIZER = "kubernetes"
 
@@ -20,7 +17,7 @@ class NamespaceController:
         self._terminating: dict[str, None] = {}
         self._dirty: dict[str, None] = {}
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoredChange) -> None:
         """Remember namespaces that are going, and what happens in them."""
         value = change.record.value
         if change.resource != "namespaces":
@@ -36,7 +33,7 @@ class NamespaceController:
         """It acts when something changes, and at no other time."""
         return None
 
-    def act(self, server: "ApiServer") -> bool:
+    def act(self, server: ServerAccess) -> bool:
         """Empty what is going; let go of what is empty."""
         dirty, self._dirty = self._dirty, {}
         wrote = False
@@ -45,7 +42,7 @@ class NamespaceController:
                 wrote = self._empty(server, name) or wrote
         return wrote
 
-    def _empty(self, server: "ApiServer", name: str) -> bool:
+    def _empty(self, server: ServerAccess, name: str) -> bool:
         left = wrote = False
         for resource, resource_type in server.core.registry.storages().items():
             if not resource_type.kind.namespaced:
@@ -60,7 +57,7 @@ class NamespaceController:
             return wrote
         return self._finalize(server, name) or wrote
 
-    def _finalize(self, server: "ApiServer", name: str) -> bool:
+    def _finalize(self, server: ServerAccess, name: str) -> bool:
         record = server.store.get("namespaces", name)
         if record is None or _FINALIZER not in _spec_finalizers(record.value):
             return False

@@ -1,15 +1,11 @@
 """What actors need of the server: where an object is, and how to write it."""
 
-from typing import TYPE_CHECKING
-
 from myrmidon.api.objects import Json, ref_of
 from myrmidon.api.paths import object_path
 from myrmidon.api.wire import HttpResponse
-from myrmidon.apiserver.auth import AUTHENTICATED, MASTERS, User
-from myrmidon.apiserver.registry import ResourceType
-
-if TYPE_CHECKING:
-    from myrmidon.apiserver.server import ApiServer
+from myrmidon.apiserver.actors.actor import ServerAccess
+from myrmidon.apiserver.auth.users import AUTHENTICATED, MASTERS, User
+from myrmidon.apiserver.resources.registry import ResourceType
 
 CONTROLLER_MANAGER = User("system:kube-controller-manager", (MASTERS, AUTHENTICATED))
 MERGE = "application/merge-patch+json"
@@ -20,12 +16,12 @@ def path_of(resource_type: ResourceType, obj: Json) -> str:
     return object_path(ref_of(resource_type.kind, obj))
 
 
-def patch(server: "ApiServer", path: str, changes: Json) -> HttpResponse:
+def patch(server: ServerAccess, path: str, changes: Json) -> HttpResponse:
     """Merge changes into an object."""
     return server.request("PATCH", path, changes, user=CONTROLLER_MANAGER, content_type=MERGE)
 
 
-def delete(server: "ApiServer", path: str, uid: str, policy: str = "Background") -> HttpResponse:
+def delete(server: ServerAccess, path: str, uid: str, policy: str = "Background") -> HttpResponse:
     """Delete an object, and no other of its name."""
     options: Json = {
         "apiVersion": "v1",

@@ -1,16 +1,13 @@
 """Pods, Jobs and claims: what a kubelet and a volume provider would do, in small."""
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from myrmidon.api.objects import Json, is_deleting, name_of, namespace_of, uid_of
+from myrmidon.apiserver.actors.actor import ServerAccess
+from myrmidon.apiserver.actors.followers import Follower, create, pod_of, pods_path
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch
-from myrmidon.apiserver.actors.watching import Watching, create, pod_of, pods_path
-from myrmidon.apiserver.seams import timestamp
-from myrmidon.apiserver.store import Change
-
-if TYPE_CHECKING:
-    from myrmidon.apiserver.server import ApiServer
+from myrmidon.apiserver.environment import timestamp
+from myrmidon.apiserver.store import StoredChange
 
 
 class Kubelet:
@@ -24,7 +21,7 @@ class Kubelet:
         self._news: dict[str, None] = {}
         self._later: dict[str, datetime] = {}
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoredChange) -> None:
         """Remember pods that are new, or that should go."""
         if change.resource != "pods":
             return
@@ -37,9 +34,9 @@ class Kubelet:
         """When the next pod has something to say."""
         return min(self._later.values(), default=None)
 
-    def act(self, server: "ApiServer") -> bool:
+    def act(self, server: ServerAccess) -> bool:
         """Start, finish or end pods."""
-        before, now = server.store.revision, server.core.seams.now()
+        before, now = server.store.revision, server.core.environment.now()
         news, self._news = self._news, {}
         for key in news:
             record = server.store.get("pods", key)
@@ -52,7 +49,7 @@ class Kubelet:
                 self._progress(server, record.value, now)
         return server.store.revision != before
 
-    def _look(self, server: "ApiServer", key: str, pod: Json, now: datetime) -> None:
+    def _look(self, server: ServerAccess, key: str, pod: Json, now: datetime) -> None:
         if is_deleting(pod):
             options = {"gracePeriodSeconds": 0, "preconditions": {"uid": uid_of(pod)}}
             server.request("DELETE", _path(pod), options, user=CONTROLLER_MANAGER)
@@ -63,7 +60,7 @@ class Kubelet:
         ):
             self._later[key] = now + self._delay
 
-    def _progress(self, server: "ApiServer", pod: Json, now: datetime) -> None:
+    def _progress(self, server: ServerAccess, pod: Json, now: datetime) -> None:
         if is_deleting(pod):
             return
         ends = pod["spec"].get("restartPolicy") != "Always"
@@ -73,12 +70,12 @@ class Kubelet:
         patch(server, f"{_path(pod)}/status", {"status": status})
 
 
-class Jobs(Watching):
+class Jobs(Follower):
     """Runs a pod as often as a Job wants it done."""
 
     resource, kind, api_version = "jobs.batch", "Job", "batch/v1"
 
-    def reconcile(self, server: "ApiServer", obj: Json) -> None:
+    def reconcile(self, server: ServerAccess, obj: Json) -> None:
         """Create pods until enough have succeeded."""
         if is_deleting(obj) or _has_condition(obj, "Complete"):
             return
@@ -94,7 +91,7 @@ class Jobs(Watching):
                 pods_path(obj),
                 pod_of(obj, template, reference, generateName=f"{name_of(obj)}-"),
             )
-        now = timestamp(server.core.seams.now())
+        now = timestamp(server.core.environment.now())
         status: Json = {
             "active": active + max(missing, 0) or None,
             "ready": 0,
@@ -115,12 +112,12 @@ class Jobs(Watching):
         self.write_status(server, obj, status)
 
 
-class Volumes(Watching):
+class Volumes(Follower):
     """Binds every claim, as if there were storage."""
 
     resource, kind, api_version = "persistentvolumeclaims", "PersistentVolumeClaim", "v1"
 
-    def reconcile(self, server: "ApiServer", obj: Json) -> None:
+    def reconcile(self, server: ServerAccess, obj: Json) -> None:
         """Give a pending claim what it asks for."""
         if is_deleting(obj) or _phase(obj) == "Bound":
             return

@@ -5,7 +5,6 @@ the new one is available.
 """
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from myrmidon.api.objects import (
     Json,
@@ -15,25 +14,23 @@ from myrmidon.api.objects import (
     name_of,
     uid_of,
 )
+from myrmidon.apiserver.actors.actor import ServerAccess
+from myrmidon.apiserver.actors.followers import Follower, create, is_pod_ready, pod_of, pods_path
 from myrmidon.apiserver.actors.objects import delete, patch
-from myrmidon.apiserver.actors.watching import Watching, create, is_pod_ready, pod_of, pods_path
+from myrmidon.apiserver.environment import timestamp
 from myrmidon.apiserver.golang.numbers import read_int
-from myrmidon.apiserver.gotext import to_json
-from myrmidon.apiserver.seams import timestamp
-
-if TYPE_CHECKING:
-    from myrmidon.apiserver.server import ApiServer
+from myrmidon.apiserver.golang.text import to_json
 
 _HASH = "pod-template-hash"
 _REVISION = "deployment.kubernetes.io/revision"
 
 
-class Deployments(Watching):
+class Deployments(Follower):
     """Makes a ReplicaSet of every template, and tells how far it got."""
 
     resource, kind, api_version = "deployments.apps", "Deployment", "apps/v1"
 
-    def reconcile(self, server: "ApiServer", obj: Json) -> None:
+    def reconcile(self, server: ServerAccess, obj: Json) -> None:
         """One ReplicaSet for the template as it is; the others go down when it is up."""
         if is_deleting(obj):
             return
@@ -62,10 +59,10 @@ class Deployments(Watching):
     def _sets_path(self, obj: Json) -> str:
         return f"/apis/apps/v1/namespaces/{obj['metadata']['namespace']}/replicasets"
 
-    def _scale(self, server: "ApiServer", one: Json, replicas: int) -> None:
+    def _scale(self, server: ServerAccess, one: Json, replicas: int) -> None:
         patch(server, f"{self._sets_path(one)}/{name_of(one)}", {"spec": {"replicas": replicas}})
 
-    def _number(self, server: "ApiServer", path: str, revision: int) -> None:
+    def _number(self, server: ServerAccess, path: str, revision: int) -> None:
         patch(server, path, {"metadata": {"annotations": {_REVISION: str(revision)}}})
 
     def _replica_set(self, obj: Json, name: str, revision: int) -> Json:
@@ -91,7 +88,7 @@ class Deployments(Watching):
             },
         }
 
-    def _status(self, server: "ApiServer", obj: Json, sets: dict[str, Json], wanted: str) -> Json:
+    def _status(self, server: ServerAccess, obj: Json, sets: dict[str, Json], wanted: str) -> Json:
         replicas = obj["spec"].get("replicas", 1)
         available = sum(_status(one, "availableReplicas") for one in sets.values())
         updated = _status(sets[wanted], "replicas")
@@ -103,7 +100,7 @@ class Deployments(Watching):
             "availableReplicas": available,
             "unavailableReplicas": max(replicas - available, 0),
         }
-        now = timestamp(server.core.seams.now())
+        now = timestamp(server.core.environment.now())
         enough = ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
         lacking = (
             "False",
@@ -126,12 +123,12 @@ class Deployments(Watching):
         }
 
 
-class ReplicaSets(Watching):
+class ReplicaSets(Follower):
     """Makes as many pods as are wanted."""
 
     resource, kind, api_version = "replicasets.apps", "ReplicaSet", "apps/v1"
 
-    def reconcile(self, server: "ApiServer", obj: Json) -> None:
+    def reconcile(self, server: ServerAccess, obj: Json) -> None:
         """Create what is missing, delete what is too much, count."""
         if is_deleting(obj):
             return
@@ -161,12 +158,12 @@ class ReplicaSets(Watching):
         )
 
 
-class StatefulSets(Watching):
+class StatefulSets(Follower):
     """Makes pods with names that stay, one after the other."""
 
     resource, kind, api_version = "statefulsets.apps", "StatefulSet", "apps/v1"
 
-    def reconcile(self, server: "ApiServer", obj: Json) -> None:
+    def reconcile(self, server: ServerAccess, obj: Json) -> None:
         """The first pod that is missing is made when the one before it is ready."""
         if is_deleting(obj):
             return
@@ -195,7 +192,7 @@ class StatefulSets(Watching):
 
     def _replace(
         self,
-        server: "ApiServer",
+        server: ServerAccess,
         obj: Json,
         pods: dict[str, Json],
         wanted: list[str],

@@ -11,27 +11,27 @@ from typing import Any, NamedTuple
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.defaults import COMPLETIONS
-from myrmidon.apiserver.builtin.leaves import READERS, DecodingError, Misfit, json_kind
-from myrmidon.apiserver.builtin.types import ZEROS, GoType
+from myrmidon.apiserver.builtin.scalars import READERS, DecodingError, Misfit, json_kind
+from myrmidon.apiserver.catalog.types import ZEROS, GoType
 
-__all__ = ["Decoded", "DecodingError", "decode", "empty", "forget_empty"]
+__all__ = ["DecodedStruct", "DecodingError", "decode", "empty", "forget_empty"]
 
 
-class Decoded(NamedTuple):
+class DecodedStruct(NamedTuple):
     """The object, and the paths of the fields that its type does not have."""
 
     object: Json
     unknown: list[str]
 
 
-def decode(obj: Any, schema: GoType) -> Decoded:
+def decode(obj: Any, schema: GoType) -> DecodedStruct:
     """Read an object; raises ``DecodingError``.  The argument is left as it is."""
     if not isinstance(obj, dict):
         raise DecodingError(
             f"json: cannot unmarshal {json_kind(obj)} into Go value of type {go_name(schema)}"
         )
     unknown: list[str] = []
-    return Decoded(_Walk(unknown).struct(obj, schema, None), unknown)
+    return DecodedStruct(_Walk(unknown).struct(obj, schema, None), unknown)
 
 
 def empty(schema: GoType) -> Json:

@@ -26,7 +26,7 @@ class QuantityError(ValueError):
     """A text that is no quantity; the message is Go's."""
 
 
-class Quantity(NamedTuple):
+class WrittenQuantity(NamedTuple):
     """An amount and the family of suffixes that it is written with."""
 
     amount: Decimal
@@ -38,7 +38,7 @@ class Quantity(NamedTuple):
         return _written_decimal(self.amount, exponent=self.family == "exponent")
 
 
-def parse_quantity(text: str) -> Quantity:
+def parse_quantity(text: str) -> WrittenQuantity:
     """Read a quantity; raises ``QuantityError``."""
     match = _FORM.match(text)
     if match is None or not _NUMBER.match(match.group(1)):
@@ -57,7 +57,7 @@ def parse_quantity(text: str) -> Quantity:
     else:
         raise QuantityError("unable to parse quantity's suffix")
     amount = amount.quantize(_NANO, ROUND_UP, _WIDE) if abs(amount) < _LARGEST else amount
-    return Quantity(max(min(amount, _LARGEST), -_LARGEST), family)
+    return WrittenQuantity(max(min(amount, _LARGEST), -_LARGEST), family)
 
 
 def canonical(text: str) -> str:
@@ -69,7 +69,7 @@ def rounded_to_milli(text: str) -> str:
     """Round up to thousandths, as resource amounts of pods are."""
     quantity = parse_quantity(text)
     amount = quantity.amount.quantize(Decimal(1).scaleb(-3), ROUND_UP, _WIDE)
-    return str(Quantity(amount, quantity.family))
+    return str(WrittenQuantity(amount, quantity.family))
 
 
 def _written_binary(amount: Decimal) -> str:

@@ -58,7 +58,7 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallExpr:
     """``function(args)`` or ``target.function(args)``.  ``&&`` and ``||`` take any number of args."""
 
     function: str
@@ -128,7 +128,9 @@ class Comprehension:
     pos: int = attribute(default=0, compare=False)
 
 
-Expr: TypeAlias = Literal | Ident | Select | Call | ListExpr | MapExpr | StructExpr | Comprehension
+Expr: TypeAlias = (
+    Literal | Ident | Select | CallExpr | ListExpr | MapExpr | StructExpr | Comprehension
+)
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
@@ -136,7 +138,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
     match expr:
         case Select(operand=operand):
             return (operand,)
-        case Call(args=args, target=target):
+        case CallExpr(args=args, target=target):
             return args if target is None else (target, *args)
         case ListExpr(elements=elements):
             return elements

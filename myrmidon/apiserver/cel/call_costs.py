@@ -12,14 +12,14 @@ from myrmidon.apiserver.cel.sizes import (
     TRAVERSAL,
     UNKNOWN,
     Estimate,
-    Node,
     Size,
     SizeAt,
+    SizeNode,
     capped,
     scaled,
 )
 
-Own = Callable[[SizeAt, str, Node | None, list[Node]], Estimate | None]
+Own = Callable[[SizeAt, str, SizeNode | None, list[SizeNode]], Estimate | None]
 
 _PLAIN = Estimate(1)
 _LONGEST_FORMAT, _FORMAT_PATTERN = 64, 128
@@ -27,7 +27,7 @@ _ADDRESS = Size(4, 16)
 
 
 def call_estimate(
-    size_at: SizeAt, name: str, overload: str, target: Node | None, args: list[Node]
+    size_at: SizeAt, name: str, overload: str, target: SizeNode | None, args: list[SizeNode]
 ) -> Estimate:
     """The estimate of one overload, without its arguments."""
     for table, key in ((_OVERLOADS, overload), (_FUNCTIONS, name), (_STANDARD, overload)):
@@ -43,66 +43,72 @@ def is_plain(name: str, overload: str) -> bool:
     return overload not in _OVERLOADS and name not in _FUNCTIONS and overload not in _STANDARD
 
 
-def _size(at: SizeAt, node: Node) -> Size:
+def _size(at: SizeAt, node: SizeNode) -> Size:
     return node.size or at(node.path) or UNKNOWN
 
 
-def _computed(node: Node) -> Size:
+def _computed(node: SizeNode) -> Size:
     return node.size or UNKNOWN
 
 
 # ------------------------------------------------------------ the language
 
 
-def _text_to_bytes(_at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
+def _text_to_bytes(_at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     size = _computed(args[0])
     # The real estimator wraps around here, and so must this one.
     return Estimate(scaled(size.high, TRAVERSAL), Size(size.low, size.high * 4 % 2**64))
 
 
-def _bytes_to_text(_at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
+def _bytes_to_text(_at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     size = _computed(args[0])
     return Estimate(scaled(size.high, TRAVERSAL), Size(size.low // 4, size.high))
 
 
-def _quote(_at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
+def _quote(_at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     size = _computed(args[0])
     quoted = Size((size.low + 2) % 2**64, (size.high * 2 + 2) % 2**64)
     return Estimate(scaled(size.high, TRAVERSAL), quoted)
 
 
-def _formatted(_at: SizeAt, _o: str, target: Node | None, _a: list[Node]) -> Estimate | None:
+def _formatted(
+    _at: SizeAt, _o: str, target: SizeNode | None, _a: list[SizeNode]
+) -> Estimate | None:
     return Estimate(scaled(_computed(target).high, TRAVERSAL)) if target else None
 
 
-def _affix(_at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
+def _affix(_at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     return Estimate(scaled(_computed(args[0]).high, TRAVERSAL))
 
 
-def _in_list(_at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
+def _in_list(_at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     return Estimate(scaled(_computed(args[1]).high, 1.0))
 
 
-def _matched(_at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estimate | None:
+def _matched(
+    _at: SizeAt, _o: str, target: SizeNode | None, args: list[SizeNode]
+) -> Estimate | None:
     if target is None:
         return None
     text = scaled(_computed(target).plus(ONE).high, TRAVERSAL)
     return Estimate(capped(text * scaled(_computed(args[0]).high, PATTERN)))
 
 
-def _contained(_at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estimate | None:
+def _contained(
+    _at: SizeAt, _o: str, target: SizeNode | None, args: list[SizeNode]
+) -> Estimate | None:
     if target is None:
         return None
     text = scaled(_computed(target).high, TRAVERSAL)
     return Estimate(capped(text * scaled(_computed(args[0]).high, TRAVERSAL)))
 
 
-def _joined(_at: SizeAt, overload: str, _t: Node | None, args: list[Node]) -> Estimate:
+def _joined(_at: SizeAt, overload: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     size = _computed(args[0]).plus(_computed(args[1]))
     return Estimate(1 if overload == "add_list" else scaled(size.high, TRAVERSAL), size)
 
 
-def _compared(_at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
+def _compared(_at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     smaller = min(_computed(args[0]).high, _computed(args[1]).high)
     return Estimate(scaled(smaller, TRAVERSAL))
 
@@ -133,15 +139,15 @@ _STANDARD: dict[str, Own] = {
 # ------------------------------------------------------------ the Kubernetes library
 
 
-def _element(target: Node) -> Node | None:
+def _element(target: SizeNode) -> SizeNode | None:
     """The elements of a list, None if it has no parameters, as a string."""
     if not target.type.params:
         return None
     path = (*target.path, "@items") if target.path else ()
-    return Node(target.type.params[0], path, None)
+    return SizeNode(target.type.params[0], path, None)
 
 
-def _traversed(at: SizeAt, _o: str, target: Node | None, _a: list[Node]) -> Estimate | None:
+def _traversed(at: SizeAt, _o: str, target: SizeNode | None, _a: list[SizeNode]) -> Estimate | None:
     if target is None:
         return None
     size = _size(at, target)
@@ -154,27 +160,29 @@ def _traversed(at: SizeAt, _o: str, target: Node | None, _a: list[Node]) -> Esti
     return Estimate(capped(size.high * capped(each)))
 
 
-def _read(at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate | None:
+def _read(at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate | None:
     return Estimate(scaled(_size(at, args[0]).high, TRAVERSAL)) if args else None
 
 
-def _url(at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
+def _url(at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     size = _size(at, args[0])
     return Estimate(scaled(size.high, TRAVERSAL), size)
 
 
-def _read_twice(at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
+def _read_twice(at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     return Estimate(scaled(_size(at, args[0]).high, 2 * TRAVERSAL))
 
 
-def _same_size(at: SizeAt, _o: str, target: Node | None, _a: list[Node]) -> Estimate | None:
+def _same_size(at: SizeAt, _o: str, target: SizeNode | None, _a: list[SizeNode]) -> Estimate | None:
     if target is None:
         return None
     size = _size(at, target)
     return Estimate(scaled(size.high, TRAVERSAL), size)
 
 
-def _replaced(at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estimate | None:
+def _replaced(
+    at: SizeAt, _o: str, target: SizeNode | None, args: list[SizeNode]
+) -> Estimate | None:
     if target is None:
         return None
     size, old, new = _size(at, target), _size(at, args[0]), _size(at, args[1])
@@ -198,7 +206,7 @@ def _shortest(size: Size, old: Size, new: Size) -> int:
     return capped(math.ceil(size.low / old.high) * new.low)
 
 
-def _split(at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estimate | None:
+def _split(at: SizeAt, _o: str, target: SizeNode | None, args: list[SizeNode]) -> Estimate | None:
     if target is None:
         return None
     size = _size(at, target)
@@ -209,7 +217,9 @@ def _split(at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estima
     return Estimate(scaled(size.high, 2 * TRAVERSAL), Size(0, most))
 
 
-def _concatenated(at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estimate | None:
+def _concatenated(
+    at: SizeAt, _o: str, target: SizeNode | None, args: list[SizeNode]
+) -> Estimate | None:
     if target is None:
         return None
     items = _size(at, target)
@@ -221,7 +231,7 @@ def _concatenated(at: SizeAt, _o: str, target: Node | None, args: list[Node]) ->
     return Estimate(scaled(size.high, TRAVERSAL), size)
 
 
-def _found(at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estimate | None:
+def _found(at: SizeAt, _o: str, target: SizeNode | None, args: list[SizeNode]) -> Estimate | None:
     if target is None:
         return None
     size = _size(at, target)
@@ -230,11 +240,13 @@ def _found(at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estima
     return Estimate(capped(text * pattern), Size(0, size.high))
 
 
-def _ip(at: SizeAt, overload: str, target: Node | None, args: list[Node]) -> Estimate | None:
+def _ip(
+    at: SizeAt, overload: str, target: SizeNode | None, args: list[SizeNode]
+) -> Estimate | None:
     return _PLAIN if overload == "cidr_ip" else _read(at, overload, target, args)
 
 
-def _contains(at: SizeAt, overload: str, _t: Node | None, args: list[Node]) -> Estimate:
+def _contains(at: SizeAt, overload: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     cost = scaled(_ADDRESS.plus(_ADDRESS).high, TRAVERSAL)
     if overload.startswith("cidr_contains_cidr"):
         cost += scaled(_ADDRESS.high, TRAVERSAL) + 1
@@ -243,16 +255,16 @@ def _contains(at: SizeAt, overload: str, _t: Node | None, args: list[Node]) -> E
     return Estimate(capped(cost))
 
 
-def _validated(at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
+def _validated(at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     text = scaled(_size(at, args[0]).high, TRAVERSAL)
     return Estimate(scaled(text, _FORMAT_PATTERN * PATTERN))
 
 
-def _plain(_at: SizeAt, _o: str, _t: Node | None, _a: list[Node]) -> Estimate:
+def _plain(_at: SizeAt, _o: str, _t: SizeNode | None, _a: list[SizeNode]) -> Estimate:
     return _PLAIN
 
 
-def _equal(_at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate | None:
+def _equal(_at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate | None:
     first, second = args
     if first.type != second.type:
         return None
@@ -295,7 +307,7 @@ _FUNCTIONS: dict[str, Own] = {
 # ------------------------------------------------------------ lists and sets
 
 
-def _integer(node: Node, otherwise: int) -> int:
+def _integer(node: SizeNode, otherwise: int) -> int:
     if isinstance(node.expr, Literal) and node.expr.kind == "int":
         assert isinstance(node.expr.value, int)
         return max(node.expr.value, 0)
@@ -306,7 +318,7 @@ def _new_list(factor: float, size: Size) -> Estimate:
     return Estimate(capped(scaled(size.high, factor) + 1 + NEW_LIST), size)
 
 
-def _sliced(at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estimate | None:
+def _sliced(at: SizeAt, _o: str, target: SizeNode | None, args: list[SizeNode]) -> Estimate | None:
     if target is None:
         return None
     end = _integer(args[1], _size(at, target).high)
@@ -314,22 +326,24 @@ def _sliced(at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estim
     return _new_list(1, Size(length, length))
 
 
-def _range(_at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
+def _range(_at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     length = _integer(args[0], MOST)
     return _new_list(1, Size(length, length))
 
 
-def _reversed(at: SizeAt, _o: str, target: Node | None, _a: list[Node]) -> Estimate | None:
+def _reversed(at: SizeAt, _o: str, target: SizeNode | None, _a: list[SizeNode]) -> Estimate | None:
     return _new_list(1, _size(at, target)) if target else None
 
 
-def _flattened(at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estimate | None:
+def _flattened(
+    at: SizeAt, _o: str, target: SizeNode | None, args: list[SizeNode]
+) -> Estimate | None:
     depth = _integer(args[0], MOST) if args else 1
     return _new_list(float(depth), _size(at, target)) if target else None
 
 
 def _self_compared(factor: float, *, by_keys: bool = False) -> Own:
-    def own(at: SizeAt, _o: str, target: Node | None, args: list[Node]) -> Estimate | None:
+    def own(at: SizeAt, _o: str, target: SizeNode | None, args: list[SizeNode]) -> Estimate | None:
         if target is None:
             return None
         size = _size(at, args[0] if by_keys else target)
@@ -339,7 +353,7 @@ def _self_compared(factor: float, *, by_keys: bool = False) -> Own:
 
 
 def _sets(factor: float) -> Own:
-    def own(at: SizeAt, _o: str, _t: Node | None, args: list[Node]) -> Estimate:
+    def own(at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
         size = _size(at, args[0]).times(_size(at, args[1]))
         return Estimate(capped(scaled(size.high, factor) + 1))
 

@@ -12,7 +12,7 @@ from myrmidon.apiserver.cel.ast import (
     AND,
     OPT_SELECT,
     OR,
-    Call,
+    CallExpr,
     Comprehension,
     Expr,
     Ident,
@@ -26,7 +26,7 @@ from myrmidon.apiserver.cel.declarations import Overload
 from myrmidon.apiserver.cel.errors import Issue
 from myrmidon.apiserver.cel.escaping import KEYWORDS
 from myrmidon.apiserver.cel.functions import FUNCTIONS
-from myrmidon.apiserver.cel.schema_types import Declared
+from myrmidon.apiserver.cel.schema_types import DeclaredType
 from myrmidon.apiserver.cel.types import (
     BOOL,
     DYN,
@@ -85,7 +85,7 @@ class Checked:
 
 
 def check(
-    tree: Expr, variables: Mapping[str, Type], objects: Mapping[str, Declared]
+    tree: Expr, variables: Mapping[str, Type], objects: Mapping[str, DeclaredType]
 ) -> tuple[Checked, list[Issue]]:
     """Find out the type of every part."""
     checker = _Checker(tree, variables, objects)
@@ -107,7 +107,7 @@ def qualified_name(expr: Expr) -> str:
 
 class _Checker:
     def __init__(
-        self, tree: Expr, variables: Mapping[str, Type], objects: Mapping[str, Declared]
+        self, tree: Expr, variables: Mapping[str, Type], objects: Mapping[str, DeclaredType]
     ) -> None:
         self.checked = Checked(tree)
         self.issues: list[Issue] = []
@@ -129,7 +129,7 @@ class _Checker:
                 return self._ident(expr)
             case Select():
                 return self._select(expr)
-            case Call():
+            case CallExpr():
                 return self._call(expr)
             case ListExpr():
                 return self._list(expr)
@@ -183,7 +183,7 @@ class _Checker:
         result = self._field(select, select.operand, select.field, optional=False)
         return BOOL if select.test else self._bound(result)
 
-    def _optional_select(self, call: Call) -> Type:
+    def _optional_select(self, call: CallExpr) -> Type:
         operand, name = call.args
         assert isinstance(name, Literal)
         self.check(name)
@@ -217,7 +217,7 @@ class _Checker:
 
     # ------------------------------------------------------------ calls
 
-    def _call(self, call: Call) -> Type:
+    def _call(self, call: CallExpr) -> Type:
         if call.function == OPT_SELECT:
             return self._optional_select(call)
         args = tuple(self.check(arg) for arg in call.args)
@@ -231,7 +231,7 @@ class _Checker:
         target = self.check(call.target)
         return self._resolve(call, call.function, (target, *args), method=True)
 
-    def _resolve(self, call: Call, name: str, args: tuple[Type, ...], *, method: bool) -> Type:
+    def _resolve(self, call: CallExpr, name: str, args: tuple[Type, ...], *, method: bool) -> Type:
         if name not in FUNCTIONS:
             return self._undeclared(call, call.function if method else name)
         if name in (AND, OR):
@@ -256,7 +256,9 @@ class _Checker:
         self.checked.overloads[id(call)] = tuple(fitting)
         return result
 
-    def _no_overload(self, call: Call, name: str, args: tuple[Type, ...], *, method: bool) -> Type:
+    def _no_overload(
+        self, call: CallExpr, name: str, args: tuple[Type, ...], *, method: bool
+    ) -> Type:
         known = self.checked.bindings
         shown = [str(substitute(known, arg, free_to_dyn=True)) for arg in args]
         signature = f"({', '.join(shown[method:])})"
@@ -266,7 +268,7 @@ class _Checker:
             call, f"found no matching overload for '{name}' applied to '{signature}'"
         )
 
-    def _logical(self, call: Call, args: tuple[Type, ...]) -> Type:
+    def _logical(self, call: CallExpr, args: tuple[Type, ...]) -> Type:
         self.checked.overloads[id(call)] = FUNCTIONS[call.function]
         result = BOOL
         for arg, found in zip(call.args, args, strict=True):

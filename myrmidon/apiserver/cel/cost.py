@@ -13,7 +13,7 @@ from myrmidon.apiserver.cel.ast import (
     AND,
     CONDITIONAL,
     OR,
-    Call,
+    CallExpr,
     Comprehension,
     Expr,
     Ident,
@@ -26,7 +26,7 @@ from myrmidon.apiserver.cel.ast import (
 from myrmidon.apiserver.cel.call_costs import call_estimate
 from myrmidon.apiserver.cel.checker import Checked
 from myrmidon.apiserver.cel.macros import HIDDEN_ACCU
-from myrmidon.apiserver.cel.schema_types import Declared
+from myrmidon.apiserver.cel.schema_types import DeclaredType
 from myrmidon.apiserver.cel.sizes import (
     MOST,
     NEW_LIST,
@@ -34,9 +34,9 @@ from myrmidon.apiserver.cel.sizes import (
     ONE,
     UNKNOWN,
     EntrySize,
-    Node,
     Path,
     Size,
+    SizeNode,
     capped,
 )
 from myrmidon.apiserver.cel.types import Type
@@ -56,7 +56,7 @@ class Estimator:
     """The estimate for one rule."""
 
     checked: Checked
-    declared: Declared
+    declared: DeclaredType
     _paths: dict[int, Path] = field(default_factory=dict)
     _sizes: dict[int, Size] = field(default_factory=dict)
     _entries: dict[int, EntrySize] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Estimator:
                 return 1
             case Select():
                 return self._select(expr)
-            case Call():
+            case CallExpr():
                 return self._call(expr)
             case ListExpr():
                 return self._list(expr)
@@ -117,7 +117,7 @@ class Estimator:
         """What the schema says about the values under a path, which starts with a variable."""
         if not path:
             return None
-        node: Declared | None = self.declared
+        node: DeclaredType | None = self.declared
         for step in path[1:]:
             if node is None:
                 return None
@@ -230,13 +230,13 @@ class Estimator:
 
     # ------------------------------------------------------------ calls
 
-    def node(self, expr: Expr) -> Node:
+    def node(self, expr: Expr) -> SizeNode:
         """An argument for a function's own estimate."""
         path = self._path(expr)
         shown = () if path[:1] == (HIDDEN_ACCU,) else path
-        return Node(self.checked.type_of(expr), shown, self.size(expr), expr)
+        return SizeNode(self.checked.type_of(expr), shown, self.size(expr), expr)
 
-    def _call(self, call: Call) -> int:
+    def _call(self, call: CallExpr) -> int:
         if call.function == "dyn" and call.target is None:
             cost = self.cost(call.args[0])
             self._note(call, self.size(call.args[0]), self._entry_size(call.args[0]))
@@ -254,7 +254,7 @@ class Estimator:
             return self._conditional(call, costs)
         return capped(own + sum(costs) + self._overloads(call, target))
 
-    def _conditional(self, call: Call, costs: list[int]) -> int:
+    def _conditional(self, call: CallExpr, costs: list[int]) -> int:
         _, chosen, other = call.args
         entries = self._entry_size(chosen)
         size = self.size_or_unknown(chosen).union(self.size_or_unknown(other))
@@ -262,7 +262,7 @@ class Estimator:
         self._note(call, size, joined)
         return capped(costs[0] + max(costs[1:]))
 
-    def _overloads(self, call: Call, target: Node | None) -> int:
+    def _overloads(self, call: CallExpr, target: SizeNode | None) -> int:
         """The dearest of all overloads that fit."""
         name = self.checked.namespaced.get(id(call), call.function)
         args = [self.node(arg) for arg in call.args]
@@ -284,7 +284,7 @@ class Estimator:
         self._note(call, size, entries)
         return most
 
-    def _joined_entries(self, call: Call) -> EntrySize | None:
+    def _joined_entries(self, call: CallExpr) -> EntrySize | None:
         if call.function != "_+_":
             return None
         first = self._entry_size(call.args[0])
@@ -311,6 +311,6 @@ def _is_scalar(t: Type) -> bool:
     return t.kind in _SCALARS
 
 
-def estimate(checked: Checked, declared: Declared) -> int:
+def estimate(checked: Checked, declared: DeclaredType) -> int:
     """The most that one run of a rule costs."""
     return Estimator(checked, declared).cost(checked.tree)

@@ -17,6 +17,7 @@ from myrmidon.apiserver.cel.access import (
     has_field,
     no_such_key,
 )
+from myrmidon.apiserver.cel.adapters import Adapters
 from myrmidon.apiserver.cel.ast import (
     AND,
     CONDITIONAL,
@@ -25,7 +26,7 @@ from myrmidon.apiserver.cel.ast import (
     OPT_INDEX,
     OPT_SELECT,
     OR,
-    Call,
+    CallExpr,
     Comprehension,
     Expr,
     Ident,
@@ -38,14 +39,13 @@ from myrmidon.apiserver.cel.ast import (
 from myrmidon.apiserver.cel.calling import applied, dispatch
 from myrmidon.apiserver.cel.checker import TYPE_NAMES, Checked
 from myrmidon.apiserver.cel.declarations import Implementation
-from myrmidon.apiserver.cel.documents import Adapters
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.escaping import unescape
 from myrmidon.apiserver.cel.functions.conversions import FOLDED
 from myrmidon.apiserver.cel.functions.regex import PATTERN_FUNCTIONS
 from myrmidon.apiserver.cel.logic import Run, choice, conjunction, disjunction, or_other, or_value
 from myrmidon.apiserver.cel.loops import fold_loop
-from myrmidon.apiserver.cel.schema_types import Declared
+from myrmidon.apiserver.cel.schema_types import DeclaredType
 from myrmidon.apiserver.cel.types import STRING
 from myrmidon.apiserver.cel.values import (
     Mapped,
@@ -72,7 +72,7 @@ class Evaluator:
     """Makes the function of one rule."""
 
     def __init__(
-        self, checked: Checked, slots: dict[str, int], objects: dict[str, Declared]
+        self, checked: Checked, slots: dict[str, int], objects: dict[str, DeclaredType]
     ) -> None:
         self._checked = checked
         self._slots = dict(slots)
@@ -89,7 +89,7 @@ class Evaluator:
                 return self._name(name)
             case Select():
                 return self._select(expr)
-            case Call():
+            case CallExpr():
                 return self._call(expr)
             case ListExpr():
                 return self._list(expr)
@@ -127,7 +127,7 @@ class Evaluator:
             return lambda frame: has_field(operand(frame), field)
         return lambda frame: get_field(operand(frame), field)
 
-    def _typed_field(self, operand: Run, declared: Declared, select: Select) -> Run:
+    def _typed_field(self, operand: Run, declared: DeclaredType, select: Select) -> Run:
         key = select.field
         name = unescape(key) or key
         found = declared.fields.get(key) or declared.fields[f"__{key}__"]
@@ -213,7 +213,7 @@ class Evaluator:
 
     # ------------------------------------------------------------ calls
 
-    def _call(self, call: Call) -> Run:
+    def _call(self, call: CallExpr) -> Run:
         name = self._checked.namespaced.get(id(call), call.function.removeprefix("."))
         if call.target is not None and id(call) not in self._checked.namespaced:
             exprs: tuple[Expr, ...] = (call.target, *call.args)
@@ -226,7 +226,7 @@ class Evaluator:
         args = [self.compile(expr) for expr in exprs]
         return self._apply(call, name, exprs, args)
 
-    def _apply(self, call: Call, name: str, exprs: tuple[Expr, ...], args: list[Run]) -> Run:
+    def _apply(self, call: CallExpr, name: str, exprs: tuple[Expr, ...], args: list[Run]) -> Run:
         return applied(name, self._chosen(call, name, exprs), args)
 
     def _special(self, name: str, exprs: tuple[Expr, ...]) -> Run | None:
@@ -278,19 +278,19 @@ class Evaluator:
                 return True
             case ListExpr(elements=elements):
                 return all(self._is_constant(item) for item in elements)
-            case Call(function=name, args=(inner,), target=None):
+            case CallExpr(function=name, args=(inner,), target=None):
                 return name in FOLDED | {"dyn"} and self._is_constant(inner)
             case _:
                 return False
 
-    def _folded(self, call: Call, name: str, exprs: tuple[Expr, ...]) -> Run:
+    def _folded(self, call: CallExpr, name: str, exprs: tuple[Expr, ...]) -> Run:
         given = self.compile(exprs[0])([])
         try:
             return _constant(self._chosen(call, name, exprs)(given))
         except CelEvaluationError as error:
             raise InstantiationError(str(error)) from None
 
-    def _chosen(self, call: Call, name: str, exprs: tuple[Expr, ...]) -> Implementation:
+    def _chosen(self, call: CallExpr, name: str, exprs: tuple[Expr, ...]) -> Implementation:
         overloads = self._checked.overloads[id(call)]
         sure = all(self._checked.type_of(expr).kind not in _UNSURE for expr in exprs)
         if len(overloads) == 1 and sure:

@@ -14,7 +14,7 @@ from myrmidon.apiserver.cel.ast import (
     CONDITIONAL,
     NOT,
     OR,
-    Call,
+    CallExpr,
     Comprehension,
     Entry,
     Expr,
@@ -86,7 +86,7 @@ class _Use:
 
     def call(self, function: str, *args: Expr) -> Expr:
         """A call of a global function."""
-        return Call(function, args, pos=self.pos)
+        return CallExpr(function, args, pos=self.pos)
 
     def only_if(self, filtered: Expr | None, step: Expr) -> Expr:
         """The step where the filter lets it happen."""
@@ -106,7 +106,7 @@ def expand(expr: Expr, issues: list[Issue]) -> Expr:
             return replace(expr, entries=tuple(_expand_entry(entry, issues) for entry in entries))
         case StructExpr(fields=fields):
             return replace(expr, fields=tuple((f, expand(value, issues)) for f, value in fields))
-        case Call():
+        case CallExpr():
             return _expand_call(expr, issues)
 
 
@@ -114,7 +114,7 @@ def _expand_entry(entry: Entry, issues: list[Issue]) -> Entry:
     return Entry(expand(entry.key, issues), expand(entry.value, issues), entry.optional)
 
 
-def _expand_call(call: Call, issues: list[Issue]) -> Expr:
+def _expand_call(call: CallExpr, issues: list[Issue]) -> Expr:
     target = None if call.target is None else expand(call.target, issues)
     args = tuple(expand(arg, issues) for arg in call.args)
     try:
@@ -246,11 +246,11 @@ def _opt_map(use: _Use) -> Expr:
     if not isinstance(variable, Ident):
         complaint = f"{use.name}() variable name must be a simple identifier"
         raise _BadMacroError(variable.pos, complaint)
-    value = Call("value", (), use.target, use.pos)
+    value = CallExpr("value", (), use.target, use.pos)
     body = _bind(variable.name, value, use.args[1], use.pos)
     return use.call(
         CONDITIONAL,
-        Call("hasValue", (), use.target, use.pos),
+        CallExpr("hasValue", (), use.target, use.pos),
         use.call("optional.of", body) if use.name == "optMap" else body,
         use.call("optional.none"),
     )
@@ -262,7 +262,7 @@ def _sort_by(use: _Use) -> Expr:
         raise _BadMacroError(use.target.pos, complaint)
     given = Ident(SORT_INPUT, use.pos)
     keys = _map(replace(use, name="map", target=given))
-    return _bind(SORT_INPUT, use.target, Call(SORT_BY_KEYS, (keys,), given, use.pos), use.pos)
+    return _bind(SORT_INPUT, use.target, CallExpr(SORT_BY_KEYS, (keys,), given, use.pos), use.pos)
 
 
 _MACROS: dict[tuple[str, int], Callable[[_Use], Expr]] = {

@@ -13,7 +13,7 @@ from myrmidon.apiserver.cel.ast import (
     INDEX,
     OPT_INDEX,
     OPT_SELECT,
-    Call,
+    CallExpr,
     Comprehension,
     Expr,
     Ident,
@@ -28,7 +28,7 @@ from myrmidon.apiserver.cel.declarations import Overload
 from myrmidon.apiserver.cel.errors import CelCostError
 from myrmidon.apiserver.cel.evaluator import Evaluator
 from myrmidon.apiserver.cel.logic import Run, choice
-from myrmidon.apiserver.cel.sizes import NEW_LIST, NEW_MAP, ONE, Node, Path, Size
+from myrmidon.apiserver.cel.sizes import NEW_LIST, NEW_MAP, ONE, Path, Size, SizeNode
 from myrmidon.apiserver.cel.types import DYN
 from myrmidon.apiserver.cel.values import Value
 
@@ -94,7 +94,7 @@ class MeteredEvaluator(Evaluator):
         is_plain = isinstance(expr, Ident | Select) or _is_index(expr)
         return super().compile(expr) if is_plain else self.compile(expr)
 
-    def _apply(self, call: Call, name: str, exprs: tuple[Expr, ...], args: list[Run]) -> Run:
+    def _apply(self, call: CallExpr, name: str, exprs: tuple[Expr, ...], args: list[Run]) -> Run:
         run, overloads = self._chosen(call, name, exprs), self._checked.overloads[id(call)]
         if all(is_plain(name, each.id) for each in overloads):
             return self.meter.metered(applied(name, run, args), 1)
@@ -120,7 +120,7 @@ def _own_cost(expr: Expr) -> int:
 
 
 def _is_index(expr: Expr) -> bool:
-    return isinstance(expr, Call) and expr.function in (INDEX, OPT_INDEX, OPT_SELECT)
+    return isinstance(expr, CallExpr) and expr.function in (INDEX, OPT_INDEX, OPT_SELECT)
 
 
 def _call_cost(
@@ -130,7 +130,7 @@ def _call_cost(
     fits = next((each for each in overloads if each.takes(values)), None)
     if fits is None:
         return 1  # it is about to fail
-    nodes = [Node(DYN, (), _size(value), _number(value)) for value in values]
+    nodes = [SizeNode(DYN, (), _size(value), _number(value)) for value in values]
     target = nodes.pop(0) if is_method else None
     return call_estimate(_unknown, name, fits.id, target, nodes).cost
 

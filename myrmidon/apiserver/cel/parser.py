@@ -12,7 +12,7 @@ from myrmidon.apiserver.cel.ast import (
     OPT_INDEX,
     OPT_SELECT,
     OR,
-    Call,
+    CallExpr,
     Entry,
     Expr,
     Ident,
@@ -79,7 +79,7 @@ class _Parser(TokenReader):
         if mark := self.accept("?"):
             chosen = self._operators(1)
             self.expect(":")
-            condition = Call(CONDITIONAL, (condition, chosen, self._expr()), pos=mark.pos)
+            condition = CallExpr(CONDITIONAL, (condition, chosen, self._expr()), pos=mark.pos)
         self._depth -= 1
         return condition
 
@@ -92,7 +92,7 @@ class _Parser(TokenReader):
                 continue
             operator = self.take()
             right = self._operators(found + 1)
-            left = Call(BINARY[operator.kind], (left, right), pos=operator.pos)
+            left = CallExpr(BINARY[operator.kind], (left, right), pos=operator.pos)
         return left
 
     def _chain(self, first: Expr, level: int) -> Expr:
@@ -101,7 +101,7 @@ class _Parser(TokenReader):
         terms = [first]
         while self.accept(symbol.kind):
             terms.append(self._operators(level + 1))
-        return Call(AND if symbol.kind == "&&" else OR, tuple(terms), pos=symbol.pos)
+        return CallExpr(AND if symbol.kind == "&&" else OR, tuple(terms), pos=symbol.pos)
 
     def _unary(self) -> Expr:
         if not self.sync(STARTS):
@@ -114,7 +114,7 @@ class _Parser(TokenReader):
             self._check_operand(sign)
             operand = self._member()
             function = NOT if sign.kind == "!" else NEGATE
-            return Call(function, (operand,), pos=sign.pos) if count % 2 else operand
+            return CallExpr(function, (operand,), pos=sign.pos) if count % 2 else operand
         return self._member()
 
     def _check_operand(self, sign: Token) -> None:
@@ -149,7 +149,9 @@ class _Parser(TokenReader):
         if name.kind == "escaped":
             self.issues.append(Issue(name.pos, "unsupported syntax: '`'"))
         if optional:
-            return Call(OPT_SELECT, (operand, Literal("string", name.text, name.pos)), pos=dot.pos)
+            return CallExpr(
+                OPT_SELECT, (operand, Literal("string", name.text, name.pos)), pos=dot.pos
+            )
         if name.kind == "ident" and self.next.kind == "(":
             return self._arguments(name.text, operand)
         if self.next.kind == "{" and (prefix := _dotted(operand)):
@@ -175,7 +177,7 @@ class _Parser(TokenReader):
         function = OPT_INDEX if self.accept("?") else INDEX
         index = self.within("]", self._expr)
         self.expect("]")
-        return Call(function, (operand, index), pos=bracket.pos)
+        return CallExpr(function, (operand, index), pos=bracket.pos)
 
     def _arguments(self, name: str, target: Expr | None) -> Expr:
         opened = self.take()
@@ -187,7 +189,7 @@ class _Parser(TokenReader):
             while self.accept(","):
                 args.append(self.within(")", self._expr))
         self.expect(")")
-        return Call(name, tuple(args), target, pos=opened.pos)
+        return CallExpr(name, tuple(args), target, pos=opened.pos)
 
     # ------------------------------------------------------------ primaries
 

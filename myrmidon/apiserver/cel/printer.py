@@ -16,7 +16,7 @@ from myrmidon.apiserver.cel.ast import (
     OPT_INDEX,
     OPT_SELECT,
     OR,
-    Call,
+    CallExpr,
     Comprehension,
     Expr,
     Ident,
@@ -40,7 +40,7 @@ def print_expr(expr: Expr) -> str:
         case Select(operand=operand, field=field, test=test):
             text = f"{_operand(operand)}.{field}"
             return f"has({text})" if test else text
-        case Call():
+        case CallExpr():
             return _call(expr)
         case ListExpr(elements=elements, optional=optional):
             marked = (
@@ -68,7 +68,7 @@ def _operand(expr: Expr) -> str:
     return text if plain else f"({text})"
 
 
-def _call(call: Call) -> str:
+def _call(call: CallExpr) -> str:
     args = [print_expr(arg) for arg in call.args]
     if call.target is not None:
         return f"{_operand(call.target)}.{call.function}({', '.join(args)})"

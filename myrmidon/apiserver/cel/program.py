@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from myrmidon.apiserver.cel.adapters import Adapters
 from myrmidon.apiserver.cel.ast import Expr, Ident, Literal, children
 from myrmidon.apiserver.cel.checker import Checked, check
 from myrmidon.apiserver.cel.cost import estimate
-from myrmidon.apiserver.cel.documents import Adapters
 from myrmidon.apiserver.cel.errors import CelCompileError, CelEvaluationError, Issue, render
 from myrmidon.apiserver.cel.evaluator import (
     MISSING,
@@ -20,11 +20,11 @@ from myrmidon.apiserver.cel.logic import Run
 from myrmidon.apiserver.cel.macros import expand
 from myrmidon.apiserver.cel.metering import COUNTED_FROM, Meter, MeteredEvaluator
 from myrmidon.apiserver.cel.parser import TOO_DEEP, parse
-from myrmidon.apiserver.cel.schema_types import LARGEST_REQUEST, Declared, declare, structs
+from myrmidon.apiserver.cel.schema_types import LARGEST_REQUEST, DeclaredType, declare, structs
 from myrmidon.apiserver.cel.types import BOOL, STRING, Type, optional_of
 from myrmidon.apiserver.cel.validators import validate
 from myrmidon.apiserver.cel.values import NO_OVERLOAD, NONE, Adapt, Value, some
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 SELF, OLD_SELF = "self", "oldSelf"
 
@@ -35,7 +35,7 @@ class Program:
 
     text: str
     checked: Checked
-    declared: Declared
+    declared: DeclaredType
     optional_old_self: bool
     _adapt: Adapt
     _run: Run
@@ -175,7 +175,7 @@ def _compile(
 
 
 def _checked(
-    text: str, variables: dict[str, Type], objects: dict[str, Declared]
+    text: str, variables: dict[str, Type], objects: dict[str, DeclaredType]
 ) -> tuple[Checked, list[Issue]]:
     """Each step is taken only if those before it had nothing to complain about."""
     tree, issues = parse(text)

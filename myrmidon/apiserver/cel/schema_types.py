@@ -7,7 +7,7 @@ the estimator multiplies them.
 
 from dataclasses import dataclass, field
 
-from myrmidon.apiserver.cel.documents import resource_properties
+from myrmidon.apiserver.cel.adapters import resource_properties
 from myrmidon.apiserver.cel.escaping import escape
 from myrmidon.apiserver.cel.types import (
     BOOL,
@@ -23,7 +23,7 @@ from myrmidon.apiserver.cel.types import (
     map_of,
     struct,
 )
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 SELF_TYPE = "selfType1"  # the real server makes a new number each time, so nobody relies on it
 LARGEST_REQUEST = 3 * 1024 * 1024
@@ -36,22 +36,24 @@ _TIMES = {
 
 
 @dataclass(slots=True, eq=False)
-class Declared:
+class DeclaredType:
     """A schema node as rules see it."""
 
     type: Type
     schema: Schema
     min_size: int  # of its shortest JSON
     max_elements: int = 0  # characters, items or entries
-    fields: dict[str, "Declared"] = field(default_factory=dict)  # by their names in rules
-    key: "Declared | None" = None
-    element: "Declared | None" = None
+    fields: dict[str, "DeclaredType"] = field(default_factory=dict)  # by their names in rules
+    key: "DeclaredType | None" = None
+    element: "DeclaredType | None" = None
 
 
-def declare(schema: Schema, *, resource: bool = False, name: str = SELF_TYPE) -> Declared | None:
+def declare(
+    schema: Schema, *, resource: bool = False, name: str = SELF_TYPE
+) -> DeclaredType | None:
     """The declaration of a node, None if rules cannot see it."""
     if schema.int_or_string:
-        return Declared(DYN, schema, 1, _text_length(schema))
+        return DeclaredType(DYN, schema, 1, _text_length(schema))
     match schema.type:
         case "array":
             return _list(schema, name)
@@ -63,11 +65,11 @@ def declare(schema: Schema, *, resource: bool = False, name: str = SELF_TYPE) ->
         case "string":
             return _string(schema)
         case "boolean":
-            return Declared(BOOL, schema, 4)
+            return DeclaredType(BOOL, schema, 4)
         case "number":
-            return Declared(DOUBLE, schema, 1)
+            return DeclaredType(DOUBLE, schema, 1)
         case "integer":
-            return Declared(INT, schema, 1)
+            return DeclaredType(INT, schema, 1)
         case _:
             return None
 
@@ -83,30 +85,30 @@ def _text_length(schema: Schema) -> int:
     return _LONGEST_TEXT if longest is None else longest * 4
 
 
-def _string(schema: Schema) -> Declared:
+def _string(schema: Schema) -> DeclaredType:
     if schema.format in _TIMES:
         t, longest, shortest = _TIMES[schema.format]
-        return Declared(t, schema, shortest, longest)
+        return DeclaredType(t, schema, shortest, longest)
     length = _limit(schema, "maxLength")
     if schema.format == "byte":
-        return Declared(BYTES, schema, 2, _LONGEST_TEXT if length is None else length)
+        return DeclaredType(BYTES, schema, 2, _LONGEST_TEXT if length is None else length)
     if length is None and (values := schema.source.get("enum")):
         longest = max((len(v.encode()) for v in values if isinstance(v, str)), default=0)
-        return Declared(STRING, schema, 2, longest)
-    return Declared(STRING, schema, 2, _text_length(schema))
+        return DeclaredType(STRING, schema, 2, longest)
+    return DeclaredType(STRING, schema, 2, _text_length(schema))
 
 
-def _list(schema: Schema, name: str) -> Declared | None:
+def _list(schema: Schema, name: str) -> DeclaredType | None:
     element = None if schema.items is None else declare(schema.items, name=f"{name}.@idx")
     if element is None:
         return None
     most = _limit(schema, "maxItems")
     if most is None:
         most = (LARGEST_REQUEST - 2) // (element.min_size + 1)
-    return Declared(list_of(element.type), schema, 2, most, element=element)
+    return DeclaredType(list_of(element.type), schema, 2, most, element=element)
 
 
-def _map(schema: Schema, name: str) -> Declared | None:
+def _map(schema: Schema, name: str) -> DeclaredType | None:
     assert schema.additional is not None
     element = declare(schema.additional, name=f"{name}.@elem")
     if element is None:
@@ -114,12 +116,12 @@ def _map(schema: Schema, name: str) -> Declared | None:
     most = _limit(schema, "maxProperties")
     if most is None:
         most = (LARGEST_REQUEST - 2) // (element.min_size + 6)
-    key = Declared(STRING, Schema(type="string"), 2)
-    return Declared(map_of(STRING, element.type), schema, 2, most, key=key, element=element)
+    key = DeclaredType(STRING, Schema(type="string"), 2)
+    return DeclaredType(map_of(STRING, element.type), schema, 2, most, key=key, element=element)
 
 
-def _object(schema: Schema, name: str, *, resource: bool) -> Declared:
-    fields: dict[str, Declared] = {}
+def _object(schema: Schema, name: str, *, resource: bool) -> DeclaredType:
+    fields: dict[str, DeclaredType] = {}
     size = 2
     properties = resource_properties(schema) if resource else schema.properties
     for field_name, node in properties.items():
@@ -131,17 +133,17 @@ def _object(schema: Schema, name: str, *, resource: bool) -> Declared:
             fields[escaped] = declared
         if field_name in schema.required and not node.has_default:
             size += len(field_name.encode()) + declared.min_size + 4
-    return Declared(struct(name), schema, size, fields=fields)
+    return DeclaredType(struct(name), schema, size, fields=fields)
 
 
-def structs(declared: Declared) -> dict[str, Declared]:
+def structs(declared: DeclaredType) -> dict[str, DeclaredType]:
     """All objects within a declaration, by the names of their types."""
-    found: dict[str, Declared] = {}
+    found: dict[str, DeclaredType] = {}
     _collect(declared, found)
     return found
 
 
-def _collect(declared: Declared, found: dict[str, Declared]) -> None:
+def _collect(declared: DeclaredType, found: dict[str, DeclaredType]) -> None:
     if declared.type.kind == "struct":
         found[declared.type.name] = declared
     for inner in declared.fields.values():

@@ -61,7 +61,7 @@ class EntrySize(NamedTuple):
         return EntrySize(self.kind, self.key.union(other.key), self.value.union(other.value))
 
 
-class Node(NamedTuple):
+class SizeNode(NamedTuple):
     """An argument of a call, as the functions' own estimates see it."""
 
     type: Type

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from myrmidon.apiserver.cel.ast import Call, Expr, ListExpr, Literal, MapExpr, children
+from myrmidon.apiserver.cel.ast import CallExpr, Expr, ListExpr, Literal, MapExpr, children
 from myrmidon.apiserver.cel.checker import Checked
 from myrmidon.apiserver.cel.errors import CelEvaluationError, Issue
 from myrmidon.apiserver.cel.functions import FUNCTIONS
@@ -17,7 +17,7 @@ def validate(checked: Checked) -> list[Issue]:
 
 
 def _visit(checked: Checked, expr: Expr, *, formatted: bool) -> Iterator[Issue]:
-    if isinstance(expr, Call):
+    if isinstance(expr, CallExpr):
         yield from _check_call(checked, expr)
         formatted = formatted or expr.function == "format"
     elif not formatted and isinstance(expr, ListExpr):
@@ -28,7 +28,7 @@ def _visit(checked: Checked, expr: Expr, *, formatted: bool) -> Iterator[Issue]:
         yield from _visit(checked, inner, formatted=formatted)
 
 
-def _check_call(checked: Checked, call: Call) -> Iterator[Issue]:
+def _check_call(checked: Checked, call: CallExpr) -> Iterator[Issue]:
     name = call.function
     first = call.args[0] if call.args else None
     if isinstance(first, Literal) and not _acceptable(name, first):
@@ -93,7 +93,7 @@ def _check_map(checked: Checked, expr: MapExpr) -> Iterator[Issue]:
             yield _mixed(entry.value, value, found)
 
 
-def _check_format(checked: Checked, call: Call, text: str, args: ListExpr) -> Iterator[Issue]:
+def _check_format(checked: Checked, call: CallExpr, text: str, args: ListExpr) -> Iterator[Issue]:
     used = 0
     try:
         for part in read_format(text, len(args.elements)):

@@ -8,13 +8,19 @@ from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fields import entries, last_applied
 from myrmidon.apiserver.fields.checking import check
 from myrmidon.apiserver.fields.conflicts import ApplyConflict, Conflict
-from myrmidon.apiserver.fields.entries import EntryError, Manager, Owned
+from myrmidon.apiserver.fields.entries import EntryError, FieldManager, Owned
 from myrmidon.apiserver.fields.fieldset import FieldSet, difference
 from myrmidon.apiserver.fields.listing import ShapeError
 from myrmidon.apiserver.fields.merging import merge
 from myrmidon.apiserver.fields.owning import claimed
 from myrmidon.apiserver.fields.pruning import pruned
-from myrmidon.apiserver.fields.updating import UNOWNED, Changes, Write, reconciled_owners, updated
+from myrmidon.apiserver.fields.updating import (
+    UNOWNED,
+    Changes,
+    FieldWrite,
+    reconciled_owners,
+    updated,
+)
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, Versions
 
 _BEFORE = "before-first-apply"
@@ -54,8 +60,8 @@ def after_apply(
     if not owners:
         before = entries.updater(_BEFORE, versions.api_version, subresource)
         start_to_base = Changes(start, base, versions, reset)
-        owners = updated(owners, start_to_base, Write(before, now, reset))
-    write = Write(entries.applier(manager, subresource), now, reset)
+        owners = updated(owners, start_to_base, FieldWrite(before, now, reset))
+    write = FieldWrite(entries.applier(manager, subresource), now, reset)
     apply = _Apply(base, applied, versions, write)
     try:
         result, owners = apply.run(owners, force=force)
@@ -75,13 +81,13 @@ def after_apply(
 class _Apply:
     """One configuration on its way into one object."""
 
-    def __init__(self, live: Json, applied: Json, versions: Versions, write: Write) -> None:
+    def __init__(self, live: Json, applied: Json, versions: Versions, write: FieldWrite) -> None:
         self._live, self._applied, self._versions = live, applied, versions
         self._who, self._now, self._reset = write
 
     def run(
-        self, owners: dict[Manager, Owned], *, force: bool
-    ) -> tuple[Json, dict[Manager, Owned]]:
+        self, owners: dict[FieldManager, Owned], *, force: bool
+    ) -> tuple[Json, dict[FieldManager, Owned]]:
         """The new object and its owners."""
         versions, who = self._versions, self._who
         shape = versions.shape(versions.api_version)
@@ -111,8 +117,8 @@ class _Apply:
         return result, owners
 
     def _settled(
-        self, changes: Changes, owners: dict[Manager, Owned], *, force: bool
-    ) -> dict[Manager, Owned]:
+        self, changes: Changes, owners: dict[FieldManager, Owned], *, force: bool
+    ) -> dict[FieldManager, Owned]:
         """The owners after the change; by force, or not at all."""
         found = [
             Conflict(manager, path)

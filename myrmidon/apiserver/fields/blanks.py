@@ -8,8 +8,8 @@ Custom resources begin with nothing but their type.
 from typing import Any
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.types import GoType
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.catalog.types import GoType
+from myrmidon.apiserver.schema_node import Schema
 
 _PLAN = "blank"
 

@@ -2,16 +2,16 @@
 
 from typing import NamedTuple
 
-from myrmidon.apiserver.failures import Cause, Failure
+from myrmidon.apiserver.failures import Failure, StatusCause
 from myrmidon.apiserver.fields import elements
 from myrmidon.apiserver.fields.elements import Path
-from myrmidon.apiserver.fields.entries import Manager
+from myrmidon.apiserver.fields.entries import FieldManager
 
 
 class Conflict(NamedTuple):
     """One field, and one of those who own it."""
 
-    manager: Manager
+    manager: FieldManager
     path: Path
 
 
@@ -21,7 +21,7 @@ class ApplyConflict(Failure):
     def __init__(self, conflicts: list[Conflict]) -> None:
         self.conflicts = tuple(sorted(conflicts, key=lambda conflict: conflict.manager))
         causes = [
-            Cause(elements.text(path), "FieldManagerConflict", f"conflict with {manager}")
+            StatusCause(elements.text(path), "FieldManagerConflict", f"conflict with {manager}")
             for manager, path in self.conflicts
         ]
         super().__init__(409, "Conflict", _message(self.conflicts), causes=causes)
@@ -33,7 +33,7 @@ def _message(conflicts: tuple[Conflict, ...]) -> str:
         text = elements.text(path)
         return f"Apply failed with 1 conflict: conflict with {manager}: {text}"
     lines: list[str] = []
-    last: Manager | None = None
+    last: FieldManager | None = None
     for manager, path in conflicts:
         if manager != last:
             lines.append(f"conflicts with {manager}:")

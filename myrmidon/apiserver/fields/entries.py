@@ -16,7 +16,7 @@ UPDATE_MANAGERS_MAX = 10  # more than these are merged, the oldest first
 _ANCIENT = "ancient-changes"
 
 
-class Manager(NamedTuple):
+class FieldManager(NamedTuple):
     """Who writes, and how.  An Apply has no version: it is the same manager in all of them."""
 
     name: str
@@ -31,14 +31,14 @@ class Manager(NamedTuple):
         return f"{text} using {self.api_version}" if self.operation == "Update" else text
 
 
-def updater(name: str, api_version: str, subresource: str = "") -> Manager:
+def updater(name: str, api_version: str, subresource: str = "") -> FieldManager:
     """A manager that writes by create, update and patch."""
-    return Manager(name or "unknown", "Update", api_version, subresource)
+    return FieldManager(name or "unknown", "Update", api_version, subresource)
 
 
-def applier(name: str, subresource: str = "") -> Manager:
+def applier(name: str, subresource: str = "") -> FieldManager:
     """A manager that applies."""
-    return Manager(name or "unknown", "Apply", "", subresource)
+    return FieldManager(name or "unknown", "Apply", "", subresource)
 
 
 class Owned(NamedTuple):
@@ -53,7 +53,7 @@ class Owned(NamedTuple):
         """The same, with other fields."""
         return self if fields is self.fields else Owned(fields, self.api_version, self.time)
 
-    def to_json(self, manager: Manager) -> Json:
+    def to_json(self, manager: FieldManager) -> Json:
         """The entry, in the order of the real server's fields."""
         if self.written is not None:
             return self.written
@@ -79,12 +79,12 @@ def is_reset(entries: Any) -> bool:
     return isinstance(entries, list) and entries in ([], [{}])
 
 
-def read(entries: Iterable[Json] | None, *, trusted: bool = True) -> dict[Manager, Owned]:
+def read(entries: Iterable[Json] | None, *, trusted: bool = True) -> dict[FieldManager, Owned]:
     """The entries of an object by manager; raises ``EntryError``.
 
     Entries that were written by us are trusted to be in the form in which we write them.
     """
-    owners: dict[Manager, Owned] = {}
+    owners: dict[FieldManager, Owned] = {}
     for index, entry in enumerate(entries or ()):
         manager = _manager_of(entry, index)
         fields = entry.get("fieldsV1") or {}
@@ -99,14 +99,14 @@ def read(entries: Iterable[Json] | None, *, trusted: bool = True) -> dict[Manage
     return owners
 
 
-def are_of(owners: Mapping[Manager, Owned], entries: list[Json]) -> bool:
+def are_of(owners: Mapping[FieldManager, Owned], entries: list[Json]) -> bool:
     """Whether the owners are just those of these entries."""
     return len(owners) == len(entries) and all(
         owned.written is entry for owned, entry in zip(owners.values(), entries, strict=True)
     )
 
 
-def _manager_of(entry: Json, index: int) -> Manager:
+def _manager_of(entry: Json, index: int) -> FieldManager:
     operation, version = entry.get("operation"), entry.get("apiVersion")
     if operation not in ("Apply", "Update"):
         raise EntryError("operation must be `Apply` or `Update`")
@@ -116,10 +116,10 @@ def _manager_of(entry: Json, index: int) -> Manager:
         raise EntryError(f"invalid fieldsType in managed fields entry {index}")
     in_version = version if operation == "Update" else ""
     name, subresource = entry.get("manager") or "", entry.get("subresource") or ""
-    return Manager(name, operation, in_version, subresource)
+    return FieldManager(name, operation, in_version, subresource)
 
 
-def write(owners: Mapping[Manager, Owned]) -> list[Json]:
+def write(owners: Mapping[FieldManager, Owned]) -> list[Json]:
     """The entries in the order of the real server: appliers first, then by time and name."""
     entries = [owned.to_json(manager) for manager, owned in owners.items()]
     if len(entries) > 1:
@@ -142,14 +142,14 @@ def stamp(now: datetime) -> str:
     return now.isoformat()[:19] + "Z"
 
 
-def capped(owners: dict[Manager, Owned]) -> dict[Manager, Owned]:
+def capped(owners: dict[FieldManager, Owned]) -> dict[FieldManager, Owned]:
     """At most so many updaters: the oldest ones of a version become one without a name."""
     updaters = [manager for manager in owners if manager.operation == "Update"]
     excess = len(updaters) - UPDATE_MANAGERS_MAX
     if excess <= 0:
         return owners
     updaters.sort(key=lambda manager: (owners[manager].time, manager))
-    kept, first_of_version = dict(owners), dict[str, Manager]()
+    kept, first_of_version = dict(owners), dict[str, FieldManager]()
     for manager in updaters:
         if excess <= 0:
             break

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.fields.entries import Manager, Owned
+from myrmidon.apiserver.fields.entries import FieldManager, Owned
 from myrmidon.apiserver.fields.fieldset import Node, difference, intersection, union
 from myrmidon.apiserver.fields.owning import claimed
 from myrmidon.apiserver.fields.removing import with_named_fields, without
@@ -12,7 +12,7 @@ from myrmidon.apiserver.fields.versions import Versions
 
 
 def pruned(
-    merged: Json, owners: Mapping[Manager, Owned], last: Owned | None, versions: Versions
+    merged: Json, owners: Mapping[FieldManager, Owned], last: Owned | None, versions: Versions
 ) -> Json:
     """The merged object without what the manager applied ``last`` and nobody owns now.
 
@@ -34,7 +34,7 @@ def pruned(
     return versions.convert_to(kept, versions.api_version)
 
 
-def _dropped(last: Owned, owners: Mapping[Manager, Owned]) -> bool:
+def _dropped(last: Owned, owners: Mapping[FieldManager, Owned]) -> bool:
     """Whether anything that was applied last may have lost its only owner."""
     return bool(last.fields) and not any(
         owned.api_version == last.api_version and not difference(last.fields, owned.fields)
@@ -46,7 +46,7 @@ def _with_owned(
     merged: Json,
     rest: Json,
     first: str,
-    owners: Mapping[Manager, Owned],
+    owners: Mapping[FieldManager, Owned],
     versions: Versions,
 ) -> Json:
     """What is left of the object, with what anybody owns in any version put back."""

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.fields import entries
 from myrmidon.apiserver.fields.elements import Path
-from myrmidon.apiserver.fields.entries import Manager, Owned
+from myrmidon.apiserver.fields.entries import FieldManager, Owned
 from myrmidon.apiserver.fields.fieldset import FieldSet
 
 ReplicasPaths: TypeAlias = Mapping[str, Path | None]  # by apiVersion; None: no scale there
@@ -26,7 +26,7 @@ def replicas_path(written: str) -> Path:
 
 def to_scale(parent: list[Json] | None, paths: ReplicasPaths) -> list[Json]:
     """The managedFields of the Scale of an object."""
-    owners: dict[Manager, Owned] = {}
+    owners: dict[FieldManager, Owned] = {}
     for manager, owned in entries.read(parent).items():
         path = paths.get(owned.api_version)
         if path and path in FieldSet(owned.fields):
@@ -44,7 +44,7 @@ def from_scale(
     no owner that comes out of a Scale has a time.
     """
     scalers = entries.read(scale)
-    result: dict[Manager, Owned] = {}
+    result: dict[FieldManager, Owned] = {}
     for manager, owned in entries.read(parent).items():
         if owned.api_version not in paths:
             continue  # of a version that is no longer served

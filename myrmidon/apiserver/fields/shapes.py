@@ -8,8 +8,8 @@ themselves, and are kept with them.
 
 from typing import Any, Literal, TypeAlias
 
-from myrmidon.apiserver.builtin.types import GoType
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.catalog.types import GoType
+from myrmidon.apiserver.schema_node import Schema
 
 Scalar: TypeAlias = Literal["numeric", "string", "boolean", "untyped"]
 

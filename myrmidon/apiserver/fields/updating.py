@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.fields import entries
 from myrmidon.apiserver.fields.comparing import Comparison, compare
-from myrmidon.apiserver.fields.entries import EntryError, Manager, Owned
+from myrmidon.apiserver.fields.entries import EntryError, FieldManager, Owned
 from myrmidon.apiserver.fields.fieldset import (
     FieldSet,
     Node,
@@ -31,10 +31,10 @@ UNOWNED = FieldSet.of(
 ).node  # what makes an object this object belongs to nobody
 
 
-class Write(NamedTuple):
+class FieldWrite(NamedTuple):
     """Who writes, when, and which fields the write has no say in."""
 
-    who: Manager
+    who: FieldManager
     now: datetime
     reset: ResetFields = NO_RESET
 
@@ -69,14 +69,14 @@ def after_update(
         if before and entries.are_of(owners, before) and not changes.here:
             return before  # type: ignore[no-any-return]
         who = entries.updater(manager, versions.api_version, subresource)
-        owners = updated(owners, changes, Write(who, now, reset))
+        owners = updated(owners, changes, FieldWrite(who, now, reset))
     except (ShapeError, EntryError):
         # Where ownership cannot be told, nobody owns anything; the write itself may still be fine.
         return []
     return entries.write(owners)
 
 
-def _owners(before: Any, sent: Any) -> dict[Manager, Owned]:
+def _owners(before: Any, sent: Any) -> dict[FieldManager, Owned]:
     """The owners before the write: those of the live object, unless the client sends others."""
     if sent is None or sent is before or sent == before:
         return entries.read(before)
@@ -89,7 +89,9 @@ def _owners(before: Any, sent: Any) -> dict[Manager, Owned]:
     return owners or entries.read(before)
 
 
-def updated(owners: dict[Manager, Owned], changes: "Changes", write: Write) -> dict[Manager, Owned]:
+def updated(
+    owners: dict[FieldManager, Owned], changes: "Changes", write: FieldWrite
+) -> dict[FieldManager, Owned]:
     """The owners after a manager has made these changes."""
     api_version = changes.versions.api_version
     owners = changes.taken_from(reconciled_owners(owners, changes.versions))
@@ -101,7 +103,9 @@ def updated(owners: dict[Manager, Owned], changes: "Changes", write: Write) -> d
     return entries.capped(owners)
 
 
-def reconciled_owners(owners: dict[Manager, Owned], versions: Versions) -> dict[Manager, Owned]:
+def reconciled_owners(
+    owners: dict[FieldManager, Owned], versions: Versions
+) -> dict[FieldManager, Owned]:
     """The owners in the terms of today's schemas, without those of versions that are gone."""
     result = {}
     for manager, owned in owners.items():
@@ -151,8 +155,8 @@ class Changes:
         return intersection(owned.fields, self._written[owned.api_version])
 
     def taken_from(
-        self, owners: dict[Manager, Owned], but: Manager | None = None
-    ) -> dict[Manager, Owned]:
+        self, owners: dict[FieldManager, Owned], but: FieldManager | None = None
+    ) -> dict[FieldManager, Owned]:
         """The owners without what the change took from them; ``but`` one, who made the change."""
         result = {}
         for manager, owned in owners.items():

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.fields.fieldset import FieldSet, Node, deep_difference
 from myrmidon.apiserver.fields.shapes import Shape, shape_of
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 
 def _unknown(_: str) -> Schema | None:

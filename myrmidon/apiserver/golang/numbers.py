@@ -5,7 +5,7 @@ is out of range, so all that callers need to know of a longer number is that it 
 """
 
 _DIGITS_MAX = 40
-HUGE = 10**_DIGITS_MAX
+HUGE: int = 10**_DIGITS_MAX
 
 
 def read_int(text: str) -> int:

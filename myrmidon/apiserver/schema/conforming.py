@@ -7,7 +7,7 @@ from myrmidon.apiserver.schema.defaulting import copy_json, default
 from myrmidon.apiserver.schema.embedded import EmbeddedError, coerce_embedded
 from myrmidon.apiserver.schema.nulls import drop_nulls
 from myrmidon.apiserver.schema.pruning import prune
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 
 def admit(obj: Json, schema: Schema) -> list[str]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 _PLAN = "defaulting"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes, names
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.object_meta import ObjectMetaError, decode_object_meta
 from myrmidon.apiserver.schema.trails import Trail, trail_to
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 _ANNOTATIONS_MAX = 256 * 1024
 
@@ -18,7 +18,7 @@ _ANNOTATIONS_MAX = 256 * 1024
 class EmbeddedError(ValueError):
     """The kind or the metadata of an embedded object is of the wrong type."""
 
-    def __init__(self, cause: Cause) -> None:
+    def __init__(self, cause: StatusCause) -> None:
         super().__init__(f"{cause.field}: {cause.message}")
         self.cause = cause
 
@@ -58,16 +58,16 @@ def _coerce(value: Any, trail: Trail, path: str, dropped: list[str]) -> None:
         _coerce(item, child, where, dropped)
 
 
-def check_embedded(obj: Any, schema: Schema, path: str = "") -> list[Cause]:
+def check_embedded(obj: Any, schema: Schema, path: str = "") -> list[StatusCause]:
     """What is wrong with the kinds and the metadata of embedded objects."""
     trail = _trail(schema)
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     if trail is not None:
         _check(obj, trail, path, found)
     return found
 
 
-def _check(value: Any, trail: Trail, path: str, found: list[Cause]) -> None:
+def _check(value: Any, trail: Trail, path: str, found: list[StatusCause]) -> None:
     if trail.here and isinstance(value, dict):
         _check_api_version(value.get("apiVersion"), causes.child(path, "apiVersion"), found)
         _check_kind(value.get("kind"), causes.child(path, "kind"), found)
@@ -77,7 +77,7 @@ def _check(value: Any, trail: Trail, path: str, found: list[Cause]) -> None:
         _check(item, child, where, found)
 
 
-def _check_api_version(value: Any, path: str, found: list[Cause]) -> None:
+def _check_api_version(value: Any, path: str, found: list[StatusCause]) -> None:
     if value is None:
         found.append(causes.required(path))
     elif not isinstance(value, str):
@@ -88,7 +88,7 @@ def _check_api_version(value: Any, path: str, found: list[Cause]) -> None:
         found.append(causes.invalid(path, value, f"unexpected GroupVersion string: {value}"))
 
 
-def _check_kind(value: Any, path: str, found: list[Cause]) -> None:
+def _check_kind(value: Any, path: str, found: list[StatusCause]) -> None:
     if value is None:
         found.append(causes.required(path))
     elif not isinstance(value, str):
@@ -100,7 +100,7 @@ def _check_kind(value: Any, path: str, found: list[Cause]) -> None:
         found.append(causes.invalid(path, value, detail))
 
 
-def check_metadata(metadata: Json, path: str, found: list[Cause]) -> None:
+def check_metadata(metadata: Json, path: str, found: list[StatusCause]) -> None:
     """What is wrong with metadata whose name may be anything that fits into a path."""
     _complain(
         found,
@@ -126,11 +126,11 @@ def check_metadata(metadata: Json, path: str, found: list[Cause]) -> None:
             found.append(causes.invalid(where, entry.get("operation") or "", detail))
 
 
-def _complain(found: list[Cause], path: str, value: str, rule: names.Rule) -> None:
+def _complain(found: list[StatusCause], path: str, value: str, rule: names.Rule) -> None:
     found.extend(causes.invalid(path, value, text) for text in rule(value))
 
 
-def _check_annotations(annotations: Json, path: str, found: list[Cause]) -> None:
+def _check_annotations(annotations: Json, path: str, found: list[StatusCause]) -> None:
     for key in annotations:
         found.extend(
             causes.invalid(path, key, text) for text in names.qualified_problems(key.lower())
@@ -139,7 +139,7 @@ def _check_annotations(annotations: Json, path: str, found: list[Cause]) -> None
         found.append(causes.too_long(path, _ANNOTATIONS_MAX))
 
 
-def _check_owner(owner: Json, path: str, found: list[Cause]) -> None:
+def _check_owner(owner: Json, path: str, found: list[StatusCause]) -> None:
     version = str(owner.get("apiVersion") or "").rpartition("/")[2]
     if not version:
         detail = "version must not be empty"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 # A quoted key, a delimiter, or all up to the next delimiter.
 _TOKEN = re.compile(r"'(?:[^'\\]|\\.|'(?<=\\'))*'|[.\[\]]|[^.\[\]]+", re.DOTALL)

@@ -2,22 +2,23 @@
 
 from typing import Any
 
-from myrmidon.apiserver import causes, gotext
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver import causes
+from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.golang import text as go_text
 from myrmidon.apiserver.schema.trails import Trail, trail_to
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 
-def check_lists(obj: Any, schema: Schema) -> list[Cause]:
+def check_lists(obj: Any, schema: Schema) -> list[StatusCause]:
     """What is there twice.  Only the first repetition of a value is reported."""
     trail = trail_to(schema, "lists", lambda node: node.list_type != "atomic")
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     if trail is not None:
         _walk(obj, trail, "", found)
     return found
 
 
-def _walk(value: Any, trail: Trail, path: str, found: list[Cause]) -> None:
+def _walk(value: Any, trail: Trail, path: str, found: list[StatusCause]) -> None:
     if trail.here and isinstance(value, list):
         if trail.schema.list_type == "set":
             _check_unique(value, path, found)
@@ -27,7 +28,9 @@ def _walk(value: Any, trail: Trail, path: str, found: list[Cause]) -> None:
         _walk(item, child, where, found)
 
 
-def _check_keys(items: list[Any], keys: tuple[str, ...], path: str, found: list[Cause]) -> None:
+def _check_keys(
+    items: list[Any], keys: tuple[str, ...], path: str, found: list[StatusCause]
+) -> None:
     for index, item in enumerate(items):
         if item is not None and not isinstance(item, dict):
             detail = "must be an object for an array of list-type map"
@@ -47,7 +50,7 @@ def _may_repeat(items: list[Any], keys: tuple[str, ...]) -> bool:
     return len(texts) != len(items)
 
 
-def _check_unique(items: list[Any], path: str, found: list[Cause]) -> None:
+def _check_unique(items: list[Any], path: str, found: list[StatusCause]) -> None:
     if len(items) <= 1:
         return
     times: dict[Any, int] = {}
@@ -61,5 +64,5 @@ def _check_unique(items: list[Any], path: str, found: list[Cause]) -> None:
 def _identity(item: Any) -> Any:
     """What two equal values have in common; ``1``, ``1.0`` and ``true`` are not equal."""
     if isinstance(item, dict | list):
-        return dict, gotext.to_json(item)
+        return dict, go_text.to_json(item)
     return item if isinstance(item, str) else (type(item), item)

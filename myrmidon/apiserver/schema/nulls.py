@@ -3,7 +3,7 @@
 from typing import Any
 
 from myrmidon.apiserver.schema.pruning import CONTAINERS
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 
 def drop_nulls(value: Any, schema: Schema | None) -> None:

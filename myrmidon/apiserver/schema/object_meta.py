@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.gotext import quote
+from myrmidon.apiserver.golang.text import quote
 
 _TYPE_NAMES = {
     str: "string",

@@ -8,8 +8,9 @@ it may stay because the value has not changed.
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from myrmidon.apiserver import causes, gotext
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver import causes
+from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.golang import text as go_text
 
 # In place of the old value, where there is none to compare with.
 UNCORRELATED: Final[Any] = object()
@@ -20,9 +21,9 @@ class Problem(NamedTuple):
 
     name: str | None
     text: str
-    make: Callable[[str], Cause]
+    make: Callable[[str], StatusCause]
 
-    def cause(self, prefix: str) -> Cause:
+    def cause(self, prefix: str) -> StatusCause:
         """The cause that is sent; ``prefix`` is the path of what was checked."""
         name = (self.name or "").removeprefix(".")
         return self.make(causes.child(prefix, name) if name else prefix)
@@ -52,7 +53,7 @@ class Report:
         self.problems.extend(other.problems)
         self.matches += other.matches
 
-    def causes(self, prefix: str) -> list[Cause]:
+    def causes(self, prefix: str) -> list[StatusCause]:
         """All findings as they are sent, each once."""
         unique: dict[str, Problem] = {}
         for problem in self.problems:
@@ -66,7 +67,7 @@ Check: TypeAlias = Callable[[Any, str, Any, Report], None]
 
 def wrong_type(path: str, expected: str, found: str) -> Problem:
     """A value of another type than the schema says."""
-    text = f"{path} in body must be of type {expected}: {gotext.quote(found)}"
+    text = f"{path} in body must be of type {expected}: {go_text.quote(found)}"
     return Problem(
         path, text, lambda field: causes.invalid(field, found, text, causes.TYPE_INVALID)
     )
@@ -90,7 +91,7 @@ def missing(path: str) -> Problem:
 
 def unlisted(path: str, value: Any, choices: list[Any]) -> Problem:
     """A value that is none of an enumeration."""
-    words = [choice if isinstance(choice, str) else gotext.to_json(choice) for choice in choices]
+    words = [choice if isinstance(choice, str) else go_text.to_json(choice) for choice in choices]
     text = f"{path} in body should be one of {words}"
     return Problem(path, text, lambda field: causes.not_supported(field, value, words))
 

@@ -6,7 +6,7 @@ starting is measured in milliseconds.
 
 from typing import TYPE_CHECKING, Any
 
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 if TYPE_CHECKING:
     from myrmidon.apiserver.cel import Program

@@ -3,7 +3,7 @@
 from typing import Any
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 META_FIELDS = frozenset(("apiVersion", "kind", "metadata"))
 CONTAINERS = frozenset((dict, list))

@@ -7,7 +7,7 @@ not fail because of it, so findings about values that are as they were are forgi
 from typing import Any
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.encoding import same
+from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.schema.problems import UNCORRELATED
 
 _SCALARS = (str, int, float, bool)

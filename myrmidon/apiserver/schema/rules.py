@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
 from myrmidon.apiserver.schema.problems import UNCORRELATED
 from myrmidon.apiserver.schema.programs import (
@@ -17,7 +17,7 @@ from myrmidon.apiserver.schema.programs import (
 )
 from myrmidon.apiserver.schema.ratcheting import by_keys, is_unchanged, key_of
 from myrmidon.apiserver.schema.trails import Trail, trail_to
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 if TYPE_CHECKING:
     from myrmidon.apiserver.cel import Program
@@ -79,7 +79,7 @@ class _OutOfBudgetError(Exception):
 class _Findings:
     """What is wrong with an object, and how much may still be spent on finding it out."""
 
-    causes: list[Cause]
+    causes: list[StatusCause]
     left: int = field(default_factory=lambda: BUDGET)
 
     def spend(self, program: "Program", path: str, schema: Schema) -> None:
@@ -89,7 +89,7 @@ class _Findings:
             text = f"validation failed due to running out of cost budget, {_LAST}"
             self.stop(causes.invalid(path, schema.type, text))
 
-    def stop(self, cause: Cause) -> NoReturn:
+    def stop(self, cause: StatusCause) -> NoReturn:
         """Find nothing else."""
         self.causes.append(cause)
         raise _OutOfBudgetError
@@ -106,7 +106,7 @@ def _trail(schema: Schema) -> Trail | None:
 
 def check_rules(
     value: Any, schema: Schema, old: Any = None, *, path: str = "", root: bool = True
-) -> list[Cause]:
+) -> list[StatusCause]:
     """The rules that do not hold.
 
     Rules that look at the old value are asked only where there is one, unless they say that they
@@ -114,7 +114,7 @@ def check_rules(
     the value is a whole object, whose metadata its rules may look at.
     """
     trail = _trail(schema)
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     if trail is not None:
         before = UNCORRELATED if old is None else old
         place = _Place(value, old, before, schema.source, None)
@@ -187,7 +187,7 @@ def _stumbled(error: str, rule: _Rule) -> str:
     return f"{error} evaluating rule: {rule.text}"
 
 
-def _broken(rule: _Rule, place: _Place, schema: Schema, path: str) -> Cause:
+def _broken(rule: _Rule, place: _Place, schema: Schema, path: str) -> StatusCause:
     where = causes.child(path, rule.path) if rule.path else path
     detail = _said(rule, place) or rule.complaint
     value = causes.OMITTED if schema.type in ("object", "array") else place.value

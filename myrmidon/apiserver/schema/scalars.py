@@ -9,8 +9,9 @@ from math import isfinite, trunc
 from typing import Any
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver import causes, gotext
-from myrmidon.apiserver.encoding import same
+from myrmidon.apiserver import causes
+from myrmidon.apiserver.golang import text as go_text
+from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.golang.regex import compile_pattern
 from myrmidon.apiserver.schema import formats, problems
 from myrmidon.apiserver.schema.problems import Check, Problem, Report
@@ -233,7 +234,7 @@ def _bound_check(source: Json, which: str) -> Check | None:
         limit = whole if type(value) is int and not senseless else bound
         beyond = value < limit if lower else value > limit
         if beyond or (exclusive and value == limit):
-            complaint = f"should be {order} {gotext.number(limit)}"
+            complaint = f"should be {order} {go_text.number(limit)}"
             report.add(problems.broken(path, value, complaint))
 
     return check
@@ -252,10 +253,10 @@ def _multiple_check(source: Json) -> Check | None:
             report.add(_out_of_range(source, "MultipleOf", path))
         step = whole if type(value) is int and not senseless else factor
         if step <= 0:
-            text = f"factor MultipleOf declared for {path} must be positive: {gotext.number(step)}"
+            text = f"factor MultipleOf declared for {path} must be positive: {go_text.number(step)}"
             report.add(_not_positive(path, step, text))
         elif not _is_multiple(value, step):
-            complaint = f"should be a multiple of {gotext.number(step)}"
+            complaint = f"should be a multiple of {go_text.number(step)}"
             report.add(problems.broken(path, value, complaint))
 
     return check

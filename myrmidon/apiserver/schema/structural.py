@@ -3,7 +3,7 @@
 from typing import Any
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.schema.types import ListType, Schema
+from myrmidon.apiserver.schema_node import ListType, Schema
 
 _LIST_TYPES: dict[Any, ListType] = {"set": "set", "map": "map"}
 

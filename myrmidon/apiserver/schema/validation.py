@@ -10,13 +10,13 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.embedded import check_embedded
 from myrmidon.apiserver.schema.listtypes import check_lists
 from myrmidon.apiserver.schema.problems import UNCORRELATED, Check, Report
 from myrmidon.apiserver.schema.rules import check_rules, has_rules
-from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.schema.values import compile_node
+from myrmidon.apiserver.schema_node import Schema
 
 _PLAN = "validation"
 _BLOCKING = frozenset(
@@ -36,7 +36,7 @@ _NOT_CHECKED = causes.invalid(
 )
 
 
-def validate(obj: Json, schema: Schema, old: Json | None = None) -> list[Cause]:
+def validate(obj: Json, schema: Schema, old: Json | None = None) -> list[StatusCause]:
     """Everything but the rules.
 
     With ``old``, what was wrong there already may stay: values that have not changed are forgiven,
@@ -49,7 +49,7 @@ def validate(obj: Json, schema: Schema, old: Json | None = None) -> list[Cause]:
 
 def check_values(
     value: Any, schema: Schema, old: Any = UNCORRELATED, path: str = ""
-) -> list[Cause]:
+) -> list[StatusCause]:
     """The value, or a part of an object at ``path``, against its schema alone."""
     check: Check | None = schema.plans.get(_PLAN)
     if check is None:
@@ -63,18 +63,18 @@ def check_values(
     return report.causes(path) if report.problems else []
 
 
-def check_object(obj: Json, schema: Schema, old: Json | None = None) -> list[Cause]:
+def check_object(obj: Json, schema: Schema, old: Json | None = None) -> list[StatusCause]:
     """All that the schema asks of an object that is created, or updated from ``old``."""
     return _with_rules(validate(obj, schema, old), obj, schema, old)
 
 
-def check_status(obj: Json, schema: Schema, old: Json) -> list[Cause]:
+def check_status(obj: Json, schema: Schema, old: Json) -> list[StatusCause]:
     """All that the schema asks of an update through the status subresource.
 
     Only the status is compared with its schema, as if it were an object of its own: the texts do
     not say where it is.
     """
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     status_schema = schema.properties.get("status")
     if "status" in obj and status_schema is not None:
         before = old.get("status", UNCORRELATED)
@@ -82,12 +82,14 @@ def check_status(obj: Json, schema: Schema, old: Json) -> list[Cause]:
     return _with_rules(found + _new_duplicates(obj, schema, old), obj, schema, old)
 
 
-def _new_duplicates(obj: Json, schema: Schema, old: Json | None) -> list[Cause]:
+def _new_duplicates(obj: Json, schema: Schema, old: Json | None) -> list[StatusCause]:
     found = check_lists(obj, schema)
     return [] if found and old is not None and check_lists(old, schema) else found
 
 
-def _with_rules(found: list[Cause], obj: Json, schema: Schema, old: Json | None) -> list[Cause]:
+def _with_rules(
+    found: list[StatusCause], obj: Json, schema: Schema, old: Json | None
+) -> list[StatusCause]:
     if not has_rules(schema):
         return found
     if is_blocking(found):
@@ -95,6 +97,6 @@ def _with_rules(found: list[Cause], obj: Json, schema: Schema, old: Json | None)
     return found + check_rules(obj, schema, old)
 
 
-def is_blocking(found: Iterable[Cause]) -> bool:
+def is_blocking(found: Iterable[StatusCause]) -> bool:
     """Whether rules would stumble over what was found."""
     return any(cause.reason in _BLOCKING for cause in found)

@@ -8,7 +8,8 @@ an object is such values.
 from typing import Any
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver import causes, gotext
+from myrmidon.apiserver import causes
+from myrmidon.apiserver.golang import text as go_text
 from myrmidon.apiserver.schema import problems, scalars
 from myrmidon.apiserver.schema.problems import UNCORRELATED, Check, Problem, Report
 from myrmidon.apiserver.schema.ratcheting import by_keys, is_unchanged, key_of, map_keys
@@ -16,7 +17,7 @@ from myrmidon.apiserver.schema.ratcheting import by_keys, is_unchanged, key_of, 
 _TYPE_FIELDS = ("apiVersion", "kind")
 
 
-class Node:
+class ValueNode:
     """A schema, compiled.  Values of a type in ``plain`` need no check, unless checks are counted."""
 
     __slots__ = ("check", "plain")
@@ -25,7 +26,7 @@ class Node:
         self.check, self.plain = check, plain
 
 
-def compile_node(source: Json) -> Node:
+def compile_node(source: Json) -> ValueNode:
     """The check of values against a schema as it was written."""
     combined = _combinations(source)
     plans = {kind: _plan(source, kind, combined) for kind in scalars.KINDS}
@@ -42,7 +43,7 @@ def compile_node(source: Json) -> Node:
             del found[before:]
 
     plain = frozenset(kind for kind, (parts, _) in plans.items() if not parts)
-    return Node(check, plain)
+    return ValueNode(check, plain)
 
 
 def _plan(source: Json, kind: type, combined: list[Check]) -> tuple[tuple[Check, ...], int]:
@@ -115,7 +116,7 @@ def _any_of(alternatives: list[Check]) -> Check:
             if not tried.problems:
                 report.matches += tried.matches
                 return
-        text = f"{gotext.quote(path)} must validate at least one schema (anyOf)"
+        text = f"{go_text.quote(path)} must validate at least one schema (anyOf)"
         report.add(problems.combined(text))
         report.absorb(_closest(alternatives, value, path))
 
@@ -130,7 +131,7 @@ def _one_of(alternatives: list[Check]) -> Check:
             report.matches += valid[0].matches
             return
         found = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
-        text = f"{gotext.quote(path)} must validate one and only one schema (oneOf). {found}"
+        text = f"{go_text.quote(path)} must validate one and only one schema (oneOf). {found}"
         report.add(problems.combined(text))
         if not valid:
             report.absorb(_closest(alternatives, value, path))
@@ -146,7 +147,7 @@ def _all_of(parts: list[Check]) -> Check:
         failed = sum(bool(each.problems) for each in tried)
         if failed:
             none = ". None validated" if failed == len(parts) else ""
-            text = f"{gotext.quote(path)} must validate all the schemas (allOf){none}"
+            text = f"{go_text.quote(path)} must validate all the schemas (allOf){none}"
             report.add(problems.combined(text))
 
     return check
@@ -155,7 +156,7 @@ def _all_of(parts: list[Check]) -> Check:
 def _not(forbidden: Check) -> Check:
     def check(value: Any, path: str, _old: Any, report: Report) -> None:
         if not _try(forbidden, value, path, report).problems:
-            text = f"{gotext.quote(path)} must not validate the schema (not)"
+            text = f"{go_text.quote(path)} must not validate the schema (not)"
             report.add(problems.combined(text))
 
     return check
@@ -181,7 +182,7 @@ def _list_check(source: Json) -> Check | None:
 
 
 def _check_items(
-    value: list[Any], old: Any, path: str, report: Report, *, node: Node, keys: tuple[str, ...]
+    value: list[Any], old: Any, path: str, report: Report, *, node: ValueNode, keys: tuple[str, ...]
 ) -> None:
     plain, check = node.plain if not report.counting else (), node.check
     earlier = by_keys(old, keys) if keys and isinstance(old, list) else {}
@@ -255,7 +256,7 @@ def _fields_check(source: Json) -> Check:
     return check
 
 
-def _forbid_others(value: Json, known: dict[str, Node], path: str, report: Report) -> None:
+def _forbid_others(value: Json, known: dict[str, ValueNode], path: str, report: Report) -> None:
     for key in value:
         if key not in known:
             report.add(_forbidden(path, key))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.decoding import DecodingError, decode
-from myrmidon.apiserver.builtin.kinds import builtin_resources
-from myrmidon.apiserver.builtin.types import GoType, schema_of
+from myrmidon.apiserver.catalog.resources import builtin_resources
+from myrmidon.apiserver.catalog.types import GoType, schema_of
 
 KINDS = [r.kind for r in builtin_resources() if "create" in r.verbs and "get" in r.verbs]
 SCALARS: dict[str, st.SearchStrategy[Any]] = {

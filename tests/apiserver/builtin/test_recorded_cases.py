@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.cluster import EmptyCluster
-from myrmidon.apiserver.builtin.kinds import BuiltinResource, builtin_resources
-from myrmidon.apiserver.builtin.strategies import BuiltinStrategy
-from myrmidon.apiserver.metadata import validate_metadata
-from myrmidon.apiserver.strategy import DecodeError
+from myrmidon.apiserver.builtin.base_strategy import BuiltinStrategy
+from myrmidon.apiserver.builtin.lookup import EmptyLookup
+from myrmidon.apiserver.catalog.resources import BuiltinResource, builtin_resources
+from myrmidon.apiserver.resources.metadata import validate_metadata
+from myrmidon.apiserver.resources.strategy import DecodeError
 
 TIME = "2024-01-01T00:00:00Z"
 FOLDER = Path(__file__).parent
@@ -35,7 +35,7 @@ def resource_of(body: Json) -> BuiltinResource:
 def created(body: Json) -> Json:
     """What the strategy makes of a new object: an answer in the form of the record."""
     resource = resource_of(body)
-    strategy = BuiltinStrategy(resource, EmptyCluster())
+    strategy = BuiltinStrategy(resource, EmptyLookup())
     try:
         obj = strategy.decode(deepcopy(body)).obj
     except DecodeError as error:
@@ -113,7 +113,7 @@ def test_change(name: str, change: str) -> None:
     """A change is made, or refused, as by the real server."""
     record, case = RECORDED["change"][name], CASES["change"][name]["patches"][change]
     resource = resource_of(CASES["change"][name]["body"])
-    strategy = BuiltinStrategy(resource, EmptyCluster())
+    strategy = BuiltinStrategy(resource, EmptyLookup())
     old = deepcopy(record["created"]["body"])
     old["metadata"] |= {"uid": "the-uid", "creationTimestamp": TIME}
     obj = strategy.decode(merged(old, case["patch"])).obj

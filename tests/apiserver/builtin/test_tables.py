@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from myrmidon.apiserver.builtin.kinds import builtin_resources
 from myrmidon.apiserver.builtin.tables import PRINTERS, BuiltinLayout
-from myrmidon.apiserver.printer_columns import CustomLayout
-from myrmidon.apiserver.tables import human_duration, table
+from myrmidon.apiserver.catalog.resources import builtin_resources
+from myrmidon.apiserver.custom.printer_columns import CustomLayout
+from myrmidon.apiserver.resources.tables import human_duration, table
 
 RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())["tables"]
 SERVED = {(r.kind.api_version, r.kind.kind): r.kind for r in builtin_resources()}

@@ -17,7 +17,7 @@ from myrmidon.apiserver.cel.values import (
     Value,
     entries,
 )
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 RECORDED = Path(__file__).parent / "recorded.json"
 

@@ -19,7 +19,7 @@ from myrmidon.apiserver.cel.ast import (
     OPT_INDEX,
     OPT_SELECT,
     OR,
-    Call,
+    CallExpr,
     Entry,
     Expr,
     Ident,
@@ -37,7 +37,7 @@ from myrmidon.apiserver.cel.printer import print_expr
 from myrmidon.apiserver.cel.program import compile_expression, compile_rule
 from myrmidon.apiserver.cel.times import parse_duration, parse_timestamp, print_timestamp
 from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 from tests.apiserver.cel.recordings import schema_of
 
 NAMES = st.sampled_from(["a", "b", "self", "size", "x1", "_y"])
@@ -56,23 +56,26 @@ def compounds(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     """Expressions made of others."""
     calls = st.one_of(
         st.builds(
-            lambda f, a, b: Call(f, (a, b)), st.sampled_from([*BINARY.values()]), inner, inner
+            lambda f, a, b: CallExpr(f, (a, b)), st.sampled_from([*BINARY.values()]), inner, inner
         ),
         st.builds(
-            lambda f, terms: Call(f, tuple(terms)),
+            lambda f, terms: CallExpr(f, tuple(terms)),
             st.sampled_from([AND, OR]),
             st.lists(inner, min_size=2, max_size=4),
         ),
-        st.builds(lambda a: Call(NOT, (a,)), inner),
-        st.builds(lambda a: Call(NEGATE, (a,)), inner),
-        st.builds(lambda a, b, c: Call(CONDITIONAL, (a, b, c)), inner, inner, inner),
+        st.builds(lambda a: CallExpr(NOT, (a,)), inner),
+        st.builds(lambda a: CallExpr(NEGATE, (a,)), inner),
+        st.builds(lambda a, b, c: CallExpr(CONDITIONAL, (a, b, c)), inner, inner, inner),
         st.builds(
-            lambda f, a, b: Call(f, (a, b)), st.sampled_from([INDEX, OPT_INDEX]), inner, inner
+            lambda f, a, b: CallExpr(f, (a, b)), st.sampled_from([INDEX, OPT_INDEX]), inner, inner
         ),
-        st.builds(lambda a, n: Call(OPT_SELECT, (a, Literal("string", n))), inner, NAMES),
-        st.builds(lambda n, args: Call(n, tuple(args)), NAMES, st.lists(inner, max_size=3)),
+        st.builds(lambda a, n: CallExpr(OPT_SELECT, (a, Literal("string", n))), inner, NAMES),
+        st.builds(lambda n, args: CallExpr(n, tuple(args)), NAMES, st.lists(inner, max_size=3)),
         st.builds(
-            lambda n, args, t: Call(n, tuple(args), t), NAMES, st.lists(inner, max_size=3), inner
+            lambda n, args, t: CallExpr(n, tuple(args), t),
+            NAMES,
+            st.lists(inner, max_size=3),
+            inner,
         ),
     )
     return st.one_of(

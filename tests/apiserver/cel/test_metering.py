@@ -8,7 +8,7 @@ import pytest
 from myrmidon.apiserver.cel import CelCostError, compile_rule
 from myrmidon.apiserver.schema import rules
 from myrmidon.apiserver.schema.structural import compile_schema
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 CUBE = "self.all(x, self.all(y, self.all(z, x + y + z >= 0)))"
 ORDERS = {"type": "object", "properties": {"n": {"type": "integer"}, "s": {"type": "string"}}}

@@ -16,10 +16,10 @@ from yarl import URL
 
 from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
 from myrmidon.apiserver.actors import GarbageCollector, NamespaceController
-from myrmidon.apiserver.auth import MASTERS, User
-from myrmidon.apiserver.http import serve
-from myrmidon.apiserver.local import LocalTransport
-from myrmidon.apiserver.seams import CountingSeams
+from myrmidon.apiserver.auth.users import MASTERS, User
+from myrmidon.apiserver.environment import CountingEnvironment
+from myrmidon.apiserver.fronts.http import serve
+from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from tests.apiserver.conformance.comparing import Comparison
 from tests.apiserver.conformance.running import Runner, SetupError
@@ -28,7 +28,7 @@ from tests.apiserver.conformance.scenarios import Scenario, all_scenarios
 USERS = {"admin-token": User("kubernetes-admin", (MASTERS,)), "dev-token": User("dev", ("devs",))}
 
 
-class WallClockSeams(CountingSeams):
+class WallClockEnvironment(CountingEnvironment):
     """Deterministic identifiers, and the time of day, as some scenarios wait for it to pass."""
 
     def now(self) -> datetime:
@@ -39,7 +39,7 @@ class WallClockSeams(CountingSeams):
 def new_server() -> ApiServer:
     """A server as the scenarios want it: two users, RBAC, garbage collection."""
     actors = (GarbageCollector(), NamespaceController())
-    return ApiServer(seams=WallClockSeams(), users=USERS, actors=actors, rbac=True)
+    return ApiServer(environment=WallClockEnvironment(), users=USERS, actors=actors, rbac=True)
 
 
 class HttpTransport:

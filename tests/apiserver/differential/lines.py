@@ -10,8 +10,8 @@ from urllib.parse import quote, urlencode
 from myrmidon.api.wire import HttpRequest, HttpResponse
 from myrmidon.apiserver.outcomes import WaitFor
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.apiserver.verbs import failed
-from myrmidon.apiserver.watching import Watch
+from myrmidon.apiserver.verbs.dispatch import failed
+from myrmidon.apiserver.watches import OpenWatch
 
 PANIC = 0  # the status of a request that the real server closes the connection on
 _PATH_LETTERS = "/%:@!$&'()*+,;=~"
@@ -80,7 +80,7 @@ class OwnLine:
         self._server.settle()
         if isinstance(outcome, WaitFor):
             return failed(outcome.failure)
-        if isinstance(outcome, Watch):
+        if isinstance(outcome, OpenWatch):
             return HttpResponse(
                 200, outcome.headers, b"".join(line + b"\n" for line in outcome.take())
             )
@@ -92,7 +92,7 @@ class OwnLine:
     def events(self, request: HttpRequest, until: str) -> list[Any]:
         """The events of a watch so far."""
         watch = self._server.answer(request)
-        assert isinstance(watch, Watch), watch
+        assert isinstance(watch, OpenWatch), watch
         events = [json.loads(line) for line in watch.take()]
         assert events, f"no events, and so none of {until}: {request}"
         assert _is_end(events[-1], until), events[-1]

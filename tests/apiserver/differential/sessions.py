@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
-from myrmidon.apiserver.auth import MASTERS, User
+from myrmidon.apiserver.auth.users import MASTERS, User
 from tests.apiserver.conformance import places
 from tests.apiserver.conformance.scenarios import definitions, whole_definition
 from tests.apiserver.conformance.variables import filled

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon.apiserver import encoding
+from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.server import ApiServer
 
 ROLES = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
@@ -25,7 +25,7 @@ SLICE = {"addressType": "IPv4"}
 def test_who_sends_an_empty_list_owns_it(path: str, body: Any, owned: set[str]) -> None:
     """As recorded from a real server."""
     answer = ApiServer().request("POST", path, {"metadata": {"name": "x"}, **body})
-    found = encoding.decode(answer.body)
+    found = go_json.decode(answer.body)
     entries = found["metadata"].get("managedFields") or [{"fieldsV1": {}}]
     assert entries[0]["fieldsV1"].keys() - {"f:addressType"} == owned
     assert all(found[field] is None for field in ("rules", "endpoints", "ports") if field in found)
@@ -36,4 +36,4 @@ def test_an_empty_list_in_place_of_none_is_no_change() -> None:
     server = ApiServer()
     before = server.request("POST", ROLES, {"metadata": {"name": "x"}})
     after = server.request("PUT", f"{ROLES}/x", {"metadata": {"name": "x"}, "rules": []})
-    assert encoding.decode(after.body) == encoding.decode(before.body)
+    assert go_json.decode(after.body) == go_json.decode(before.body)

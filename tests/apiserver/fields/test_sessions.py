@@ -18,7 +18,7 @@ import pytest
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
 from myrmidon.apiserver.builtin.decoding import decode, forget_empty
-from myrmidon.apiserver.builtin.types import GoType, schema_of
+from myrmidon.apiserver.catalog.types import GoType, schema_of
 from myrmidon.apiserver.fields import (
     ApplyConflict,
     Versions,
@@ -29,7 +29,7 @@ from myrmidon.apiserver.fields import (
 )
 from myrmidon.apiserver.schema.defaulting import default
 from myrmidon.apiserver.schema.structural import compile_schema
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 # The server allocates or generates parts of these after the apply.

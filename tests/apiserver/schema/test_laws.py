@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import assume, given
 
-from myrmidon.apiserver.encoding import same
+from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.schema.conforming import admit, reshape
 from myrmidon.apiserver.schema.defaulting import default
 from myrmidon.apiserver.schema.nulls import drop_nulls

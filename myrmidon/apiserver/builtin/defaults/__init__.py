@@ -5,17 +5,21 @@ template of a CronJob.  ``COMPLETIONS`` has a function for each type that has de
 calls it once the struct and all that is in it have been read.
 """
 
+from myrmidon.apiserver.builtin.defaults.access import ACCESS
 from myrmidon.apiserver.builtin.defaults.completions import Completion, prefixed
 from myrmidon.apiserver.builtin.defaults.core import CORE
+from myrmidon.apiserver.builtin.defaults.extensions import EXTENSIONS
+from myrmidon.apiserver.builtin.defaults.networking import NETWORKING
 from myrmidon.apiserver.builtin.defaults.pods import PODS
+from myrmidon.apiserver.builtin.defaults.scaling import SCALING
 from myrmidon.apiserver.builtin.defaults.services import SERVICES
-from myrmidon.apiserver.builtin.defaults.small import SMALL
+from myrmidon.apiserver.builtin.defaults.storage import STORAGE
 from myrmidon.apiserver.builtin.defaults.workloads import WORKLOADS
 
 COMPLETIONS: dict[str, Completion] = {
     **prefixed("io.k8s.api.core.v1.", PODS | SERVICES | CORE),
     **prefixed("io.k8s.api.", WORKLOADS),
-    **prefixed("io.k8s.", SMALL),
+    **prefixed("io.k8s.", NETWORKING | ACCESS | SCALING | STORAGE | EXTENSIONS),
 }
 
 __all__ = ["COMPLETIONS"]

@@ -8,30 +8,30 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.cluster import Cluster
-from myrmidon.apiserver.builtin.preparing import pods, services, small, storage, workloads
+from myrmidon.apiserver.builtin.lookup import ObjectLookup
+from myrmidon.apiserver.builtin.preparing import core, pods, services, storage, workloads
 
-OnCreate: TypeAlias = Callable[[Json, Cluster], None]
-OnUpdate: TypeAlias = Callable[[Json, Json, Cluster], None]
+OnCreate: TypeAlias = Callable[[Json, ObjectLookup], None]
+OnUpdate: TypeAlias = Callable[[Json, Json, ObjectLookup], None]
 
 # By group and kind.
 ON_CREATE: dict[tuple[str, str], OnCreate] = {
-    ("", "Namespace"): small.create_namespace,
-    ("", "Node"): small.create_node,
+    ("", "Namespace"): core.create_namespace,
+    ("", "Node"): core.create_node,
     ("", "PersistentVolume"): storage.create_volume,
     ("", "PersistentVolumeClaim"): storage.create_claim,
     ("", "Pod"): pods.create_pod,
     ("", "Service"): services.create_service,
     ("apps", "DaemonSet"): workloads.create_daemon_set,
     ("batch", "Job"): workloads.create_job,
-    ("coordination.k8s.io", "Lease"): small.create_lease,
+    ("coordination.k8s.io", "Lease"): core.create_lease,
 }
 
 ON_UPDATE: dict[tuple[str, str], OnUpdate] = {
-    ("", "Namespace"): small.update_namespace,
-    ("coordination.k8s.io", "Lease"): small.update_lease,
+    ("", "Namespace"): core.update_namespace,
+    ("coordination.k8s.io", "Lease"): core.update_lease,
     ("", "Pod"): pods.update_pod,
-    ("", "Secret"): small.update_secret,
+    ("", "Secret"): core.update_secret,
     ("", "Service"): services.update_service,
     ("apps", "DaemonSet"): workloads.update_daemon_set,
 }
@@ -41,7 +41,7 @@ ON_STATUS: dict[tuple[str, str], OnUpdate] = {
     ("", "PersistentVolume"): storage.update_volume_status,
     ("apps", "DaemonSet"): workloads.update_daemon_set_status,
     ("apps", "Deployment"): workloads.update_deployment_status,
-    ("apiregistration.k8s.io", "APIService"): small.update_service_status,
+    ("apiregistration.k8s.io", "APIService"): core.update_service_status,
 }
 
 __all__ = ["ON_CREATE", "ON_STATUS", "ON_UPDATE", "OnCreate", "OnUpdate"]

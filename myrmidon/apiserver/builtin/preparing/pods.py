@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.cluster import Cluster
+from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.builtin.quantities import parse_quantity
 from myrmidon.apiserver.failures import Failure
 
@@ -14,7 +14,7 @@ _TOLERATED_SECONDS = 300
 _SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
 
 
-def create_pod(pod: Json, cluster: Cluster) -> None:
+def create_pod(pod: Json, cluster: ObjectLookup) -> None:
     """A new pod waits, with a priority, and tolerates a node that is away for five minutes."""
     spec = pod["spec"]
     _tolerate_short_absence(spec)
@@ -33,7 +33,7 @@ def create_pod(pod: Json, cluster: Cluster) -> None:
         ]
 
 
-def update_pod(pod: Json, old: Json, cluster: Cluster) -> None:
+def update_pod(pod: Json, old: Json, cluster: ObjectLookup) -> None:
     """Tolerations and a priority that were taken away come back."""
     del cluster
     _tolerate_short_absence(pod["spec"])
@@ -42,7 +42,7 @@ def update_pod(pod: Json, old: Json, cluster: Cluster) -> None:
             pod["spec"].setdefault(field, old["spec"][field])
 
 
-def update_pod_status(pod: Json, old: Json, cluster: Cluster) -> None:
+def update_pod_status(pod: Json, old: Json, cluster: ObjectLookup) -> None:
     """The quality of service is decided once; owners do not change with a status."""
     del cluster
     if "qosClass" in old["status"]:
@@ -76,7 +76,7 @@ def _tolerate_short_absence(spec: Json) -> None:
         spec["tolerations"] = [*tolerations, *added]
 
 
-def _set_priority(pod: Json, cluster: Cluster) -> None:
+def _set_priority(pod: Json, cluster: ObjectLookup) -> None:
     spec = pod["spec"]
     classes = list(cluster.objects("scheduling.k8s.io", "priorityclasses"))
     name = spec.get("priorityClassName", "")

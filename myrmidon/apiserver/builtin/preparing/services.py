@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.cluster import Cluster
+from myrmidon.apiserver.builtin.lookup import ObjectLookup
 
 ADDRESSES = IPv4Network("10.0.0.0/24")
 NODE_PORTS = range(30000, 32768)
@@ -26,7 +26,7 @@ def needs_node_ports(service: Json) -> bool:
     return service["spec"].get("type") in ("NodePort", "LoadBalancer")
 
 
-def create_service(service: Json, cluster: Cluster) -> None:
+def create_service(service: Json, cluster: ObjectLookup) -> None:
     """Give it an address and ports, where it needs them and names none."""
     spec = service["spec"]
     service["status"] = {"loadBalancer": {}}
@@ -37,7 +37,7 @@ def create_service(service: Json, cluster: Cluster) -> None:
     _set_node_ports(service, cluster)
 
 
-def update_service(service: Json, old: Json, cluster: Cluster) -> None:
+def update_service(service: Json, old: Json, cluster: ObjectLookup) -> None:
     """Keep what was given before, drop what the new type does not need."""
     spec, before = service["spec"], old["spec"]
     _follow_singular(spec, before)
@@ -114,7 +114,7 @@ def _set_families(service: Json) -> None:
         spec["ipFamilies"] = ["IPv4", "IPv6"] if dual else ["IPv4"]
 
 
-def _set_address(service: Json, cluster: Cluster) -> None:
+def _set_address(service: Json, cluster: ObjectLookup) -> None:
     spec = service["spec"]
     if not needs_address(service) or spec.get("clusterIPs"):
         return
@@ -131,7 +131,7 @@ def _dynamic_first() -> Iterator[int]:
     yield from range(1, _FIRST_DYNAMIC)
 
 
-def _set_node_ports(service: Json, cluster: Cluster) -> None:
+def _set_node_ports(service: Json, cluster: ObjectLookup) -> None:
     spec = service["spec"]
     wanted = needs_node_ports(service) and spec.get("allocateLoadBalancerNodePorts", True)
     missing = [port for port in spec.get("ports", ()) if wanted and not port.get("nodePort")]
@@ -150,7 +150,7 @@ def _set_node_ports(service: Json, cluster: Cluster) -> None:
         spec["healthCheckNodePort"] = next(free)
 
 
-def addresses_in_use(cluster: Cluster, *, but: str = "") -> Iterator[str]:
+def addresses_in_use(cluster: ObjectLookup, *, but: str = "") -> Iterator[str]:
     """The cluster IPs of all services, the first of them being that of the server itself."""
     yield str(ADDRESSES[1])
     for service in cluster.objects("", "services"):
@@ -158,7 +158,7 @@ def addresses_in_use(cluster: Cluster, *, but: str = "") -> Iterator[str]:
             yield from service["spec"].get("clusterIPs", ())
 
 
-def node_ports_in_use(cluster: Cluster, *, but: str = "") -> Iterator[int]:
+def node_ports_in_use(cluster: ObjectLookup, *, but: str = "") -> Iterator[int]:
     """The node ports of all services."""
     for service in cluster.objects("", "services"):
         if service["metadata"]["uid"] != but:

@@ -1,12 +1,12 @@
 """Volumes and claims."""
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.cluster import Cluster
+from myrmidon.apiserver.builtin.lookup import ObjectLookup
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
-def create_volume(volume: Json, cluster: Cluster) -> None:
+def create_volume(volume: Json, cluster: ObjectLookup) -> None:
     """A volume is protected while a claim uses it."""
     del cluster
     volume["status"] = {
@@ -16,7 +16,7 @@ def create_volume(volume: Json, cluster: Cluster) -> None:
     _protect(volume, "kubernetes.io/pv-protection")
 
 
-def update_volume_status(volume: Json, old: Json, cluster: Cluster) -> None:
+def update_volume_status(volume: Json, old: Json, cluster: ObjectLookup) -> None:
     """The time of the last transition stays unless somebody says a new one."""
     del cluster
     if volume["status"].get("phase") == old["status"].get("phase"):
@@ -25,7 +25,7 @@ def update_volume_status(volume: Json, old: Json, cluster: Cluster) -> None:
             volume["status"].setdefault("lastPhaseTransitionTime", since)
 
 
-def create_claim(claim: Json, cluster: Cluster) -> None:
+def create_claim(claim: Json, cluster: ObjectLookup) -> None:
     """A claim is protected while a pod uses it, and is of the default class if it names none."""
     claim["status"] = {"phase": "Pending"}
     _protect(claim, "kubernetes.io/pvc-protection")

@@ -1,13 +1,13 @@
 """Deployments, daemon sets and jobs."""
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.cluster import Cluster
+from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.golang.numbers import read_int
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
-def create_job(job: Json, cluster: Cluster) -> None:
+def create_job(job: Json, cluster: ObjectLookup) -> None:
     """A job selects its pods by its own uid, unless it was told to use another selector."""
     del cluster
     if job["spec"].get("manualSelector"):
@@ -24,14 +24,14 @@ def create_job(job: Json, cluster: Cluster) -> None:
     selector.setdefault("batch.kubernetes.io/controller-uid", meta.get("uid", ""))
 
 
-def create_daemon_set(daemon_set: Json, cluster: Cluster) -> None:
+def create_daemon_set(daemon_set: Json, cluster: ObjectLookup) -> None:
     """A field of an older version lives on as an annotation."""
     del cluster
     annotations = daemon_set["metadata"].setdefault("annotations", {})
     annotations.setdefault(_TEMPLATE_GENERATION, "1")
 
 
-def update_daemon_set(daemon_set: Json, old: Json, cluster: Cluster) -> None:
+def update_daemon_set(daemon_set: Json, old: Json, cluster: ObjectLookup) -> None:
     """The annotation counts changes of the template."""
     del cluster
     counted = old["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "1")
@@ -42,14 +42,14 @@ def update_daemon_set(daemon_set: Json, old: Json, cluster: Cluster) -> None:
     annotations[_TEMPLATE_GENERATION] = str(generation)
 
 
-def update_daemon_set_status(daemon_set: Json, old: Json, cluster: Cluster) -> None:
+def update_daemon_set_status(daemon_set: Json, old: Json, cluster: ObjectLookup) -> None:
     """The annotation belongs to the spec, which a status leaves alone."""
     del cluster
     counted = old["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "1")
     daemon_set["metadata"].setdefault("annotations", {})[_TEMPLATE_GENERATION] = counted
 
 
-def update_deployment_status(deployment: Json, old: Json, cluster: Cluster) -> None:
+def update_deployment_status(deployment: Json, old: Json, cluster: ObjectLookup) -> None:
     """Labels do not change with a status; annotations and finalizers do."""
     del cluster
     deployment["metadata"].pop("labels", None)

@@ -6,17 +6,31 @@ from typing import Any, TypeAlias
 
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
-from myrmidon.apiserver.builtin.kinds import columns_of
-from myrmidon.apiserver.builtin.tables import core, pods, small, storage, workloads
-from myrmidon.apiserver.tables import AGE_TEXT, NAME_TEXT, Row, column
+from myrmidon.apiserver.builtin.tables import (
+    access,
+    core,
+    extensions,
+    networking,
+    pods,
+    scaling,
+    scheduling,
+    storage,
+    workloads,
+)
+from myrmidon.apiserver.catalog.resources import columns_of
+from myrmidon.apiserver.resources.tables import AGE_TEXT, NAME_TEXT, Row, column
 
 Printer: TypeAlias = Callable[[Json, datetime], list[Any]]
 
 # By kind; the groups of a kind agree on its table.
 PRINTERS: dict[str, Printer] = {
+    **access.PRINTERS,
     **core.PRINTERS,
+    **extensions.PRINTERS,
+    **networking.PRINTERS,
     **pods.PRINTERS,
-    **small.PRINTERS,
+    **scaling.PRINTERS,
+    **scheduling.PRINTERS,
     **storage.PRINTERS,
     **workloads.PRINTERS,
 }

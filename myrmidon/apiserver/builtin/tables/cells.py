@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.tables import since
+from myrmidon.apiserver.resources.tables import since
 
 NONE = "<none>"
 UNSET = "<unset>"

@@ -5,7 +5,7 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.tables import cells
-from myrmidon.apiserver.tables import since
+from myrmidon.apiserver.resources.tables import since
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
 

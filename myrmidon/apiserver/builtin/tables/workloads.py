@@ -6,7 +6,7 @@ from typing import Any
 from myrmidon.api.objects import Json, controller_of
 from myrmidon.api.refs import split_api_version
 from myrmidon.apiserver.builtin.tables import cells
-from myrmidon.apiserver.tables import human_duration, since
+from myrmidon.apiserver.resources.tables import human_duration, since
 
 
 def _deployment(deployment: Json, now: datetime) -> list[Any]:

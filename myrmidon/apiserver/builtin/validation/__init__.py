@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.cluster import Cluster
+from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.builtin.validation import (
     access,
     autoscaling,
@@ -23,11 +23,11 @@ from myrmidon.apiserver.builtin.validation import (
     storage,
     workloads,
 )
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
-CreateRule: TypeAlias = Callable[[Json], Iterable[Cause]]
-UpdateRule: TypeAlias = Callable[[Json, Json], Iterable[Cause]]
-ClusterRule: TypeAlias = Callable[[Json, Cluster], Iterable[Cause]]
+CreateRule: TypeAlias = Callable[[Json], Iterable[StatusCause]]
+UpdateRule: TypeAlias = Callable[[Json, Json], Iterable[StatusCause]]
+ClusterRule: TypeAlias = Callable[[Json, ObjectLookup], Iterable[StatusCause]]
 
 _RBAC = "rbac.authorization.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.validation.common import label_selector, subdomain
 from myrmidon.apiserver.causes import invalid, not_supported, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 GROUP = "rbac.authorization.k8s.io"
 
 
-def check_role(role: Json) -> Iterator[Cause]:
+def check_role(role: Json) -> Iterator[StatusCause]:
     """Rules for a Role."""
     yield from _check_rules(role, namespaced=True)
 
 
-def check_cluster_role(role: Json) -> Iterator[Cause]:
+def check_cluster_role(role: Json) -> Iterator[StatusCause]:
     """Rules for a ClusterRole."""
     yield from _check_rules(role, namespaced=False)
     aggregation = role.get("aggregationRule")
@@ -31,12 +31,12 @@ def check_cluster_role(role: Json) -> Iterator[Cause]:
         yield from label_selector(f"aggregationRule.clusterRoleSelectors[{index}]", selector)
 
 
-def _check_rules(role: Json, *, namespaced: bool) -> Iterator[Cause]:
+def _check_rules(role: Json, *, namespaced: bool) -> Iterator[StatusCause]:
     for index, rule in enumerate(role.get("rules") or ()):
         yield from _check_rule(f"rules[{index}]", rule, namespaced=namespaced)
 
 
-def _check_rule(field: str, rule: Json, *, namespaced: bool) -> Iterator[Cause]:
+def _check_rule(field: str, rule: Json, *, namespaced: bool) -> Iterator[StatusCause]:
     if not rule.get("verbs"):
         yield required(f"{field}.verbs", "verbs must contain at least one value")
     urls = rule.get("nonResourceURLs", [])
@@ -60,17 +60,19 @@ def _check_rule(field: str, rule: Json, *, namespaced: bool) -> Iterator[Cause]:
         yield required(f"{field}.resources", "resource rules must supply at least one resource")
 
 
-def check_role_binding(binding: Json) -> Iterator[Cause]:
+def check_role_binding(binding: Json) -> Iterator[StatusCause]:
     """Rules for a RoleBinding."""
     yield from _check_binding(binding, ("Role", "ClusterRole"), namespaced=True)
 
 
-def check_cluster_role_binding(binding: Json) -> Iterator[Cause]:
+def check_cluster_role_binding(binding: Json) -> Iterator[StatusCause]:
     """Rules for a ClusterRoleBinding."""
     yield from _check_binding(binding, ("ClusterRole",), namespaced=False)
 
 
-def _check_binding(binding: Json, kinds: tuple[str, ...], *, namespaced: bool) -> Iterator[Cause]:
+def _check_binding(
+    binding: Json, kinds: tuple[str, ...], *, namespaced: bool
+) -> Iterator[StatusCause]:
     role = binding["roleRef"]
     if role.get("apiGroup") != GROUP:
         yield not_supported("roleRef.apiGroup", role.get("apiGroup", ""), (GROUP,))
@@ -85,7 +87,7 @@ def _check_binding(binding: Json, kinds: tuple[str, ...], *, namespaced: bool) -
         yield from _check_subject(f"subjects[{index}]", subject, namespaced=namespaced)
 
 
-def _check_subject(field: str, subject: Json, *, namespaced: bool) -> Iterator[Cause]:
+def _check_subject(field: str, subject: Json, *, namespaced: bool) -> Iterator[StatusCause]:
     if not subject.get("name"):
         yield required(f"{field}.name")
     match subject.get("kind"):
@@ -103,7 +105,7 @@ def _check_subject(field: str, subject: Json, *, namespaced: bool) -> Iterator[C
             yield not_supported(f"{field}.kind", other or "", ("ServiceAccount", "User", "Group"))
 
 
-def check_binding_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_binding_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """What a binding grants is decided once."""
     if new["roleRef"] != old["roleRef"]:
         role = new["roleRef"]

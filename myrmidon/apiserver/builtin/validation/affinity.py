@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.validation.common import label_selector, qualified
 from myrmidon.apiserver.causes import forbidden, invalid, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -14,7 +14,7 @@ _WITHOUT_VALUES = ("Exists", "DoesNotExist")
 _COMPARING = ("Gt", "Lt")
 
 
-def check_affinity(field: str, affinity: Json) -> Iterator[Cause]:
+def check_affinity(field: str, affinity: Json) -> Iterator[StatusCause]:
     """Rules for all three kinds of affinity."""
     if "nodeAffinity" in affinity:
         yield from _check_nodes(f"{field}.nodeAffinity", affinity["nodeAffinity"])
@@ -28,7 +28,7 @@ def check_affinity(field: str, affinity: Json) -> Iterator[Cause]:
             yield from _check_pod_term(f"{at}.podAffinityTerm", weighted.get("podAffinityTerm", {}))
 
 
-def _check_pod_term(field: str, term: Json) -> Iterator[Cause]:
+def _check_pod_term(field: str, term: Json) -> Iterator[StatusCause]:
     for name in ("labelSelector", "namespaceSelector"):
         if name in term:
             yield from label_selector(f"{field}.{name}", term[name])
@@ -37,7 +37,7 @@ def _check_pod_term(field: str, term: Json) -> Iterator[Cause]:
     yield from qualified(f"{field}.topologyKey", term.get("topologyKey", ""))
 
 
-def _check_nodes(field: str, affinity: Json) -> Iterator[Cause]:
+def _check_nodes(field: str, affinity: Json) -> Iterator[StatusCause]:
     if _REQUIRED in affinity:
         at = f"{field}.{_REQUIRED}.nodeSelectorTerms"
         terms = affinity[_REQUIRED].get("nodeSelectorTerms") or []
@@ -51,13 +51,13 @@ def _check_nodes(field: str, affinity: Json) -> Iterator[Cause]:
         yield from _check_node_term(f"{at}.preference", weighted.get("preference", {}))
 
 
-def _check_weight(field: str, weighted: Json) -> Iterator[Cause]:
+def _check_weight(field: str, weighted: Json) -> Iterator[StatusCause]:
     weight = weighted.get("weight", 0)
     if not 1 <= weight <= 100:
         yield invalid(f"{field}.weight", weight, "must be in the range 1-100")
 
 
-def _check_node_term(field: str, term: Json) -> Iterator[Cause]:
+def _check_node_term(field: str, term: Json) -> Iterator[StatusCause]:
     for index, expression in enumerate(term.get("matchExpressions", ())):
         at = f"{field}.matchExpressions[{index}]"
         operator, values = expression.get("operator", ""), expression.get("values") or []

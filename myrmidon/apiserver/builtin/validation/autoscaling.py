@@ -6,7 +6,7 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import choice
 from myrmidon.apiserver.causes import forbidden, invalid, not_supported, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 _PERIOD_SECONDS_MAX = 1800
 _METRICS = {
@@ -18,7 +18,7 @@ _METRICS = {
 }
 
 
-def check_autoscaler(autoscaler: Json) -> Iterator[Cause]:
+def check_autoscaler(autoscaler: Json) -> Iterator[StatusCause]:
     """Rules for a HorizontalPodAutoscaler, of either version."""
     spec = autoscaler["spec"]
     low, high = spec.get("minReplicas"), spec.get("maxReplicas", 0)
@@ -44,7 +44,7 @@ def check_autoscaler(autoscaler: Json) -> Iterator[Cause]:
         )
 
 
-def _check_target(target: Json) -> Iterator[Cause]:
+def _check_target(target: Json) -> Iterator[StatusCause]:
     for name in ("kind", "name"):
         if not target.get(name):
             yield required(f"spec.scaleTargetRef.{name}")
@@ -56,7 +56,7 @@ def _check_target(target: Json) -> Iterator[Cause]:
         )
 
 
-def _check_scaling(field: str, rules: Json) -> Iterator[Cause]:
+def _check_scaling(field: str, rules: Json) -> Iterator[StatusCause]:
     window = rules.get("stabilizationWindowSeconds")
     if window is not None and window < 0:
         yield invalid(
@@ -79,7 +79,7 @@ def _check_scaling(field: str, rules: Json) -> Iterator[Cause]:
             )
 
 
-def _check_metric(field: str, metric: Json) -> Iterator[Cause]:
+def _check_metric(field: str, metric: Json) -> Iterator[StatusCause]:
     kind = metric.get("type", "")
     if not kind:
         yield required(f"{field}.type", "must specify a metric source type")
@@ -101,7 +101,7 @@ def _check_metric(field: str, metric: Json) -> Iterator[Cause]:
                 yield forbidden(f"{field}.{name}", "must populate the given metric source only")
 
 
-def _check_resource_metric(field: str, source: Json) -> Iterator[Cause]:
+def _check_resource_metric(field: str, source: Json) -> Iterator[StatusCause]:
     if not source.get("name"):
         yield required(f"{field}.name", "must specify a resource name")
     target = source.get("target", {})

@@ -8,7 +8,7 @@ from typing import Any
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.causes import IMMUTABLE, invalid, not_supported, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.numbers import read_int
 
 _PERCENT = re.compile(r"^[0-9]+%$")
@@ -21,24 +21,24 @@ NOT_A_PERCENTAGE = (
 NO_PORT = "must be between 1 and 65535, inclusive"
 
 
-def not_found(field: str, value: Any) -> Cause:
+def not_found(field: str, value: Any) -> StatusCause:
     """A reference to nothing."""
-    return Cause(field, "FieldValueNotFound", f'Not found: "{value}"')
+    return StatusCause(field, "FieldValueNotFound", f'Not found: "{value}"')
 
 
-def non_negative(field: str, value: int | None) -> Iterator[Cause]:
+def non_negative(field: str, value: int | None) -> Iterator[StatusCause]:
     """A count."""
     if value is not None and value < 0:
         yield invalid(field, value, "must be greater than or equal to 0")
 
 
-def positive(field: str, value: int | None) -> Iterator[Cause]:
+def positive(field: str, value: int | None) -> Iterator[StatusCause]:
     """A count that is not zero."""
     if value is not None and value < 1:
         yield invalid(field, value, "must be greater than 0")
 
 
-def one_of(field: str, value: Any, known: Sequence[str]) -> Iterator[Cause]:
+def one_of(field: str, value: Any, known: Sequence[str]) -> Iterator[StatusCause]:
     """A choice."""
     if not value:
         yield required(field)
@@ -46,59 +46,59 @@ def one_of(field: str, value: Any, known: Sequence[str]) -> Iterator[Cause]:
         yield not_supported(field, value, known)
 
 
-def choice(field: str, value: Any, known: Sequence[str]) -> Iterator[Cause]:
+def choice(field: str, value: Any, known: Sequence[str]) -> Iterator[StatusCause]:
     """A choice that may be left open; an empty text is no choice."""
     if value is not None and value not in known:
         yield not_supported(field, value, known)
 
 
-def unchanged(field: str, new: Any, old: Any) -> Iterator[Cause]:
+def unchanged(field: str, new: Any, old: Any) -> Iterator[StatusCause]:
     """A field that keeps its first value."""
     if new != old:
         yield invalid(field, new, IMMUTABLE)
 
 
-def problems(field: str, value: str, found: Iterable[str]) -> Iterator[Cause]:
+def problems(field: str, value: str, found: Iterable[str]) -> Iterator[StatusCause]:
     """Complaints about a text, as causes."""
     for problem in found:
         yield invalid(field, value, problem)
 
 
-def label(field: str, value: str) -> Iterator[Cause]:
+def label(field: str, value: str) -> Iterator[StatusCause]:
     """A DNS label."""
     yield from problems(field, value, names.label_problems(value))
 
 
-def subdomain(field: str, value: str) -> Iterator[Cause]:
+def subdomain(field: str, value: str) -> Iterator[StatusCause]:
     """A DNS subdomain: the name of most objects."""
     yield from problems(field, value, names.subdomain_problems(value))
 
 
-def qualified(field: str, value: str) -> Iterator[Cause]:
+def qualified(field: str, value: str) -> Iterator[StatusCause]:
     """A key of a label."""
     yield from problems(field, value, names.qualified_problems(value))
 
 
-def labels(field: str, values: Mapping[str, str]) -> Iterator[Cause]:
+def labels(field: str, values: Mapping[str, str]) -> Iterator[StatusCause]:
     """Labels: their keys and values."""
     for key, value in sorted(values.items()):
         yield from qualified(field, key)
         yield from problems(field, value, names.label_value_problems(value))
 
 
-def annotations(field: str, values: Mapping[str, str]) -> Iterator[Cause]:
+def annotations(field: str, values: Mapping[str, str]) -> Iterator[StatusCause]:
     """Annotations: their keys."""
     for key in sorted(values):
         yield from problems(field, key, names.qualified_problems(key.lower()))
 
 
-def port_number(field: str, value: int) -> Iterator[Cause]:
+def port_number(field: str, value: int) -> Iterator[StatusCause]:
     """A port."""
     if not 1 <= value <= 65535:
         yield invalid(field, value, NO_PORT)
 
 
-def port_name(field: str, value: str) -> Iterator[Cause]:
+def port_name(field: str, value: str) -> Iterator[StatusCause]:
     """The name of a port, as IANA would have it."""
     if len(value) > 15:
         yield invalid(field, value, "must be no more than 15 characters")
@@ -114,7 +114,7 @@ def port_name(field: str, value: str) -> Iterator[Cause]:
         yield invalid(field, value, "must not begin or end with a hyphen")
 
 
-def port_number_or_name(field: str, value: int | str) -> Iterator[Cause]:
+def port_number_or_name(field: str, value: int | str) -> Iterator[StatusCause]:
     """A port by number or by name."""
     if isinstance(value, int):
         yield from port_number(field, value)
@@ -122,7 +122,7 @@ def port_number_or_name(field: str, value: int | str) -> Iterator[Cause]:
         yield from port_name(field, value)
 
 
-def int_or_percent(field: str, value: int | str | None) -> Iterator[Cause]:
+def int_or_percent(field: str, value: int | str | None) -> Iterator[StatusCause]:
     """A count or a share, neither below zero."""
     if isinstance(value, int):
         yield from non_negative(field, value)
@@ -137,13 +137,13 @@ def percent_of(value: int | str | None) -> int:
     return read_int(value[:-1]) if value and _PERCENT.match(value) else 0
 
 
-def at_most_all(field: str, value: int | str | None) -> Iterator[Cause]:
+def at_most_all(field: str, value: int | str | None) -> Iterator[StatusCause]:
     """A share of at most one hundred percent."""
     if isinstance(value, str) and percent_of(value) > 100:
         yield invalid(field, value, "must not be greater than 100%")
 
 
-def address(field: str, value: str) -> Iterator[Cause]:
+def address(field: str, value: str) -> Iterator[StatusCause]:
     """An IP address."""
     try:
         ip_address(value)
@@ -151,7 +151,7 @@ def address(field: str, value: str) -> Iterator[Cause]:
         yield invalid(field, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
 
 
-def network(field: str, value: str) -> Iterator[Cause]:
+def network(field: str, value: str) -> Iterator[StatusCause]:
     """A range of addresses."""
     try:
         ip_network(value, strict=False)
@@ -164,19 +164,19 @@ def network(field: str, value: str) -> Iterator[Cause]:
 _SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
-def label_selector(field: str, selector: Json) -> Iterator[Cause]:
+def label_selector(field: str, selector: Json) -> Iterator[StatusCause]:
     """A selector with labels and expressions."""
     yield from labels(f"{field}.matchLabels", selector.get("matchLabels", {}))
     for index, expression in enumerate(selector.get("matchExpressions", ())):
         yield from _expression(f"{field}.matchExpressions[{index}]", expression)
 
 
-def _expression(field: str, expression: Json) -> Iterator[Cause]:
+def _expression(field: str, expression: Json) -> Iterator[StatusCause]:
     operator, values = expression.get("operator", ""), expression.get("values") or []
     if operator in ("In", "NotIn") and not values:
         yield required(f"{field}.values", "must be specified when `operator` is 'In' or 'NotIn'")
     elif operator in ("Exists", "DoesNotExist") and values:
-        yield Cause(
+        yield StatusCause(
             f"{field}.values",
             "FieldValueForbidden",
             "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",

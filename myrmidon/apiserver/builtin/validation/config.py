@@ -8,7 +8,7 @@ from typing import Any
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.validation.common import unchanged
 from myrmidon.apiserver.causes import forbidden, invalid, required, too_long
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 SIZE_BYTES_MAX = 1024 * 1024
 _KEY = re.compile(r"[-._a-zA-Z0-9]+")
@@ -27,7 +27,7 @@ _ACCOUNT_TOKEN = "kubernetes.io/service-account-token"  # noqa: S105 - the name 
 _ACCOUNT_NAME = "kubernetes.io/service-account.name"
 
 
-def check_config_map(config_map: Json) -> Iterator[Cause]:
+def check_config_map(config_map: Json) -> Iterator[StatusCause]:
     """Keys are file names, each is there once, and all of it fits."""
     size = 0
     binary = config_map.get("binaryData", {})
@@ -43,12 +43,12 @@ def check_config_map(config_map: Json) -> Iterator[Cause]:
         yield too_long("[]", SIZE_BYTES_MAX)
 
 
-def check_config_map_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_config_map_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """An immutable one stays as it is."""
     yield from _check_frozen(new, old, ("data", "binaryData"))
 
 
-def check_secret(secret: Json) -> Iterator[Cause]:
+def check_secret(secret: Json) -> Iterator[StatusCause]:
     """Keys are file names, and a type may ask for some."""
     data = secret.get("data", {})
     size = 0
@@ -60,7 +60,7 @@ def check_secret(secret: Json) -> Iterator[Cause]:
     yield from _check_type(secret, data)
 
 
-def _check_type(secret: Json, data: Json) -> Iterator[Cause]:
+def _check_type(secret: Json, data: Json) -> Iterator[StatusCause]:
     secret_type = secret.get("type", "")
     for key in _KEYS_OF_TYPES.get(secret_type, ()):
         if key not in data:
@@ -77,19 +77,19 @@ def _check_type(secret: Json, data: Json) -> Iterator[Cause]:
             yield from _check_json(f"data[{name}]", data[name])
 
 
-def _check_json(field: str, encoded: str) -> Iterator[Cause]:
+def _check_json(field: str, encoded: str) -> Iterator[StatusCause]:
     text = b64decode(encoded).decode(errors="replace").strip()
     if not (text.startswith("{") and text.endswith("}")):
         yield invalid(field, "<secret contents redacted>", "invalid character")
 
 
-def check_secret_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_secret_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """The type stays; an immutable one stays altogether."""
     yield from unchanged("type", new.get("type", ""), old.get("type", ""))
     yield from _check_frozen(new, old, ("data",))
 
 
-def _check_frozen(new: Json, old: Json, fields: tuple[str, ...]) -> Iterator[Cause]:
+def _check_frozen(new: Json, old: Json, fields: tuple[str, ...]) -> Iterator[StatusCause]:
     if not old.get("immutable"):
         return
     if not new.get("immutable"):
@@ -103,7 +103,7 @@ def _given(obj: Json, field: str) -> Any:
     return obj.get(field) or {}
 
 
-def check_key(at: str, key: str) -> Iterator[Cause]:
+def check_key(at: str, key: str) -> Iterator[StatusCause]:
     """The key of a value, which may become the name of a file."""
     if len(key) > _KEY_BYTES_MAX:
         yield invalid(at, key, f"must be no more than {_KEY_BYTES_MAX} bytes")

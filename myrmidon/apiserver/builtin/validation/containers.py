@@ -19,7 +19,7 @@ from myrmidon.apiserver.builtin.validation.common import (
 )
 from myrmidon.apiserver.builtin.validation.config import check_key
 from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.names import qualified_problems
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
@@ -32,7 +32,7 @@ _OTHER_RESOURCES = ("storage", "pods", "services", "secrets", "configmaps")
 
 def check_containers(
     field: str, containers: list[Json], volumes: Collection[str]
-) -> Iterator[Cause]:
+) -> Iterator[StatusCause]:
     """All containers of a pod: there is one at least, and names differ."""
     if not containers:
         yield required(field)
@@ -41,7 +41,7 @@ def check_containers(
 
 def check_some_containers(
     field: str, containers: list[Json], volumes: Collection[str], names: set[str]
-) -> Iterator[Cause]:
+) -> Iterator[StatusCause]:
     """Containers, none of which may have one of the names."""
     for index, container in enumerate(containers):
         at = f"{field}[{index}]"
@@ -53,7 +53,9 @@ def check_some_containers(
     yield from _check_host_ports(field, containers)
 
 
-def _check_container(field: str, container: Json, volumes: Collection[str]) -> Iterator[Cause]:
+def _check_container(
+    field: str, container: Json, volumes: Collection[str]
+) -> Iterator[StatusCause]:
     name = container.get("name", "")
     if name:
         yield from label(f"{field}.name", name)
@@ -88,7 +90,7 @@ def _check_container(field: str, container: Json, volumes: Collection[str]) -> I
             yield from _check_handler(f"{field}.lifecycle.{hook}", container["lifecycle"][hook])
 
 
-def _check_ports(field: str, ports: list[Json]) -> Iterator[Cause]:
+def _check_ports(field: str, ports: list[Json]) -> Iterator[StatusCause]:
     seen: set[str] = set()
     for index, port in enumerate(ports):
         at = f"{field}[{index}]"
@@ -106,7 +108,7 @@ def _check_ports(field: str, ports: list[Json]) -> Iterator[Cause]:
         yield from one_of(f"{at}.protocol", port.get("protocol"), PROTOCOLS)
 
 
-def _check_host_ports(field: str, containers: list[Json]) -> Iterator[Cause]:
+def _check_host_ports(field: str, containers: list[Json]) -> Iterator[StatusCause]:
     seen: set[tuple[Any, ...]] = set()
     for index, container in enumerate(containers):
         for number, port in enumerate(container.get("ports", ())):
@@ -119,7 +121,7 @@ def _check_host_ports(field: str, containers: list[Json]) -> Iterator[Cause]:
             seen.add(key)
 
 
-def _check_env(field: str, variables: list[Json]) -> Iterator[Cause]:
+def _check_env(field: str, variables: list[Json]) -> Iterator[StatusCause]:
     for index, variable in enumerate(variables):
         at = f"{field}[{index}]"
         name = variable.get("name", "")
@@ -136,7 +138,7 @@ def _check_env(field: str, variables: list[Json]) -> Iterator[Cause]:
             yield from _check_value_from(f"{at}.valueFrom", variable)
 
 
-def _check_value_from(field: str, variable: Json) -> Iterator[Cause]:
+def _check_value_from(field: str, variable: Json) -> Iterator[StatusCause]:
     sources = variable["valueFrom"]
     for source in ("configMapKeyRef", "secretKeyRef"):
         if source in sources:
@@ -159,7 +161,7 @@ def _check_value_from(field: str, variable: Json) -> Iterator[Cause]:
         yield invalid(field, "", "may not have more than one field specified at a time")
 
 
-def _check_env_from(field: str, sources: list[Json]) -> Iterator[Cause]:
+def _check_env_from(field: str, sources: list[Json]) -> Iterator[StatusCause]:
     for index, source in enumerate(sources):
         at = f"{field}[{index}]"
         given = [name for name in ("configMapRef", "secretRef") if name in source]
@@ -172,7 +174,9 @@ def _check_env_from(field: str, sources: list[Json]) -> Iterator[Cause]:
             yield invalid(field, "", "may not have more than one field specified at a time")
 
 
-def _check_mounts(field: str, mounts: list[Json], volumes: Collection[str]) -> Iterator[Cause]:
+def _check_mounts(
+    field: str, mounts: list[Json], volumes: Collection[str]
+) -> Iterator[StatusCause]:
     paths: set[str] = set()
     for index, mount in enumerate(mounts):
         at = f"{field}[{index}]"
@@ -191,7 +195,7 @@ def _check_mounts(field: str, mounts: list[Json], volumes: Collection[str]) -> I
                 yield from check_descending(f"{field}.{sub}", mount[sub])
 
 
-def check_descending(field: str, path: str) -> Iterator[Cause]:
+def check_descending(field: str, path: str) -> Iterator[StatusCause]:
     """A path that stays below where it starts."""
     if path.startswith("/"):
         yield invalid(field, path, "must be a relative path")
@@ -199,7 +203,7 @@ def check_descending(field: str, path: str) -> Iterator[Cause]:
         yield invalid(field, path, "must not contain '..'")
 
 
-def check_resources(field: str, resources: Json) -> Iterator[Cause]:
+def check_resources(field: str, resources: Json) -> Iterator[StatusCause]:
     """Amounts: none below zero, and no request above its limit."""
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     for part, amounts in (("limits", limits), ("requests", requests)):
@@ -218,7 +222,7 @@ def check_resources(field: str, resources: Json) -> Iterator[Cause]:
             )
 
 
-def _check_resource_name(field: str, name: str) -> Iterator[Cause]:
+def _check_resource_name(field: str, name: str) -> Iterator[StatusCause]:
     yield from problems(field, name, qualified_problems(name))
     if "/" in name or name in _CONTAINER_RESOURCES or name.startswith("hugepages-"):
         return
@@ -227,7 +231,7 @@ def _check_resource_name(field: str, name: str) -> Iterator[Cause]:
     yield invalid(field, name, "must be a standard resource for containers")
 
 
-def _check_probe(field: str, probe: Json, kind: str) -> Iterator[Cause]:
+def _check_probe(field: str, probe: Json, kind: str) -> Iterator[StatusCause]:
     yield from _check_handler(field, probe)
     for name in (
         "initialDelaySeconds",
@@ -247,7 +251,7 @@ def _check_probe(field: str, probe: Json, kind: str) -> Iterator[Cause]:
         )
 
 
-def _check_handler(field: str, handler: Json) -> Iterator[Cause]:
+def _check_handler(field: str, handler: Json) -> Iterator[StatusCause]:
     given = [name for name in _HANDLERS if name in handler]
     if not given:
         yield required(field, "must specify a handler type")

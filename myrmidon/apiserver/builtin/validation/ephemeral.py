@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.validation.common import label
 from myrmidon.apiserver.causes import duplicate, forbidden, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 FIELD = "spec.ephemeralContainers"
 _NOT_FOR_THEM = (
@@ -13,13 +13,13 @@ _NOT_FOR_THEM = (
 )  # fmt: skip
 
 
-def check_ephemeral_creation(pod: Json) -> Iterator[Cause]:
+def check_ephemeral_creation(pod: Json) -> Iterator[StatusCause]:
     """A pod begins without."""
     if pod["spec"].get("ephemeralContainers"):
         yield forbidden(FIELD, "cannot be set on create")
 
 
-def check_ephemeral_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_ephemeral_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """They come, and neither change nor go."""
     spec = new["spec"]
     given = spec.get("ephemeralContainers") or ()
@@ -38,7 +38,7 @@ def check_ephemeral_change(new: Json, old: Json) -> Iterator[Cause]:
             yield forbidden(FIELD, f'existing ephemeral containers "{name}" may not be changed\n')
 
 
-def _check(field: str, container: Json, taken: set[str]) -> Iterator[Cause]:
+def _check(field: str, container: Json, taken: set[str]) -> Iterator[StatusCause]:
     name = container.get("name", "")
     if not name:
         yield required(f"{field}.name")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.validation.common import positive, qualified, unchanged
 from myrmidon.apiserver.causes import invalid, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 _SERIES_MIN = 2
 _DEFAULT = "default"  # where events of cluster-scoped objects are
@@ -26,12 +26,12 @@ _FIXED = (
 _TEXT_MAX, _NOTE_MAX = 128, 1024
 
 
-def check_event(event: Json) -> Iterator[Cause]:
+def check_event(event: Json) -> Iterator[StatusCause]:
     """An event of the older kind is in the namespace of its object; with a time, it has a reporter."""
     yield from _check_event(event, reporter="reportingComponent")
 
 
-def check_new_event(event: Json) -> Iterator[Cause]:
+def check_new_event(event: Json) -> Iterator[StatusCause]:
     """An event of ``events.k8s.io``: a series counts from two on."""
     yield from _check_event(event, reporter="reportingController")
     series = event.get("series")
@@ -42,7 +42,7 @@ def check_new_event(event: Json) -> Iterator[Cause]:
             yield required("series.lastObservedTime")
 
 
-def check_new_event_creation(event: Json) -> Iterator[Cause]:
+def check_new_event_creation(event: Json) -> Iterator[StatusCause]:
     """What only the older kind has must be empty."""
     if event.get("eventTime") is None:
         yield required("eventTime")
@@ -53,13 +53,13 @@ def check_new_event_creation(event: Json) -> Iterator[Cause]:
             yield invalid(field, "", "needs to be unset")
 
 
-def check_new_event_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_new_event_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """It only counts on."""
     for field in (*_FIXED, "eventTime"):
         yield from unchanged(field, new.get(field), old.get(field))
 
 
-def _check_event(event: Json, *, reporter: str) -> Iterator[Cause]:
+def _check_event(event: Json, *, reporter: str) -> Iterator[StatusCause]:
     namespace = event["metadata"].get("namespace", "")
     about = event["involvedObject"].get("namespace", "")
     if event.get("eventTime") is None:
@@ -82,11 +82,11 @@ def _check_event(event: Json, *, reporter: str) -> Iterator[Cause]:
         yield _too_long("message", _NOTE_MAX)
 
 
-def _too_long(field: str, limit: int) -> Cause:
+def _too_long(field: str, limit: int) -> StatusCause:
     return invalid(field, "", f"can have at most {limit} characters")
 
 
-def check_lease(lease: Json) -> Iterator[Cause]:
+def check_lease(lease: Json) -> Iterator[StatusCause]:
     """Rules for a Lease."""
     spec = lease["spec"]
     yield from positive("spec.leaseDurationSeconds", spec.get("leaseDurationSeconds"))

@@ -11,7 +11,7 @@ from myrmidon.apiserver.builtin.validation.common import (
     subdomain,
 )
 from myrmidon.apiserver.causes import duplicate, invalid, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.names import label1035_problems
 
 _VERSIONS = ("v1", "v1beta1")
@@ -19,7 +19,7 @@ _OPERATIONS = ("*", "CREATE", "UPDATE", "DELETE", "CONNECT")
 _SECONDS_MAX = 30
 
 
-def check_webhooks(configuration: Json) -> Iterator[Cause]:
+def check_webhooks(configuration: Json) -> Iterator[StatusCause]:
     """Rules for the webhooks of a configuration."""
     names: set[str] = set()
     for index, webhook in enumerate(configuration.get("webhooks", ())):
@@ -32,7 +32,7 @@ def check_webhooks(configuration: Json) -> Iterator[Cause]:
         yield from _check_webhook(field, webhook)
 
 
-def _check_name(field: str, name: str) -> Iterator[Cause]:
+def _check_name(field: str, name: str) -> Iterator[StatusCause]:
     if not name:
         yield required(field)
         return
@@ -44,7 +44,7 @@ def _check_name(field: str, name: str) -> Iterator[Cause]:
         )
 
 
-def _check_webhook(field: str, webhook: Json) -> Iterator[Cause]:
+def _check_webhook(field: str, webhook: Json) -> Iterator[StatusCause]:
     for index, rule in enumerate(webhook.get("rules", ())):
         yield from _check_rule(f"{field}.rules[{index}]", rule)
     yield from choice(f"{field}.failurePolicy", webhook.get("failurePolicy"), ("Fail", "Ignore"))
@@ -67,7 +67,7 @@ def _check_webhook(field: str, webhook: Json) -> Iterator[Cause]:
     yield from _check_versions(f"{field}.admissionReviewVersions", webhook)
 
 
-def _check_rule(field: str, rule: Json) -> Iterator[Cause]:
+def _check_rule(field: str, rule: Json) -> Iterator[StatusCause]:
     for name in ("operations", "apiGroups", "apiVersions", "resources"):
         if not rule.get(name):
             yield required(f"{field}.{name}")
@@ -78,7 +78,7 @@ def _check_rule(field: str, rule: Json) -> Iterator[Cause]:
         yield from choice(f"{field}.operations[{index}]", operation, _OPERATIONS)
 
 
-def _check_client(field: str, client: Json) -> Iterator[Cause]:
+def _check_client(field: str, client: Json) -> Iterator[StatusCause]:
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         yield required(field, "exactly one of url or service is required")
@@ -90,7 +90,7 @@ def _check_client(field: str, client: Json) -> Iterator[Cause]:
                 yield required(f"{field}.service.{blamed}")
 
 
-def _check_url(field: str, url: str) -> Iterator[Cause]:
+def _check_url(field: str, url: str) -> Iterator[StatusCause]:
     form = "desired format: https://host[/path]"
     parts = urlsplit(url)
     if parts.scheme != "https":
@@ -99,7 +99,7 @@ def _check_url(field: str, url: str) -> Iterator[Cause]:
         yield invalid(field, "", f"host must be specified; {form}")
 
 
-def _check_versions(field: str, webhook: Json) -> Iterator[Cause]:
+def _check_versions(field: str, webhook: Json) -> Iterator[StatusCause]:
     versions = webhook.get("admissionReviewVersions") or []
     if not versions:
         yield required(field, "must specify one of v1, v1beta1")

@@ -17,7 +17,7 @@ from myrmidon.apiserver.builtin.validation.common import (
 )
 from myrmidon.apiserver.builtin.validation.pods import check_template
 from myrmidon.apiserver.causes import invalid, not_supported, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.numbers import read_int
 
 _COUNTS = (
@@ -39,7 +39,7 @@ _FIXED = (
 _CRON_NAME_MAX = 52
 
 
-def check_job(job: Json) -> Iterator[Cause]:
+def check_job(job: Json) -> Iterator[StatusCause]:
     """Rules for a Job."""
     spec = job["spec"]
     yield from _check_generated_selector(job)
@@ -56,7 +56,7 @@ def check_job(job: Json) -> Iterator[Cause]:
         )
 
 
-def _check_spec(field: str, spec: Json) -> Iterator[Cause]:
+def _check_spec(field: str, spec: Json) -> Iterator[StatusCause]:
     for name in _COUNTS:
         yield from non_negative(f"{field}.{name}", spec.get(name))
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
@@ -72,7 +72,7 @@ def _check_spec(field: str, spec: Json) -> Iterator[Cause]:
     yield from _check_restarts(field, spec)
 
 
-def _check_failure_rule(field: str, rule: Json, spec: Json) -> Iterator[Cause]:
+def _check_failure_rule(field: str, rule: Json, spec: Json) -> Iterator[StatusCause]:
     actions = ("Count", "FailIndex", "FailJob", "Ignore")
     yield from one_of(f"{field}.action", rule.get("action"), actions)
     if rule.get("action") == "FailIndex" and "backoffLimitPerIndex" not in spec:
@@ -91,10 +91,10 @@ def _check_failure_rule(field: str, rule: Json, spec: Json) -> Iterator[Cause]:
         which = "one" if codes is None else "both"
         end = "required" if codes is None else "not supported"
         detail = f"specifying {which} of OnExitCodes and OnPodConditions is {end}"
-        yield Cause(field, "FieldValueInvalid", f"Invalid value: {detail}")
+        yield StatusCause(field, "FieldValueInvalid", f"Invalid value: {detail}")
 
 
-def _check_mode(field: str, spec: Json) -> Iterator[Cause]:
+def _check_mode(field: str, spec: Json) -> Iterator[StatusCause]:
     mode = spec.get("completionMode", "NonIndexed")
     if mode not in ("NonIndexed", "Indexed"):
         yield not_supported(f"{field}.completionMode", mode, ("NonIndexed", "Indexed"))
@@ -106,7 +106,7 @@ def _check_mode(field: str, spec: Json) -> Iterator[Cause]:
                 yield invalid(f"{field}.{name}", spec[name], "requires indexed completion mode")
 
 
-def _check_restarts(field: str, spec: Json) -> Iterator[Cause]:
+def _check_restarts(field: str, spec: Json) -> Iterator[StatusCause]:
     at = f"{field}.template.spec.restartPolicy"
     policy = spec["template"]["spec"].get("restartPolicy")
     if policy in ("", None, "Always"):
@@ -117,7 +117,7 @@ def _check_restarts(field: str, spec: Json) -> Iterator[Cause]:
         yield invalid(at, policy, 'only "Never" is supported when podFailurePolicy is specified')
 
 
-def _check_generated_selector(job: Json) -> Iterator[Cause]:
+def _check_generated_selector(job: Json) -> Iterator[StatusCause]:
     """Who leaves the selector to the server may not choose its labels."""
     spec, meta = job["spec"], job["metadata"]
     if spec.get("manualSelector"):
@@ -138,7 +138,7 @@ def _check_generated_selector(job: Json) -> Iterator[Cause]:
         yield invalid("spec.selector", spec["selector"], "`selector` not auto-generated")
 
 
-def check_job_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_job_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """Most of a Job is decided when it is created."""
     spec, before = new["spec"], old["spec"]
     elastic = spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get(
@@ -170,7 +170,7 @@ def _with_scheduling_of(template: Json, old: Json) -> Json:
     return merged
 
 
-def check_cron_job(cron_job: Json) -> Iterator[Cause]:
+def check_cron_job(cron_job: Json) -> Iterator[StatusCause]:
     """Rules for a CronJob."""
     spec = cron_job["spec"]
     yield from _check_schedule(spec.get("schedule", ""))
@@ -190,7 +190,7 @@ def check_cron_job(cron_job: Json) -> Iterator[Cause]:
         yield not_supported("spec.jobTemplate.spec.manualSelector", True, ("nil", "false"))
 
 
-def check_cron_job_name(cron_job: Json) -> Iterator[Cause]:
+def check_cron_job_name(cron_job: Json) -> Iterator[StatusCause]:
     """The names of its jobs add a time to its own."""
     name = cron_job["metadata"].get("name", "")
     if len(name) > _CRON_NAME_MAX:
@@ -205,7 +205,7 @@ _FIELDS = 5
 _BOUNDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
 
 
-def _check_schedule(schedule: str) -> Iterator[Cause]:
+def _check_schedule(schedule: str) -> Iterator[StatusCause]:
     field = "spec.schedule"
     if not schedule:
         yield required(field)
@@ -239,7 +239,7 @@ def _schedule_problem(schedule: str) -> str:
     return ""
 
 
-def _check_zone(zone: str | None) -> Iterator[Cause]:
+def _check_zone(zone: str | None) -> Iterator[StatusCause]:
     if zone is None:
         return
     if not zone:

@@ -20,13 +20,13 @@ from myrmidon.apiserver.builtin.validation.common import (
 )
 from myrmidon.apiserver.builtin.validation.containers import PROTOCOLS
 from myrmidon.apiserver.causes import forbidden, invalid, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 _DOMAIN_PATH = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 
 
-def check_ingress(ingress: Json) -> Iterator[Cause]:
+def check_ingress(ingress: Json) -> Iterator[StatusCause]:
     """Rules for an Ingress."""
     spec = ingress["spec"]
     if not spec.get("rules") and "defaultBackend" not in spec:
@@ -42,7 +42,7 @@ def check_ingress(ingress: Json) -> Iterator[Cause]:
         yield from subdomain("spec.ingressClassName", spec["ingressClassName"])
 
 
-def _check_rule(field: str, rule: Json) -> Iterator[Cause]:
+def _check_rule(field: str, rule: Json) -> Iterator[StatusCause]:
     host = rule.get("host", "")
     if host:
         try:
@@ -60,11 +60,11 @@ def _check_rule(field: str, rule: Json) -> Iterator[Cause]:
         yield from _check_path(f"{field}.http.paths[{index}]", path)
 
 
-def _check_host(field: str, host: str) -> Iterator[Cause]:
+def _check_host(field: str, host: str) -> Iterator[StatusCause]:
     yield from subdomain(field, host.removeprefix("*."))
 
 
-def _check_path(field: str, path: Json) -> Iterator[Cause]:
+def _check_path(field: str, path: Json) -> Iterator[StatusCause]:
     kind, text = path.get("pathType"), path.get("path", "")
     if not kind:
         yield required(f"{field}.pathType", "pathType must be specified")
@@ -81,7 +81,7 @@ def _check_path(field: str, path: Json) -> Iterator[Cause]:
     yield from _check_backend(f"{field}.backend", path.get("backend", {}))
 
 
-def _check_backend(field: str, backend: Json) -> Iterator[Cause]:
+def _check_backend(field: str, backend: Json) -> Iterator[StatusCause]:
     service, resource = backend.get("service"), backend.get("resource")
     if service is not None and resource is not None:
         yield invalid(field, "", "cannot set both resource and service backends")
@@ -101,7 +101,7 @@ def _check_backend(field: str, backend: Json) -> Iterator[Cause]:
             yield required(field, "port name or number is required")
 
 
-def check_ingress_class(ingress_class: Json) -> Iterator[Cause]:
+def check_ingress_class(ingress_class: Json) -> Iterator[StatusCause]:
     """Rules for an IngressClass."""
     spec = ingress_class["spec"]
     controller = spec.get("controller", "")
@@ -120,13 +120,13 @@ def check_ingress_class(ingress_class: Json) -> Iterator[Cause]:
     yield from choice("spec.parameters.scope", parameters.get("scope"), ("Cluster", "Namespace"))
 
 
-def check_ingress_class_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_ingress_class_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """Its controller stays."""
     now, then = new["spec"].get("controller"), old["spec"].get("controller")
     yield from unchanged("spec.controller", now, then)
 
 
-def check_network_policy(policy: Json) -> Iterator[Cause]:
+def check_network_policy(policy: Json) -> Iterator[StatusCause]:
     """Rules for a NetworkPolicy."""
     spec = policy["spec"]
     yield from label_selector("spec.podSelector", spec.get("podSelector", {}))
@@ -145,7 +145,7 @@ def check_network_policy(policy: Json) -> Iterator[Cause]:
         yield from one_of(f"spec.policyTypes[{index}]", kind, ("Egress", "Ingress"))
 
 
-def _check_policy_port(field: str, port: Json) -> Iterator[Cause]:
+def _check_policy_port(field: str, port: Json) -> Iterator[StatusCause]:
     yield from one_of(f"{field}.protocol", port.get("protocol"), PROTOCOLS)
     if "port" in port:
         yield from port_number_or_name(f"{field}.port", port["port"])
@@ -164,7 +164,7 @@ def _check_policy_port(field: str, port: Json) -> Iterator[Cause]:
         yield from port_number(f"{field}.endPort", end)
 
 
-def _check_peer(field: str, peer: Json) -> Iterator[Cause]:
+def _check_peer(field: str, peer: Json) -> Iterator[StatusCause]:
     if not peer:
         yield required(field, "must specify a peer")
     for name in ("podSelector", "namespaceSelector"):
@@ -182,7 +182,7 @@ def _check_peer(field: str, peer: Json) -> Iterator[Cause]:
         yield from network(f"{field}.ipBlock.except[{index}]", part)
 
 
-def check_endpoint_slice(slice_: Json) -> Iterator[Cause]:
+def check_endpoint_slice(slice_: Json) -> Iterator[StatusCause]:
     """Rules for an EndpointSlice."""
     kind = slice_.get("addressType", "")
     yield from one_of("addressType", kind, ("FQDN", "IPv4", "IPv6"))
@@ -198,7 +198,7 @@ def check_endpoint_slice(slice_: Json) -> Iterator[Cause]:
             yield from one_of(f"ports[{index}].protocol", port["protocol"], PROTOCOLS)
 
 
-def _check_address(field: str, number: int, value: str, kind: str) -> Iterator[Cause]:
+def _check_address(field: str, number: int, value: str, kind: str) -> Iterator[StatusCause]:
     at = f"{field}[{number}]"
     if kind == "FQDN":
         yield from subdomain(at, value)
@@ -212,7 +212,7 @@ def _check_address(field: str, number: int, value: str, kind: str) -> Iterator[C
     yield from _check_reachable(at, value)
 
 
-def _check_reachable(field: str, value: str) -> Iterator[Cause]:
+def _check_reachable(field: str, value: str) -> Iterator[StatusCause]:
     found = ip_address(value)
     if found.is_unspecified:
         yield invalid(field, value, f"may not be unspecified ({value})")
@@ -224,7 +224,7 @@ def _check_reachable(field: str, value: str) -> Iterator[Cause]:
         )
 
 
-def check_endpoints(endpoints: Json) -> Iterator[Cause]:
+def check_endpoints(endpoints: Json) -> Iterator[StatusCause]:
     """Rules for Endpoints."""
     for index, subset in enumerate(endpoints.get("subsets", ())):
         field = f"subsets[{index}]"
@@ -244,7 +244,7 @@ def check_endpoints(endpoints: Json) -> Iterator[Cause]:
             yield from one_of(f"{at}.protocol", port.get("protocol"), PROTOCOLS)
 
 
-def _check_endpoint(field: str, value: str) -> Iterator[Cause]:
+def _check_endpoint(field: str, value: str) -> Iterator[StatusCause]:
     wrong = list(address(field, value))
     if wrong:  # reported by two rules that look for the same
         yield from [*wrong, invalid(field, value, "must be a valid IP address")]

@@ -18,14 +18,14 @@ from myrmidon.apiserver.builtin.validation.common import (
 from myrmidon.apiserver.builtin.validation.containers import check_containers, check_some_containers
 from myrmidon.apiserver.builtin.validation.volumes import check_volumes
 from myrmidon.apiserver.causes import forbidden, invalid, not_supported, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.names import label_value_problems
 
 _SECONDS_MAX = 2**31 - 1
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def check_pod(pod: Json) -> Iterator[Cause]:
+def check_pod(pod: Json) -> Iterator[StatusCause]:
     """Rules for a Pod."""
     spec = pod["spec"]
     yield from check_pod_spec("spec", spec)
@@ -33,7 +33,7 @@ def check_pod(pod: Json) -> Iterator[Cause]:
         yield from _check_tokens(spec)
 
 
-def _check_tokens(spec: Json) -> Iterator[Cause]:
+def _check_tokens(spec: Json) -> Iterator[StatusCause]:
     for index, volume in enumerate(spec.get("volumes", ())):
         for number, source in enumerate(volume.get("projected", {}).get("sources") or ()):
             if "serviceAccountToken" in source:
@@ -43,12 +43,12 @@ def _check_tokens(spec: Json) -> Iterator[Cause]:
                 )
 
 
-def check_pod_template_object(template: Json) -> Iterator[Cause]:
+def check_pod_template_object(template: Json) -> Iterator[StatusCause]:
     """Rules for a PodTemplate."""
     yield from check_template("template", template["template"])
 
 
-def check_template(field: str, template: Json) -> Iterator[Cause]:
+def check_template(field: str, template: Json) -> Iterator[StatusCause]:
     """Rules for what pods are made from."""
     meta = template["metadata"]
     yield from labels(f"{field}.labels", meta.get("labels", {}))
@@ -60,7 +60,7 @@ def check_template(field: str, template: Json) -> Iterator[Cause]:
         )
 
 
-def check_pod_spec(field: str, spec: Json) -> Iterator[Cause]:
+def check_pod_spec(field: str, spec: Json) -> Iterator[StatusCause]:
     """Rules for what a pod is made of."""
     yield from check_volumes(f"{field}.volumes", spec.get("volumes", []))
     volumes = [volume.get("name", "") for volume in spec.get("volumes", ())]
@@ -77,7 +77,7 @@ def check_pod_spec(field: str, spec: Json) -> Iterator[Cause]:
     yield from _check_placement(field, spec)
 
 
-def _check_names(field: str, spec: Json) -> Iterator[Cause]:
+def _check_names(field: str, spec: Json) -> Iterator[StatusCause]:
     for name in ("serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName"):
         if spec.get(name):
             yield from subdomain(f"{field}.{name}", spec[name])
@@ -93,7 +93,7 @@ def _check_names(field: str, spec: Json) -> Iterator[Cause]:
             yield from subdomain(f"{field}.hostAliases[{index}].hostnames[{number}]", hostname)
 
 
-def _check_dns(field: str, spec: Json) -> Iterator[Cause]:
+def _check_dns(field: str, spec: Json) -> Iterator[StatusCause]:
     policies = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
     yield from one_of(f"{field}.dnsPolicy", spec.get("dnsPolicy"), policies)
     if spec.get("dnsPolicy") != "None":
@@ -107,7 +107,7 @@ def _check_dns(field: str, spec: Json) -> Iterator[Cause]:
         )
 
 
-def _check_times(field: str, spec: Json) -> Iterator[Cause]:
+def _check_times(field: str, spec: Json) -> Iterator[StatusCause]:
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= _SECONDS_MAX:
         yield invalid(
@@ -117,7 +117,7 @@ def _check_times(field: str, spec: Json) -> Iterator[Cause]:
         )
 
 
-def _check_placement(field: str, spec: Json) -> Iterator[Cause]:
+def _check_placement(field: str, spec: Json) -> Iterator[StatusCause]:
     yield from labels(f"{field}.nodeSelector", spec.get("nodeSelector", {}))
     for index, toleration in enumerate(spec.get("tolerations", ())):
         yield from _check_toleration(f"{field}.tolerations[{index}]", toleration)
@@ -128,7 +128,7 @@ def _check_placement(field: str, spec: Json) -> Iterator[Cause]:
         yield from _check_spread(f"{field}.topologySpreadConstraints[{index}]", constraint)
 
 
-def _check_toleration(field: str, toleration: Json) -> Iterator[Cause]:
+def _check_toleration(field: str, toleration: Json) -> Iterator[StatusCause]:
     key, operator = toleration.get("key", ""), toleration.get("operator", "")
     if key:
         yield from qualified(f"{field}.key", key)
@@ -157,7 +157,7 @@ def _check_toleration(field: str, toleration: Json) -> Iterator[Cause]:
         yield from one_of(f"{field}.effect", effect, _EFFECTS)
 
 
-def _check_spread(field: str, constraint: Json) -> Iterator[Cause]:
+def _check_spread(field: str, constraint: Json) -> Iterator[StatusCause]:
     if constraint.get("maxSkew", 0) <= 0:
         yield invalid(f"{field}.maxSkew", constraint.get("maxSkew", 0), "must be greater than zero")
     if not constraint.get("topologyKey"):
@@ -178,13 +178,13 @@ _UPDATABLE = (
 )
 
 
-def check_pod_status(pod: Json) -> Iterator[Cause]:
+def check_pod_status(pod: Json) -> Iterator[StatusCause]:
     """Conditions of a Pod have qualified types."""
     for index, condition in enumerate(pod["status"].get("conditions", ())):
         yield from qualified(f"status.conditions[{index}].Type", condition.get("type", ""))
 
 
-def check_pod_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_pod_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """Hardly anything of a pod may change."""
     for name in ("containers", "initContainers"):
         if len(new["spec"].get(name) or ()) != len(old["spec"].get(name) or ()):
@@ -214,7 +214,7 @@ def _without_time(toleration: Json) -> Json:
     return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
 
 
-def _check_deadline_change(spec: Json, before: Json) -> Iterator[Cause]:
+def _check_deadline_change(spec: Json, before: Json) -> Iterator[StatusCause]:
     deadline, limit = spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds")
     if limit is None:
         return

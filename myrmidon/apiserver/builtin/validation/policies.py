@@ -17,7 +17,7 @@ from myrmidon.apiserver.builtin.validation.common import (
     unchanged,
 )
 from myrmidon.apiserver.causes import forbidden, invalid, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 _HIGHEST_USER_PRIORITY = 1_000_000_000
 _COUNTED = (
@@ -27,7 +27,7 @@ _COUNTED = (
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-def check_disruption_budget(budget: Json) -> Iterator[Cause]:
+def check_disruption_budget(budget: Json) -> Iterator[StatusCause]:
     """Rules for a PodDisruptionBudget."""
     spec = budget["spec"]
     if "minAvailable" in spec and "maxUnavailable" in spec:
@@ -44,7 +44,7 @@ def check_disruption_budget(budget: Json) -> Iterator[Cause]:
         )
 
 
-def check_priority_class(priority: Json) -> Iterator[Cause]:
+def check_priority_class(priority: Json) -> Iterator[StatusCause]:
     """Rules for a PriorityClass."""
     name, value = priority["metadata"].get("name", ""), priority.get("value", 0)
     if name.startswith("system-"):
@@ -63,7 +63,7 @@ def check_priority_class(priority: Json) -> Iterator[Cause]:
     yield from choice("preemptionPolicy", priority.get("preemptionPolicy"), policies)
 
 
-def check_priority_class_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_priority_class_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """The value of a class is decided once."""
     if new.get("value", 0) != old.get("value", 0):
         yield forbidden("value", "may not be changed in an update.")
@@ -72,7 +72,7 @@ def check_priority_class_change(new: Json, old: Json) -> Iterator[Cause]:
     )
 
 
-def check_quota(quota: Json) -> Iterator[Cause]:
+def check_quota(quota: Json) -> Iterator[StatusCause]:
     """Rules for a ResourceQuota."""
     for name, amount in sorted(quota["spec"].get("hard", {}).items()):
         yield from qualified("spec.hard", name)
@@ -83,14 +83,14 @@ def check_quota(quota: Json) -> Iterator[Cause]:
             yield invalid(f"spec.hard[{name}]", amount, "must be an integer")
 
 
-def check_limit_range(limit_range: Json) -> Iterator[Cause]:
+def check_limit_range(limit_range: Json) -> Iterator[StatusCause]:
     """Rules for a LimitRange."""
     seen: set[str] = set()
     for index, item in enumerate(limit_range["spec"].get("limits") or ()):
         field, kind = f"spec.limits[{index}]", item.get("type", "")
         yield from qualified(f"{field}.type", kind)
         if kind in seen:
-            yield Cause(f"{field}.type", "FieldValueDuplicate", f'Duplicate value: "{kind}"')
+            yield StatusCause(f"{field}.type", "FieldValueDuplicate", f'Duplicate value: "{kind}"')
         seen.add(kind)
         for name, amount in sorted(item.get("min", {}).items()):
             limit = item.get("max", {}).get(name)
@@ -113,7 +113,7 @@ def check_limit_range(limit_range: Json) -> Iterator[Cause]:
                     )
 
 
-def check_namespace(namespace: Json) -> Iterator[Cause]:
+def check_namespace(namespace: Json) -> Iterator[StatusCause]:
     """Rules for a Namespace."""
     for finalizer in namespace["spec"].get("finalizers", ()):
         yield from qualified("spec.finalizers", finalizer)
@@ -125,7 +125,7 @@ def check_namespace(namespace: Json) -> Iterator[Cause]:
             )
 
 
-def check_namespace_status(namespace: Json) -> Iterator[Cause]:
+def check_namespace_status(namespace: Json) -> Iterator[StatusCause]:
     """The phase follows from the deletion."""
     deleting = bool(namespace["metadata"].get("deletionTimestamp"))
     phase, wanted = namespace["status"].get("phase"), "Terminating" if deleting else "Active"
@@ -136,13 +136,13 @@ def check_namespace_status(namespace: Json) -> Iterator[Cause]:
         )
 
 
-def check_disruption_budget_status(budget: Json) -> Iterator[Cause]:
+def check_disruption_budget_status(budget: Json) -> Iterator[StatusCause]:
     """Counts of a PodDisruptionBudget."""
     for name in ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"):
         yield from non_negative(f"status.{name}", budget["status"].get(name))
 
 
-def check_runtime_class(runtime: Json) -> Iterator[Cause]:
+def check_runtime_class(runtime: Json) -> Iterator[StatusCause]:
     """Rules for a RuntimeClass."""
     handler = runtime.get("handler", "")
     if not handler:
@@ -151,7 +151,7 @@ def check_runtime_class(runtime: Json) -> Iterator[Cause]:
         yield from label("handler", handler)
 
 
-def check_node(node: Json) -> Iterator[Cause]:
+def check_node(node: Json) -> Iterator[StatusCause]:
     """Rules for a Node."""
     for index, cidr in enumerate(node["spec"].get("podCIDRs", ())):
         yield from network(f"spec.podCIDRs[{index}]", cidr)

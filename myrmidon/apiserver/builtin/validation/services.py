@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.cluster import Cluster
+from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.builtin.preparing.services import (
     HEADLESS,
     NODE_PORTS,
@@ -27,13 +27,13 @@ from myrmidon.apiserver.builtin.validation.common import (
 )
 from myrmidon.apiserver.builtin.validation.containers import PROTOCOLS
 from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _ONE_DAY = 86400
 
 
-def check_service(service: Json) -> Iterator[Cause]:
+def check_service(service: Json) -> Iterator[StatusCause]:
     """Rules for a Service."""
     spec = service["spec"]
     headless = _is_headless(spec)
@@ -55,7 +55,7 @@ def _is_headless(spec: Json) -> bool:
     return list(spec.get("clusterIPs", ())) == [HEADLESS]
 
 
-def _check_type(spec: Json, *, headless: bool) -> Iterator[Cause]:
+def _check_type(spec: Json, *, headless: bool) -> Iterator[StatusCause]:
     kind = spec.get("type")
     if kind in ("LoadBalancer", "NodePort") and headless:
         yield invalid(
@@ -73,7 +73,7 @@ def _check_type(spec: Json, *, headless: bool) -> Iterator[Cause]:
         yield required("spec.externalName")
 
 
-def _check_ports(spec: Json, ports: list[Json]) -> Iterator[Cause]:
+def _check_ports(spec: Json, ports: list[Json]) -> Iterator[StatusCause]:
     names: set[str] = set()
     seen: set[tuple[str, int]] = set()
     opened: set[tuple[str, int]] = set()
@@ -93,7 +93,9 @@ def _check_ports(spec: Json, ports: list[Json]) -> Iterator[Cause]:
         seen.add(key)
 
 
-def _check_port(field: str, port: Json, names: set[str], *, needs_name: bool) -> Iterator[Cause]:
+def _check_port(
+    field: str, port: Json, names: set[str], *, needs_name: bool
+) -> Iterator[StatusCause]:
     name = port.get("name", "")
     if name:
         yield from label(f"{field}.name", name)
@@ -109,7 +111,7 @@ def _check_port(field: str, port: Json, names: set[str], *, needs_name: bool) ->
         yield from qualified(f"{field}.appProtocol", port["appProtocol"])
 
 
-def _check_affinity(spec: Json) -> Iterator[Cause]:
+def _check_affinity(spec: Json) -> Iterator[StatusCause]:
     affinity = spec.get("sessionAffinity")
     yield from one_of("spec.sessionAffinity", affinity, ("ClientIP", "None"))
     if affinity == "ClientIP":
@@ -122,7 +124,7 @@ def _check_affinity(spec: Json) -> Iterator[Cause]:
             )
 
 
-def check_addresses(service: Json) -> Iterator[Cause]:
+def check_addresses(service: Json) -> Iterator[StatusCause]:
     """Addresses and their families fit together, and the cluster."""
     spec = service["spec"]
     yield from _check_dual_stack(spec)
@@ -130,7 +132,7 @@ def check_addresses(service: Json) -> Iterator[Cause]:
     yield from _check_families(spec)
 
 
-def _check_dual_stack(spec: Json) -> Iterator[Cause]:
+def _check_dual_stack(spec: Json) -> Iterator[StatusCause]:
     wanted = spec.get("ipFamilyPolicy") == "RequireDualStack"
     free = spec.get("clusterIP") == HEADLESS and not spec.get("selector")
     if wanted and not free and spec.get("type") != "ExternalName":
@@ -142,7 +144,7 @@ def _check_dual_stack(spec: Json) -> Iterator[Cause]:
                 yield invalid(f"spec.ipFamilies[{index}]", family, problem)
 
 
-def _check_addresses(spec: Json) -> Iterator[Cause]:
+def _check_addresses(spec: Json) -> Iterator[StatusCause]:
     if spec.get("type") == "ExternalName":
         return
     address_, addresses = spec.get("clusterIP", ""), spec.get("clusterIPs", [])
@@ -164,7 +166,7 @@ def _check_addresses(spec: Json) -> Iterator[Cause]:
         yield invalid("spec.clusterIPs", addresses, "may only hold up to 2 values")
 
 
-def _check_families(spec: Json) -> Iterator[Cause]:
+def _check_families(spec: Json) -> Iterator[StatusCause]:
     if spec.get("type") == "ExternalName":
         return
     families = spec.get("ipFamilies", [])
@@ -180,7 +182,7 @@ def _check_families(spec: Json) -> Iterator[Cause]:
         )
 
 
-def _check_balancing(spec: Json) -> Iterator[Cause]:
+def _check_balancing(spec: Json) -> Iterator[StatusCause]:
     balancer = spec.get("type") == "LoadBalancer"
     ranges = spec.get("loadBalancerSourceRanges", [])
     if ranges and not balancer:
@@ -201,7 +203,7 @@ def _check_balancing(spec: Json) -> Iterator[Cause]:
             )
 
 
-def _check_traffic(spec: Json) -> Iterator[Cause]:
+def _check_traffic(spec: Json) -> Iterator[StatusCause]:
     external = spec.get("type") in ("LoadBalancer", "NodePort") or (
         spec.get("type") == "ClusterIP" and spec.get("externalIPs")
     )
@@ -226,7 +228,7 @@ def _check_traffic(spec: Json) -> Iterator[Cause]:
     )
 
 
-def check_service_status(service: Json) -> Iterator[Cause]:
+def check_service_status(service: Json) -> Iterator[StatusCause]:
     """Only a load balancer has addresses that others gave it."""
     given = service["status"].get("loadBalancer", {}).get("ingress")
     if given and service["spec"].get("type") != "LoadBalancer":
@@ -238,7 +240,7 @@ def check_service_status(service: Json) -> Iterator[Cause]:
             yield from address(f"status.loadBalancer.ingress[{index}].ip", ingress["ip"])
 
 
-def check_service_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_service_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """An address is kept as long as the service has one."""
     spec, before = new["spec"], old["spec"]
     if not needs_address(new) or not needs_address(old):
@@ -256,7 +258,7 @@ def check_service_change(new: Json, old: Json) -> Iterator[Cause]:
         yield invalid("spec.ipFamilies[0]", families, "may not change once set")
 
 
-def check_free(service: Json, cluster: Cluster) -> Iterator[Cause]:
+def check_free(service: Json, cluster: ObjectLookup) -> Iterator[StatusCause]:
     """An address or port that was asked for by name is free and in range."""
     spec, uid = service["spec"], service["metadata"].get("uid", "")
     addresses = [given for given in spec.get("clusterIPs", ()) if given != HEADLESS]

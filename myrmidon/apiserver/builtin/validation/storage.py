@@ -14,7 +14,7 @@ from myrmidon.apiserver.builtin.validation.common import (
     unchanged,
 )
 from myrmidon.apiserver.causes import forbidden, invalid, not_supported, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
@@ -24,12 +24,12 @@ _SPEC_FIELDS = (
 )  # fmt: skip
 
 
-def check_claim(claim: Json) -> Iterator[Cause]:
+def check_claim(claim: Json) -> Iterator[StatusCause]:
     """Rules for a PersistentVolumeClaim."""
     yield from check_claim_spec("spec", claim["spec"])
 
 
-def check_claim_spec(field: str, spec: Json) -> Iterator[Cause]:
+def check_claim_spec(field: str, spec: Json) -> Iterator[StatusCause]:
     """Rules for what a claim asks for, also in a template."""
     yield from _check_modes(
         field, spec.get("accessModes", []), "at least 1 access mode is required"
@@ -46,7 +46,7 @@ def check_claim_spec(field: str, spec: Json) -> Iterator[Cause]:
     yield from choice(f"{field}.volumeMode", spec.get("volumeMode"), _VOLUME_MODES)
 
 
-def check_claim_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_claim_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """A bound claim may ask for more, and for little else."""
     spec, before = dict(new["spec"]), dict(old["spec"])
     if not before.get("volumeName"):
@@ -86,7 +86,7 @@ def _amount(text: str) -> Decimal:
     return parse_quantity(text).amount
 
 
-def _check_modes(field: str, modes: list[str], missing: str) -> Iterator[Cause]:
+def _check_modes(field: str, modes: list[str], missing: str) -> Iterator[StatusCause]:
     if not modes:
         yield required(f"{field}.accessModes", missing)
     for mode in modes:
@@ -99,7 +99,7 @@ def _check_modes(field: str, modes: list[str], missing: str) -> Iterator[Cause]:
         )
 
 
-def check_volume(volume: Json) -> Iterator[Cause]:
+def check_volume(volume: Json) -> Iterator[StatusCause]:
     """Rules for a PersistentVolume."""
     spec = volume["spec"]
     yield from _check_modes("spec", spec.get("accessModes", []), "")
@@ -133,7 +133,7 @@ def check_volume(volume: Json) -> Iterator[Cause]:
     yield from choice("spec.volumeMode", spec.get("volumeMode"), _VOLUME_MODES)
 
 
-def check_volume_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_volume_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """Where the data is does not change."""
     now, then = (
         {key: value for key, value in obj["spec"].items() if key not in _SPEC_FIELDS}
@@ -147,7 +147,7 @@ def check_volume_change(new: Json, old: Json) -> Iterator[Cause]:
     yield from unchanged("volumeMode", _mode(new), _mode(old))
 
 
-def check_storage_class(storage_class: Json) -> Iterator[Cause]:
+def check_storage_class(storage_class: Json) -> Iterator[StatusCause]:
     """Rules for a StorageClass."""
     provisioner = storage_class.get("provisioner", "")
     if not provisioner:
@@ -163,7 +163,7 @@ def check_storage_class(storage_class: Json) -> Iterator[Cause]:
     )
 
 
-def check_storage_class_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_storage_class_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """What volumes were made with does not change."""
     for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         yield from unchanged(field, new.get(field), old.get(field))

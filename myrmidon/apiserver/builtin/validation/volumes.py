@@ -6,7 +6,7 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.validation.common import label, one_of
 from myrmidon.apiserver.builtin.validation.containers import check_descending
 from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 _MODE_MAX = 0o777
 _HOST_PATH_TYPES = (
@@ -29,7 +29,7 @@ _NEEDED = {
 }
 
 
-def check_volumes(field: str, volumes: list[Json]) -> Iterator[Cause]:
+def check_volumes(field: str, volumes: list[Json]) -> Iterator[StatusCause]:
     """Volumes have names that differ, and one source each."""
     names: set[str] = set()
     for index, volume in enumerate(volumes):
@@ -45,7 +45,7 @@ def check_volumes(field: str, volumes: list[Json]) -> Iterator[Cause]:
         names.add(name)
 
 
-def _check_source(field: str, volume: Json) -> Iterator[Cause]:
+def _check_source(field: str, volume: Json) -> Iterator[StatusCause]:
     sources = [name for name, source in volume.items() if isinstance(source, dict)]
     if not sources:
         yield required(field, "must specify a volume type")
@@ -65,14 +65,14 @@ def _check_source(field: str, volume: Json) -> Iterator[Cause]:
         yield forbidden(f"{at}.sizeLimit", "SizeLimit field must be a valid resource quantity")
 
 
-def _check_host_path(field: str, source: Json) -> Iterator[Cause]:
+def _check_host_path(field: str, source: Json) -> Iterator[StatusCause]:
     if ".." in source.get("path", "").split("/"):
         yield invalid(f"{field}.path", source["path"], "must not contain '..'")
     if source.get("type"):
         yield from one_of(f"{field}.type", source["type"], _HOST_PATH_TYPES)
 
 
-def _check_files(field: str, source: Json) -> Iterator[Cause]:
+def _check_files(field: str, source: Json) -> Iterator[StatusCause]:
     mode = source.get("defaultMode")
     if mode is not None and not 0 <= mode <= _MODE_MAX:
         yield invalid(

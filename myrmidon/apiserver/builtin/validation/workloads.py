@@ -17,13 +17,13 @@ from myrmidon.apiserver.builtin.validation.common import (
 from myrmidon.apiserver.builtin.validation.pods import check_template
 from myrmidon.apiserver.builtin.validation.storage import check_claim_spec
 from myrmidon.apiserver.causes import IMMUTABLE, forbidden, invalid, not_supported, required
-from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.gotext import Struct
+from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.golang.text import Struct
 
 _MISMATCH = "`selector` does not match template `labels`"
 
 
-def check_deployment(deployment: Json) -> Iterator[Cause]:
+def check_deployment(deployment: Json) -> Iterator[StatusCause]:
     """Rules for a Deployment."""
     spec = deployment["spec"]
     yield from non_negative("spec.replicas", spec.get("replicas"))
@@ -39,7 +39,7 @@ def check_deployment(deployment: Json) -> Iterator[Cause]:
         )
 
 
-def check_replica_set(replica_set: Json) -> Iterator[Cause]:
+def check_replica_set(replica_set: Json) -> Iterator[StatusCause]:
     """Rules for a ReplicaSet."""
     spec = replica_set["spec"]
     yield from _check_counts(spec, "replicas", "minReadySeconds")
@@ -47,7 +47,7 @@ def check_replica_set(replica_set: Json) -> Iterator[Cause]:
     yield from _check_set_template(spec, "ReplicaSet")
 
 
-def check_replication_controller(controller: Json) -> Iterator[Cause]:
+def check_replication_controller(controller: Json) -> Iterator[StatusCause]:
     """Rules for a ReplicationController."""
     spec = controller["spec"]
     yield from _check_counts(spec, "minReadySeconds", "replicas")
@@ -64,7 +64,7 @@ def check_replication_controller(controller: Json) -> Iterator[Cause]:
     yield from _check_restarts(template, "ReplicationController")
 
 
-def check_stateful_set(stateful_set: Json) -> Iterator[Cause]:
+def check_stateful_set(stateful_set: Json) -> Iterator[StatusCause]:
     """Rules for a StatefulSet."""
     spec = stateful_set["spec"]
     policy = spec.get("podManagementPolicy")
@@ -79,7 +79,7 @@ def check_stateful_set(stateful_set: Json) -> Iterator[Cause]:
     yield from _check_set_template(spec, "StatefulSet", claims=spec.get("volumeClaimTemplates", []))
 
 
-def _check_stateful_strategy(strategy: Json) -> Iterator[Cause]:
+def _check_stateful_strategy(strategy: Json) -> Iterator[StatusCause]:
     field = "spec.updateStrategy"
     rolling = strategy.get("rollingUpdate")
     match strategy.get("type"):
@@ -99,14 +99,14 @@ def _check_stateful_strategy(strategy: Json) -> Iterator[Cause]:
             yield invalid(field, strategy, "must be 'RollingUpdate' or 'OnDelete'")
 
 
-def _check_retention(policy: Json) -> Iterator[Cause]:
+def _check_retention(policy: Json) -> Iterator[StatusCause]:
     for name in ("whenDeleted", "whenScaled"):
         if policy.get(name) not in ("Retain", "Delete"):
             field = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
             yield not_supported(field, policy.get(name), ("Delete", "Retain"))
 
 
-def check_stateful_set_creation(stateful_set: Json) -> Iterator[Cause]:
+def check_stateful_set_creation(stateful_set: Json) -> Iterator[StatusCause]:
     """What cannot change later is looked at once."""
     spec = stateful_set["spec"]
     if spec.get("serviceName"):
@@ -126,7 +126,7 @@ _STATEFUL_MUTABLE = (
 )
 
 
-def check_stateful_set_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_stateful_set_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """Most of a StatefulSet is decided when it is created."""
     fixed = [
         {key: value for key, value in obj["spec"].items() if key not in _STATEFUL_MUTABLE}
@@ -141,7 +141,7 @@ def check_stateful_set_change(new: Json, old: Json) -> Iterator[Cause]:
         )
 
 
-def check_daemon_set(daemon_set: Json) -> Iterator[Cause]:
+def check_daemon_set(daemon_set: Json) -> Iterator[StatusCause]:
     """Rules for a DaemonSet."""
     spec = daemon_set["spec"]
     template = spec["template"]
@@ -159,7 +159,7 @@ def check_daemon_set(daemon_set: Json) -> Iterator[Cause]:
     yield from _check_daemon_strategy(spec["updateStrategy"])
 
 
-def _check_daemon_strategy(strategy: Json) -> Iterator[Cause]:
+def _check_daemon_strategy(strategy: Json) -> Iterator[StatusCause]:
     field = "spec.updateStrategy"
     match strategy.get("type"):
         case "OnDelete":
@@ -184,7 +184,7 @@ def _check_daemon_strategy(strategy: Json) -> Iterator[Cause]:
             yield not_supported(field, strategy, ("RollingUpdate", "OnDelete"))
 
 
-def check_selector_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_selector_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """A set keeps its selector."""
     yield from unchanged("spec.selector", _selector(new), _selector(old))
 
@@ -197,7 +197,7 @@ def _selector(workload: Json) -> Struct | None:
     return Struct({field: selector[field] for field in fields if field in selector})
 
 
-def check_revision(revision: Json) -> Iterator[Cause]:
+def check_revision(revision: Json) -> Iterator[StatusCause]:
     """Rules for a ControllerRevision."""
     content = revision.get("data")
     if content is None:
@@ -207,13 +207,13 @@ def check_revision(revision: Json) -> Iterator[Cause]:
     yield from non_negative("revision", revision.get("revision"))
 
 
-def check_revision_change(new: Json, old: Json) -> Iterator[Cause]:
+def check_revision_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """A revision is a record."""
     if new.get("data") != old.get("data"):
         yield invalid("data", new.get("data"), IMMUTABLE)
 
 
-def check_deployment_status(deployment: Json) -> Iterator[Cause]:
+def check_deployment_status(deployment: Json) -> Iterator[StatusCause]:
     """Counts of a Deployment."""
     yield from _check_status(
         deployment["status"],
@@ -223,7 +223,7 @@ def check_deployment_status(deployment: Json) -> Iterator[Cause]:
     )
 
 
-def check_replica_set_status(replica_set: Json) -> Iterator[Cause]:
+def check_replica_set_status(replica_set: Json) -> Iterator[StatusCause]:
     """Counts of a ReplicaSet."""
     yield from _check_status(
         replica_set["status"],
@@ -233,7 +233,7 @@ def check_replica_set_status(replica_set: Json) -> Iterator[Cause]:
     )
 
 
-def check_stateful_set_status(stateful_set: Json) -> Iterator[Cause]:
+def check_stateful_set_status(stateful_set: Json) -> Iterator[StatusCause]:
     """Counts of a StatefulSet."""
     yield from _check_status(
         stateful_set["status"],
@@ -243,7 +243,7 @@ def check_stateful_set_status(stateful_set: Json) -> Iterator[Cause]:
     )
 
 
-def check_daemon_set_status(daemon_set: Json) -> Iterator[Cause]:
+def check_daemon_set_status(daemon_set: Json) -> Iterator[StatusCause]:
     """Counts of a DaemonSet."""
     for name, value in daemon_set["status"].items():
         if isinstance(value, int):
@@ -252,7 +252,7 @@ def check_daemon_set_status(daemon_set: Json) -> Iterator[Cause]:
 
 def _check_status(
     status: Json, parts: tuple[str, ...], *, others: tuple[str, ...], than_ready: str
-) -> Iterator[Cause]:
+) -> Iterator[StatusCause]:
     for name in ("observedGeneration", "replicas", *parts, *others):
         yield from non_negative(f"status.{name}", status.get(name))
     for name in parts:
@@ -265,12 +265,12 @@ def _check_status(
         yield invalid("status.availableReplicas", available, than_ready)
 
 
-def _check_counts(spec: Json, *names: str) -> Iterator[Cause]:
+def _check_counts(spec: Json, *names: str) -> Iterator[StatusCause]:
     for name in names:
         yield from non_negative(f"spec.{name}", spec.get(name))
 
 
-def _check_selector(spec: Json, kind: str) -> Iterator[Cause]:
+def _check_selector(spec: Json, kind: str) -> Iterator[StatusCause]:
     selector = spec.get("selector")
     if selector is None:
         yield required("spec.selector")
@@ -284,7 +284,9 @@ def _check_selector(spec: Json, kind: str) -> Iterator[Cause]:
         yield invalid("spec.selector", selector, detail)
 
 
-def _check_set_template(spec: Json, kind: str, claims: list[Json] | None = None) -> Iterator[Cause]:
+def _check_set_template(
+    spec: Json, kind: str, claims: list[Json] | None = None
+) -> Iterator[StatusCause]:
     template, selector = spec["template"], spec.get("selector")
     if selector is not None and any(label_selector("spec.selector", selector)):
         return  # what cannot be read cannot be compared
@@ -306,7 +308,7 @@ def _with_claims(template: Json, claims: list[Json]) -> Json:
     return template | {"spec": template["spec"] | {"volumes": [*claimed, *own]}}
 
 
-def _check_restarts(template: Json, kind: str) -> Iterator[Cause]:
+def _check_restarts(template: Json, kind: str) -> Iterator[StatusCause]:
     spec = template["spec"]
     if spec.get("restartPolicy") != "Always":
         yield not_supported(
@@ -319,7 +321,7 @@ def _check_restarts(template: Json, kind: str) -> Iterator[Cause]:
         )
 
 
-def _check_strategy(strategy: Json) -> Iterator[Cause]:
+def _check_strategy(strategy: Json) -> Iterator[StatusCause]:
     field = "spec.strategy"
     rolling = strategy.get("rollingUpdate")
     match strategy.get("type"):

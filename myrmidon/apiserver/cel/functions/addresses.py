@@ -2,7 +2,7 @@
 
 from ipaddress import IPv4Address, IPv6Address
 
-from myrmidon.apiserver.gotext import quote
+from myrmidon.apiserver.golang.text import quote
 
 _HEX = frozenset("0123456789abcdefABCDEF")
 

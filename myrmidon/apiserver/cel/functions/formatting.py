@@ -23,7 +23,7 @@ from myrmidon.apiserver.cel.values import (
     runtime_type,
 )
 from myrmidon.apiserver.golang.numbers import read_int
-from myrmidon.apiserver.gotext import quote
+from myrmidon.apiserver.golang.text import quote
 
 DEFAULT_PRECISION = 6
 _SUPERSCRIPT = str.maketrans(

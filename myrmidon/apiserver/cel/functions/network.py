@@ -9,7 +9,7 @@ from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.functions.addresses import AddressError, parse_address
 from myrmidon.apiserver.cel.values import NO_OVERLOAD, Opaque
 from myrmidon.apiserver.golang.numbers import read_int
-from myrmidon.apiserver.gotext import quote
+from myrmidon.apiserver.golang.text import quote
 
 _PREFIX = "network address parse error during conversion from string: "
 _BITS = re.compile(r"0|[1-9][0-9]*")

@@ -27,7 +27,7 @@ _FINEST = -9
 _EXACT = Context(prec=400)
 
 
-class Quantity(Opaque):
+class QuantityValue(Opaque):
     """A parsed or computed quantity."""
 
     __slots__ = ("big", "computed", "mantissa", "scale")
@@ -40,7 +40,7 @@ class Quantity(Opaque):
 
     def equals(self, other: Value) -> bool:
         """A computed quantity on the right side is an error: so it is in the real library."""
-        if not isinstance(other, Quantity) or other.computed:
+        if not isinstance(other, QuantityValue) or other.computed:
             raise CelEvaluationError(NO_OVERLOAD)
         return self.compare(other) == 0
 
@@ -48,7 +48,7 @@ class Quantity(Opaque):
         """The value in units of a power of ten that is not above its own."""
         return int(self.mantissa * 10 ** (self.scale - scale))
 
-    def compare(self, other: "Quantity") -> int:
+    def compare(self, other: "QuantityValue") -> int:
         """-1, 0 or 1."""
         scale = min(self.scale, other.scale)
         mine, yours = self.at(scale), other.at(scale)
@@ -61,25 +61,25 @@ class Quantity(Opaque):
         value = self.at(0)
         return value if _fits(value) else None
 
-    def plus(self, other: "Quantity", sign: int = 1) -> "Quantity":
+    def plus(self, other: "QuantityValue", sign: int = 1) -> "QuantityValue":
         """The sum, or with -1 the difference."""
         scale = min(self.scale, other.scale)
         mine, yours = self.at(scale), other.at(scale)
         if not self.big and not other.big:
             if other.mantissa == 0:
-                return Quantity(self.mantissa, self.scale, computed=True)
+                return QuantityValue(self.mantissa, self.scale, computed=True)
             if self.mantissa == 0:
-                return Quantity(sign * other.mantissa, other.scale, computed=True)
+                return QuantityValue(sign * other.mantissa, other.scale, computed=True)
         total = mine + sign * yours
         big = self.big or other.big or not all(map(_fits, (mine, yours, total)))
-        return Quantity(total, scale, big=big, computed=True)
+        return QuantityValue(total, scale, big=big, computed=True)
 
 
 def _fits(value: int) -> bool:
     return INT_MIN <= value <= INT_MAX
 
 
-def parse_quantity(text: str) -> Quantity:
+def parse_quantity(text: str) -> QuantityValue:
     """The quantity; ValueError with the real server's text if it is none."""
     found = _SYNTAX.fullmatch(text)
     if not text or found is None:
@@ -106,7 +106,9 @@ def _suffix(suffix: str) -> tuple[int, int]:
     return 10, max(-_POWER_MAX, min(_POWER_MAX, read_int(found.group(1))))
 
 
-def _quick(digits: int, whole: str, fraction: str, base: int, exponent: int) -> Quantity | None:
+def _quick(
+    digits: int, whole: str, fraction: str, base: int, exponent: int
+) -> QuantityValue | None:
     """The form for what surely fits 64 bits."""
     if base == 10:
         precision, scale, factor = 18 - len(whole + fraction), exponent, 1
@@ -119,10 +121,10 @@ def _quick(digits: int, whole: str, fraction: str, base: int, exponent: int) -> 
     value = digits * factor
     if precision < 0 or scale < _FINEST or not _fits(value):
         return None
-    return Quantity(value, scale)
+    return QuantityValue(value, scale)
 
 
-def _rounded(digits: int, places: int, base: int, exponent: int) -> Quantity:
+def _rounded(digits: int, places: int, base: int, exponent: int) -> QuantityValue:
     """Away from zero to the finest unit; binary ones end at the largest integer."""
     amount = Decimal(digits).scaleb(-places, _EXACT)
     amount = amount * 2**exponent if base == 2 else amount.scaleb(exponent, _EXACT)
@@ -133,7 +135,7 @@ def _rounded(digits: int, places: int, base: int, exponent: int) -> Quantity:
     sign, parts, scale = amount.as_tuple()
     assert isinstance(scale, int)
     mantissa = int("".join(map(str, parts))) * (-1 if sign else 1)
-    return Quantity(mantissa, scale, big=True)
+    return QuantityValue(mantissa, scale, big=True)
 
 
 @cache
@@ -141,7 +143,7 @@ def _power_of_ten(exponent: int) -> float:
     return float(f"1e{exponent}")
 
 
-def _quantity(text: str) -> Quantity:
+def _quantity(text: str) -> QuantityValue:
     try:
         return parse_quantity(text)
     except ValueError as error:
@@ -156,18 +158,18 @@ def _is_quantity(text: str) -> bool:
     return True
 
 
-def _as_integer(quantity: Quantity) -> int:
+def _as_integer(quantity: QuantityValue) -> int:
     value = quantity.integer()
     if value is None:
         raise CelEvaluationError("cannot convert value to integer")
     return value
 
 
-def _as_float(quantity: Quantity) -> float:
+def _as_float(quantity: QuantityValue) -> float:
     return float(quantity.mantissa) * _power_of_ten(quantity.scale)
 
 
-_Q = Quantity.type_name
+_Q = QuantityValue.type_name
 OVERLOADS = (
     function("string_to_quantity", f"quantity(string) -> {_Q}", _quantity),
     function("is_quantity_string", "isQuantity(string) -> bool", _is_quantity),
@@ -180,12 +182,14 @@ OVERLOADS = (
     method(
         "quantity_is_less_than", f"isLessThan({_Q}, {_Q}) -> bool", lambda a, b: a.compare(b) < 0
     ),
-    method("quantity_compare_to", f"compareTo({_Q}, {_Q}) -> int", Quantity.compare),
+    method("quantity_compare_to", f"compareTo({_Q}, {_Q}) -> int", QuantityValue.compare),
     method("quantity_get_float", f"asApproximateFloat({_Q}) -> double", _as_float),
     method("quantity_get_int", f"asInteger({_Q}) -> int", _as_integer),
     method("quantity_is_integer", f"isInteger({_Q}) -> bool", lambda q: q.integer() is not None),
-    method("quantity_add", f"add({_Q}, {_Q}) -> {_Q}", Quantity.plus),
-    method("quantity_add_int", f"add({_Q}, int) -> {_Q}", lambda q, n: q.plus(Quantity(n, 0))),
+    method("quantity_add", f"add({_Q}, {_Q}) -> {_Q}", QuantityValue.plus),
+    method("quantity_add_int", f"add({_Q}, int) -> {_Q}", lambda q, n: q.plus(QuantityValue(n, 0))),
     method("quantity_sub", f"sub({_Q}, {_Q}) -> {_Q}", lambda a, b: a.plus(b, -1)),
-    method("quantity_sub_int", f"sub({_Q}, int) -> {_Q}", lambda q, n: q.plus(Quantity(n, 0), -1)),
+    method(
+        "quantity_sub_int", f"sub({_Q}, int) -> {_Q}", lambda q, n: q.plus(QuantityValue(n, 0), -1)
+    ),
 )

@@ -9,7 +9,7 @@ from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.literals import UINT_MAX
 from myrmidon.apiserver.cel.values import Opaque
 from myrmidon.apiserver.golang.numbers import read_int
-from myrmidon.apiserver.gotext import quote
+from myrmidon.apiserver.golang.text import quote
 
 _WORD = re.compile(r"[0-9A-Za-z-]+")
 

@@ -4,7 +4,7 @@ from myrmidon.apiserver.cel.declarations import function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.functions.formatting import format_values
 from myrmidon.apiserver.cel.values import Value
-from myrmidon.apiserver.gotext import ESCAPES
+from myrmidon.apiserver.golang.text import ESCAPES
 
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _UPPER = str.maketrans("abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")

@@ -7,7 +7,7 @@ from myrmidon.apiserver.cel.declarations import function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.functions.addresses import AddressError, parse_address
 from myrmidon.apiserver.cel.values import Opaque
-from myrmidon.apiserver.gotext import quote
+from myrmidon.apiserver.golang.text import quote
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 _PORT = re.compile(r"(:[0-9]*)?")

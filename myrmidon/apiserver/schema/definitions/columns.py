@@ -2,21 +2,21 @@
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 _TYPES = ("boolean", "date", "integer", "number", "string")
 _FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 
 
-def check_columns(columns: list[Json] | None, path: str) -> list[Cause]:
+def check_columns(columns: list[Json] | None, path: str) -> list[StatusCause]:
     """What is wrong with the columns of a table."""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     for index, column in enumerate(columns or ()):
         found += _check_column(column, f"{path}[{index}]")
     return found
 
 
-def _check_column(column: Json, path: str) -> list[Cause]:
+def _check_column(column: Json, path: str) -> list[StatusCause]:
     found = [] if column.get("name") else [causes.required(f"{path}.name")]
     kind, types = column.get("type") or "", f"must be one of {','.join(_TYPES)}"
     if not kind:
@@ -33,7 +33,7 @@ def _check_column(column: Json, path: str) -> list[Cause]:
     return found + check_simple_path(given, f"{path}.JSONPath")
 
 
-def check_simple_path(given: str, path: str) -> list[Cause]:
+def check_simple_path(given: str, path: str) -> list[StatusCause]:
     """A path that starts with a dot.  That is all that is asked of it."""
     if not given or given.startswith("."):
         return []

@@ -5,14 +5,14 @@ from urllib.parse import urlsplit
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes, names
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 _REVIEW_VERSIONS = ("v1", "v1beta1")
 _FORM = "; desired format: https://host[/path]"
 _PORT_MAX = 65535
 
 
-def check_conversion(conversion: Json, path: str) -> list[Cause]:
+def check_conversion(conversion: Json, path: str) -> list[StatusCause]:
     """What is wrong with the settings of the strategy; the strategy itself has been checked."""
     webhook = conversion.get("webhook") or {}
     client, reviews = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
@@ -28,7 +28,7 @@ def check_conversion(conversion: Json, path: str) -> list[Cause]:
     return found + _check_reviews(reviews, reviews_path)
 
 
-def _check_client(client: Json, path: str) -> list[Cause]:
+def _check_client(client: Json, path: str) -> list[StatusCause]:
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         return [causes.required(path, "exactly one of url or service is required")]
@@ -37,13 +37,13 @@ def _check_client(client: Json, path: str) -> list[Cause]:
     return check_url(str(url), f"{path}.url")
 
 
-def check_url(url: str, path: str) -> list[Cause]:
+def check_url(url: str, path: str) -> list[StatusCause]:
     """The address of a webhook."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
         return [causes.required(path, f"url must be a valid URL: {error}{_FORM}")]
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     if parts.scheme != "https":
         detail = f"'https' is the only allowed URL scheme{_FORM}"
         found.append(causes.invalid(path, parts.scheme, detail))
@@ -61,7 +61,7 @@ def check_url(url: str, path: str) -> list[Cause]:
     return found
 
 
-def check_service(service: Json, path: str) -> list[Cause]:
+def check_service(service: Json, path: str) -> list[StatusCause]:
     """The service of a webhook."""
     # The real server mixes these two up.
     found = [
@@ -76,12 +76,12 @@ def check_service(service: Json, path: str) -> list[Cause]:
     return found + _check_path(service.get("path"), f"{path}.path")
 
 
-def _check_path(given: Any, path: str) -> list[Cause]:
+def _check_path(given: Any, path: str) -> list[StatusCause]:
     if not given or given == "/":
         return []
     if given == "//":
         return [causes.invalid(path, given, "segment[0] may not be empty")]
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     if not given.startswith("/"):
         found.append(causes.invalid(path, given, "must start with a '/'"))
     for index, segment in enumerate(given[1:].removesuffix("/").split("/")):
@@ -92,10 +92,10 @@ def _check_path(given: Any, path: str) -> list[Cause]:
     return found
 
 
-def _check_reviews(versions: list[str], path: str) -> list[Cause]:
+def _check_reviews(versions: list[str], path: str) -> list[StatusCause]:
     if not versions:
         return [causes.required(path)]
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     for index, version in enumerate(versions):
         if version in versions[:index]:
             found.append(causes.invalid(f"{path}[{index}]", version, "duplicate version"))

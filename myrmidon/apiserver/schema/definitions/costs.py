@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 _LIMIT, _TOTAL_LIMIT = 10_000_000, 100_000_000
 _UINT64_MAX = 2**64 - 1
@@ -39,14 +39,14 @@ def cardinality_inside(schema: Json, around: int | None) -> int | None:
     return None if most is None else times(around, max(most, 0))
 
 
-def check_cost(cost: Cost, what: str) -> list[Cause]:
+def check_cost(cost: Cost, what: str) -> list[StatusCause]:
     """Whether an expression is too expensive by itself."""
     if cost.amount <= _LIMIT:
         return []
     return [causes.forbidden(cost.path, _exceeded(f"estimated {what} cost", cost.amount, _LIMIT))]
 
 
-def check_total(costs: list[Cost], path: str) -> list[Cause]:
+def check_total(costs: list[Cost], path: str) -> list[StatusCause]:
     """Whether all expressions of a schema are too expensive together, and which are to blame."""
     total = min(sum(cost.amount for cost in costs), _UINT64_MAX)
     if total <= _TOTAL_LIMIT:

@@ -5,14 +5,14 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.schema.embedded import EmbeddedError, check_embedded, coerce_embedded
 from myrmidon.apiserver.schema.pruning import META_FIELDS, prune_value
 from myrmidon.apiserver.schema.rules import check_rules
 from myrmidon.apiserver.schema.structural import compile_schema
-from myrmidon.apiserver.schema.types import Schema
 from myrmidon.apiserver.schema.validation import check_values
+from myrmidon.apiserver.schema_node import Schema
 
 _EITHER = "x-kubernetes-int-or-string"
 
@@ -20,10 +20,10 @@ _EITHER = "x-kubernetes-int-or-string"
 _Surround = Callable[[Any], Any]
 
 
-def check_defaults(openapi_v3: Json, path: str) -> list[Cause]:
+def check_defaults(openapi_v3: Json, path: str) -> list[StatusCause]:
     """What is wrong with the defaults anywhere in a schema."""
     schema = compile_schema({**openapi_v3, "x-kubernetes-embedded-resource": True})
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     _walk(schema, schema, path, _in_object, found, inside_meta=False)
     return found
 
@@ -45,7 +45,7 @@ def _walk(
     resource: Schema,
     path: str,
     around: _Surround,
-    found: list[Cause],
+    found: list[StatusCause],
     *,
     inside_meta: bool,
 ) -> None:
@@ -78,9 +78,9 @@ def _walk(
         )
 
 
-def _check_default(schema: Schema, path: str, *, root: bool) -> list[Cause]:
+def _check_default(schema: Schema, path: str, *, root: bool) -> list[StatusCause]:
     value, has_unknown = copy_json(schema.default), prune_value(copy_json(schema.default), schema)
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     try:
         coerce_embedded(value, schema, path)
     except EmbeddedError as error:
@@ -95,7 +95,7 @@ def _check_default(schema: Schema, path: str, *, root: bool) -> list[Cause]:
 
 def _check_meta_default(
     schema: Schema, resource: Schema, path: str, around: _Surround
-) -> list[Cause]:
+) -> list[StatusCause]:
     """A default inside of metadata is tried on an object that has nothing else."""
     obj = around(copy_json(schema.default))
     try:
@@ -111,7 +111,7 @@ def _check_meta_default(
     return [causes.invalid(path, schema.default, f"must result in valid metadata: {problem}")]
 
 
-def _check_value(value: Any, schema: Schema, path: str, *, root: bool) -> list[Cause]:
+def _check_value(value: Any, schema: Schema, path: str, *, root: bool) -> list[StatusCause]:
     """The value against its schema, and the rules both as an update and as something new."""
     found = check_values(value, Schema(source=_relaxed(schema.source)), path=path)
     if found:

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes, names
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema import formats
 from myrmidon.apiserver.schema.definitions.internal import Internal, internal_form
 from myrmidon.apiserver.schema.definitions.spec import check_spec
@@ -15,7 +15,7 @@ _SEE = "see https://github.com/kubernetes/enhancements/pull/1111"
 _IMMUTABLE = "field is immutable"
 
 
-def check_definition(definition: Json, old: Json | None = None) -> list[Cause]:
+def check_definition(definition: Json, old: Json | None = None) -> list[StatusCause]:
     """What is wrong with a definition that is created, or updated from ``old``.
 
     Defaults have been filled in.  Of the metadata only the name is looked at here: the rest is the
@@ -31,7 +31,7 @@ def check_definition(definition: Json, old: Json | None = None) -> list[Cause]:
     return found + _check_preserving(definition, old)
 
 
-def _check_name(definition: Json, form: Internal) -> list[Cause]:
+def _check_name(definition: Json, form: Internal) -> list[StatusCause]:
     name = (definition.get("metadata") or {}).get("name") or ""
     if not name:
         return []
@@ -41,7 +41,7 @@ def _check_name(definition: Json, form: Internal) -> list[Cause]:
     return [causes.invalid("metadata.name", name, text) for text in broken]
 
 
-def _check_unchanged(definition: Json, old: Json) -> list[Cause]:
+def _check_unchanged(definition: Json, old: Json) -> list[StatusCause]:
     new_spec, old_spec = definition.get("spec") or {}, old.get("spec") or {}
     new_names, old_names = new_spec.get("names") or {}, old_spec.get("names") or {}
     conditions = (old.get("status") or {}).get("conditions") or ()
@@ -69,7 +69,7 @@ def _stored_versions(definition: Json, form: Internal, old: Json | None) -> list
     return stored[:1]
 
 
-def _check_stored_versions(stored: list[str], form: Internal) -> list[Cause]:
+def _check_stored_versions(stored: list[str], form: Internal) -> list[StatusCause]:
     path = "status.storedVersions"
     if not stored:
         return [causes.invalid(path, None, "must have at least one stored version")]
@@ -103,7 +103,7 @@ def _approval(definition: Json) -> tuple[str, str]:
     return "invalid", f'{needed} with either a URL or a reason starting with "unapproved", {_SEE}'
 
 
-def _check_approval(definition: Json, old: Json | None) -> list[Cause]:
+def _check_approval(definition: Json, old: Json | None) -> list[StatusCause]:
     group = str((definition.get("spec") or {}).get("group") or "")
     if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
         return []
@@ -117,7 +117,7 @@ def _check_approval(definition: Json, old: Json | None) -> list[Cause]:
     return [causes.invalid(path, given, complaint)]
 
 
-def _check_preserving(definition: Json, old: Json | None) -> list[Cause]:
+def _check_preserving(definition: Json, old: Json | None) -> list[StatusCause]:
     if old is not None and (old.get("spec") or {}).get("preserveUnknownFields"):
         return []
     if not (definition.get("spec") or {}).get("preserveUnknownFields"):

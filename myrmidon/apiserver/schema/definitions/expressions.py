@@ -4,14 +4,14 @@ import re
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import Cause
-from myrmidon.apiserver.gotext import Struct
+from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.golang.text import Struct
 from myrmidon.apiserver.schema.definitions.costs import Cost, check_cost, times
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
 from myrmidon.apiserver.schema.programs import CompileError, UntypedError, compile_program
 from myrmidon.apiserver.schema.rules import RULES
 from myrmidon.apiserver.schema.structural import compile_schema
-from myrmidon.apiserver.schema.types import Schema
+from myrmidon.apiserver.schema_node import Schema
 
 _REASONS = (causes.DUPLICATE, causes.FORBIDDEN, causes.INVALID, causes.REQUIRED)
 _UNTYPED = (
@@ -21,9 +21,9 @@ _UNTYPED = (
 _LINE_BREAK = re.compile(r"[\n\r]")
 
 
-def check_rule_fields(schema: Json, path: str) -> list[Cause]:
+def check_rule_fields(schema: Json, path: str) -> list[StatusCause]:
     """The fields of the rules; the expressions are only looked at for being there."""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     for index, rule in enumerate(schema[RULES]):
         where = f"{path}.{RULES}[{index}]"
         found += _check_texts(rule, where)
@@ -34,9 +34,9 @@ def check_rule_fields(schema: Json, path: str) -> list[Cause]:
     return found
 
 
-def _check_texts(rule: Json, path: str) -> list[Cause]:
+def _check_texts(rule: Json, path: str) -> list[StatusCause]:
     text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     where = f"{path}.message"
     if not text:
         found.append(causes.required(f"{path}.rule", "rule is not specified"))
@@ -54,10 +54,10 @@ def _check_texts(rule: Json, path: str) -> list[Cause]:
     return found
 
 
-def _check_field_path(given: str, schema: Json, path: str) -> list[Cause]:
+def _check_field_path(given: str, schema: Json, path: str) -> list[StatusCause]:
     if not given:
         return []
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     if not given.strip():
         found.append(causes.invalid(path, given, "must be non-empty if specified"))
     if _LINE_BREAK.search(given):
@@ -71,14 +71,14 @@ def _check_field_path(given: str, schema: Json, path: str) -> list[Cause]:
 
 def check_expressions(
     schema: Json, path: str, *, root: bool, uncorrelatable: str, cardinality: int | None
-) -> tuple[list[Cause], list[Cost]]:
+) -> tuple[list[StatusCause], list[Cost]]:
     """The expressions of the rules, compiled against the schema that they stand in.
 
     ``cardinality`` says how often a value of the schema can be there, which decides what a rule
     costs: the costs are returned, too.
     """
     node = compile_schema(schema)
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     costs: list[Cost] = []
     for index, rule in enumerate(schema[RULES]):
         where = f"{path}.{RULES}[{index}]"
@@ -102,7 +102,12 @@ def check_expressions(
 
 
 def _check_message(
-    rule: Json, node: Schema, path: str, results: tuple[list[Cause], list[Cost]], *, root: bool
+    rule: Json,
+    node: Schema,
+    path: str,
+    results: tuple[list[StatusCause], list[Cost]],
+    *,
+    root: bool,
 ) -> None:
     found, costs = results
     where, optional = f"{path}.messageExpression", bool(rule.get("optionalOldSelf"))
@@ -118,7 +123,7 @@ def _check_message(
     found += check_cost(cost, "messageExpression")
 
 
-def _check_old_self(rule: Json, path: str, uncorrelatable: str, *, uses: bool) -> list[Cause]:
+def _check_old_self(rule: Json, path: str, uncorrelatable: str, *, uses: bool) -> list[StatusCause]:
     if uses and uncorrelatable:
         detail = (
             "oldSelf cannot be used on the uncorrelatable portion of the schema within "

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.gotext import Struct
+from myrmidon.apiserver.golang.text import Struct
 
 # The names of what moves, inside of a version and above the versions.
 _SHARED = {

@@ -4,13 +4,13 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 
 _LIST, _MAP = "x-kubernetes-list-type", "x-kubernetes-map-type"
 _KEYS = "x-kubernetes-list-map-keys"
 
 
-def check_list_and_map(schema: Json, path: str) -> list[Cause]:
+def check_list_and_map(schema: Json, path: str) -> list[StatusCause]:
     """What is wrong with the extensions that say how lists and maps are merged."""
     found = _check_type(schema, path, _MAP, "object")
     map_type, list_type = schema.get(_MAP), schema.get(_LIST)
@@ -36,7 +36,7 @@ def check_list_and_map(schema: Json, path: str) -> list[Cause]:
     return found
 
 
-def _check_type(schema: Json, path: str, extension: str, wanted: str) -> list[Cause]:
+def _check_type(schema: Json, path: str, extension: str, wanted: str) -> list[StatusCause]:
     kind = schema.get("type") or ""
     if schema.get(extension) is None or kind == wanted:
         return []
@@ -46,7 +46,7 @@ def _check_type(schema: Json, path: str, extension: str, wanted: str) -> list[Ca
     return [causes.invalid(f"{path}.type", kind, detail)]
 
 
-def _check_set_items(items: Json, path: str) -> list[Cause]:
+def _check_set_items(items: Json, path: str) -> list[StatusCause]:
     """The items of a set are compared as a whole, so nobody may own a part of one."""
     detail = "must be atomic as item of a list with x-kubernetes-list-type=set"
     shown = items.get(_LIST)
@@ -57,8 +57,8 @@ def _check_set_items(items: Json, path: str) -> list[Cause]:
     return []
 
 
-def _check_map_list(items: Any, keys: list[str], path: str) -> list[Cause]:
-    found: list[Cause] = []
+def _check_map_list(items: Any, keys: list[str], path: str) -> list[StatusCause]:
+    found: list[StatusCause] = []
     if not keys:
         detail = f"must not be empty if {_LIST} is map"
         found.append(causes.required(f"{path}.{_KEYS}", detail))
@@ -87,8 +87,8 @@ def _check_map_list(items: Any, keys: list[str], path: str) -> list[Cause]:
     return found
 
 
-def _check_item_keys(items: Json, keys: list[str], list_type: str, path: str) -> list[Cause]:
-    found: list[Cause] = []
+def _check_item_keys(items: Json, keys: list[str], list_type: str, path: str) -> list[StatusCause]:
+    found: list[StatusCause] = []
     if items.get("nullable"):
         detail = f"cannot be nullable when {_LIST} is {list_type}"
         found.append(causes.forbidden(f"{path}.items.nullable", detail))

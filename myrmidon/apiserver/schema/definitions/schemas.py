@@ -5,7 +5,7 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.definitions.costs import Cost, cardinality_inside, check_total
 from myrmidon.apiserver.schema.definitions.defaults import check_defaults
 from myrmidon.apiserver.schema.definitions.expressions import check_expressions, check_rule_fields
@@ -67,8 +67,8 @@ class _Around:
 class _Findings:
     """Errors of the schema and of its rules, which the real server lists after them."""
 
-    schema: list[Cause] = field(default_factory=list)
-    rules: list[Cause] = field(default_factory=list)
+    schema: list[StatusCause] = field(default_factory=list)
+    rules: list[StatusCause] = field(default_factory=list)
     costs: list[Cost] = field(default_factory=list)
 
     def take(self, other: "_Findings") -> None:
@@ -77,7 +77,7 @@ class _Findings:
         self.costs += other.costs
 
 
-def check_validation(validation: Json | None, path: str, *, has_status: bool) -> list[Cause]:
+def check_validation(validation: Json | None, path: str, *, has_status: bool) -> list[StatusCause]:
     """What is wrong with a ``validation`` or ``schema`` of a definition."""
     schema = (validation or {}).get("openAPIV3Schema")
     if schema is None:
@@ -87,7 +87,7 @@ def check_validation(validation: Json | None, path: str, *, has_status: bool) ->
     if schema.get("nullable"):
         found.append(causes.forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
     refusal = why_not_structural(schema)
-    unsound: list[Cause] = []
+    unsound: list[StatusCause] = []
     if refusal is None:
         unsound = check_structure(schema, path) or check_defaults(schema, path)
     around = _Around(rules_compiled=refusal is None and not unsound)
@@ -98,8 +98,8 @@ def check_validation(validation: Json | None, path: str, *, has_status: bool) ->
     return found + check_total(findings.costs, path)
 
 
-def _check_root(schema: Json, path: str) -> list[Cause]:
-    found: list[Cause] = []
+def _check_root(schema: Json, path: str) -> list[StatusCause]:
+    found: list[StatusCause] = []
     for name, value in schema.items():
         if value is None or (not value and name not in _POINTERS):
             continue
@@ -146,9 +146,9 @@ def _check_node(schema: Any, path: str, around: _Around, *, root: bool = False) 
     return findings
 
 
-def _check_words(schema: Json, path: str, around: _Around) -> list[Cause]:
+def _check_words(schema: Json, path: str, around: _Around) -> list[StatusCause]:
     """Words of JSON schema that Kubernetes does not know, or not here."""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     kind = schema.get("type") or ""
     if kind and kind not in _TYPES:
         found.append(causes.not_supported(f"{path}.type", kind, _TYPES))
@@ -172,9 +172,9 @@ def _check_words(schema: Json, path: str, around: _Around) -> list[Cause]:
     return found + _check_contents(schema, path)
 
 
-def _check_contents(schema: Json, path: str) -> list[Cause]:
+def _check_contents(schema: Json, path: str) -> list[StatusCause]:
     """What lists and maps may hold."""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     if schema.get("uniqueItems"):
         detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
         found.append(causes.forbidden(f"{path}.uniqueItems", detail))

@@ -2,7 +2,7 @@
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
 from myrmidon.apiserver.schema.structural import compile_schema
 
@@ -10,9 +10,9 @@ _MOST = 8
 _TYPES = ("string", "boolean", "integer")
 
 
-def check_selectable(fields: list[Json], openapi_v3: Json, path: str) -> list[Cause]:
+def check_selectable(fields: list[Json], openapi_v3: Json, path: str) -> list[StatusCause]:
     """What is wrong with the selectable fields of a schema."""
-    schema, seen, found = compile_schema(openapi_v3), dict[str, None](), list[Cause]()
+    schema, seen, found = compile_schema(openapi_v3), dict[str, None](), list[StatusCause]()
     for index, field in enumerate(fields):
         where, given = f"{path}[{index}].jsonPath", field.get("jsonPath") or ""
         if not given:

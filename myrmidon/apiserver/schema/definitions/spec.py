@@ -4,7 +4,7 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes, names
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.definitions.columns import check_columns
 from myrmidon.apiserver.schema.definitions.conversion import check_conversion
 from myrmidon.apiserver.schema.definitions.internal import Internal
@@ -16,7 +16,7 @@ from myrmidon.apiserver.schema.definitions.unrecognized import nodes
 _WARNING_BYTES_MAX = 256
 
 
-def check_spec(form: Internal) -> list[Cause]:
+def check_spec(form: Internal) -> list[StatusCause]:
     """Everything about the spec, in the order of the real server."""
     found = _check_group(form.spec.get("group") or "")
     found += choice("spec.scope", form.spec.get("scope") or "", ("Cluster", "Namespaced"))
@@ -34,14 +34,14 @@ def check_spec(form: Internal) -> list[Cause]:
     return found + _check_conversion(form)
 
 
-def choice(path: str, value: str, accepted: tuple[str, ...]) -> list[Cause]:
+def choice(path: str, value: str, accepted: tuple[str, ...]) -> list[StatusCause]:
     """A field that must have one of a few values."""
     if not value:
         return [causes.required(path)]
     return [] if value in accepted else [causes.not_supported(path, value, accepted)]
 
 
-def _check_group(group: str) -> list[Cause]:
+def _check_group(group: str) -> list[StatusCause]:
     path = "spec.group"
     if not group:
         return [causes.required(path)]
@@ -57,8 +57,8 @@ def _openapi(validation: Any) -> Json | None:
     return found
 
 
-def _check_schemas_present(form: Internal) -> list[Cause]:
-    found: list[Cause] = []
+def _check_schemas_present(form: Internal) -> list[StatusCause]:
+    found: list[StatusCause] = []
     if _openapi(form.shared["validation"]) is None:
         found += [
             causes.required(f"spec.versions[{index}].schema.openAPIV3Schema")
@@ -75,9 +75,9 @@ def _check_schemas_present(form: Internal) -> list[Cause]:
     return found
 
 
-def _check_version(version: Json, path: str, form: Internal) -> list[Cause]:
+def _check_version(version: Json, path: str, form: Internal) -> list[StatusCause]:
     name = version.get("name") or ""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     if broken := names.label1035_problems(name):
         found.append(causes.invalid(f"{path}.name", name, ",".join(broken)))
     found += _check_warning(version, path)
@@ -100,7 +100,7 @@ def _check_version(version: Json, path: str, form: Internal) -> list[Cause]:
     return found
 
 
-def _check_warning(version: Json, path: str) -> list[Cause]:
+def _check_warning(version: Json, path: str) -> list[StatusCause]:
     warning = version.get("deprecationWarning")
     if warning is None:
         return []
@@ -122,10 +122,10 @@ def _check_warning(version: Json, path: str) -> list[Cause]:
     return [causes.invalid(where, warning, text) for text in broken]
 
 
-def _check_version_list(form: Internal) -> list[Cause]:
+def _check_version_list(form: Internal) -> list[StatusCause]:
     path, shown = "spec.versions", form.shown_versions()
     listed = [version.get("name") or "" for version in form.versions]
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     if len(set(listed)) != len(listed):
         found.append(causes.invalid(path, shown, "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in form.versions) != 1:
@@ -136,7 +136,7 @@ def _check_version_list(form: Internal) -> list[Cause]:
     return found
 
 
-def _check_names(given: Json) -> list[Cause]:
+def _check_names(given: Json) -> list[StatusCause]:
     path = "spec.names"
     found = [
         causes.required(f"{path}.{field}")
@@ -156,7 +156,7 @@ def _check_names(given: Json) -> list[Cause]:
     return found + _check_listed_names(given.get("categories"), f"{path}.categories")
 
 
-def _check_listed_names(listed: list[str] | None, path: str) -> list[Cause]:
+def _check_listed_names(listed: list[str] | None, path: str) -> list[StatusCause]:
     return [
         causes.invalid(f"{path}[{index}]", name, ",".join(broken))
         for index, name in enumerate(listed or ())
@@ -164,7 +164,7 @@ def _check_listed_names(listed: list[str] | None, path: str) -> list[Cause]:
     ]
 
 
-def _check_shared_selectable(form: Internal) -> list[Cause]:
+def _check_shared_selectable(form: Internal) -> list[StatusCause]:
     fields, path = form.shared["selectableFields"], "spec.selectableFields"
     if not fields:
         return []
@@ -174,9 +174,9 @@ def _check_shared_selectable(form: Internal) -> list[Cause]:
     return check_selectable(fields, schema, path)
 
 
-def _check_conversion(form: Internal) -> list[Cause]:
+def _check_conversion(form: Internal) -> list[StatusCause]:
     conversion = form.spec.get("conversion")
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     strategy = (conversion or {}).get("strategy") or ""
     if conversion and strategy != "None" and form.spec.get("preserveUnknownFields"):
         detail = "must be None if spec.preserveUnknownFields is true"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
 
 _Level = Literal["root", "item", "field"]
@@ -65,15 +65,15 @@ def why_not_structural(schema: Any) -> str | None:
     return next(filter(None, map(why_not_structural, inside)), None)
 
 
-def check_structure(schema: Json, path: str) -> list[Cause]:
+def check_structure(schema: Json, path: str) -> list[StatusCause]:
     """What keeps a schema from being structural, sorted as the real server does."""
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     _check_node(schema, "root", path, found)
     _check_counterparts(schema, schema, path, path, found)
     return sorted(found, key=lambda cause: f"{cause.field}: {cause.message}")
 
 
-def _check_node(schema: Json, level: _Level, path: str, found: list[Cause]) -> None:
+def _check_node(schema: Json, level: _Level, path: str, found: list[StatusCause]) -> None:
     items, additional = schema.get("items"), schema.get("additionalProperties")
     if schema.get("type") == "array" and items is None:
         found.append(causes.required(f"{path}.items", "must be specified"))
@@ -103,7 +103,7 @@ def _check_node(schema: Json, level: _Level, path: str, found: list[Cause]) -> N
     _check_meta(schema, level, path, found)
 
 
-def _check_extensions(schema: Json, path: str, found: list[Cause]) -> None:
+def _check_extensions(schema: Json, path: str, found: list[StatusCause]) -> None:
     if not schema.get(_EITHER):
         return
     for name in (_PRESERVE, _EMBEDDED):
@@ -112,7 +112,7 @@ def _check_extensions(schema: Json, path: str, found: list[Cause]) -> None:
             found.append(causes.invalid(f"{path}.{name}", True, detail))
 
 
-def _check_own_type(schema: Json, level: _Level, path: str, found: list[Cause]) -> None:
+def _check_own_type(schema: Json, level: _Level, path: str, found: list[StatusCause]) -> None:
     kind, where = schema.get("type") or "", f"{path}.type"
     if schema.get(_EMBEDDED) and kind != "object":
         detail = f"must be object if {_EMBEDDED} is true"
@@ -124,7 +124,7 @@ def _check_own_type(schema: Json, level: _Level, path: str, found: list[Cause]) 
         found.append(causes.invalid(where, kind, "must be object at the root"))
 
 
-def _check_meta(schema: Json, level: _Level, path: str, found: list[Cause]) -> None:
+def _check_meta(schema: Json, level: _Level, path: str, found: list[StatusCause]) -> None:
     """Kind and metadata are the same for all objects: a schema may add little to that."""
     properties = schema.get("properties") or {}
     is_object = level == "root" or bool(schema.get(_EMBEDDED))
@@ -158,7 +158,7 @@ def _restricts_names_only(metadata: Json) -> bool:
 def _check_values(
     schema: Json,
     path: str,
-    found: list[Cause],
+    found: list[StatusCause],
     *,
     skip_any_of: bool = False,
     skip_first_all_of: bool = False,
@@ -183,7 +183,7 @@ def _check_values(
 
 
 def _check_nested(
-    schema: Json, path: str, found: list[Cause], *, skip_any_of: bool = False
+    schema: Json, path: str, found: list[StatusCause], *, skip_any_of: bool = False
 ) -> None:
     _check_values(schema, path, found, skip_any_of=skip_any_of)
     if isinstance(schema.get("items"), dict):
@@ -204,7 +204,7 @@ def _check_nested(
 
 
 def _check_counterparts(
-    nested: Json, schema: Json | None, path: str, nested_path: str, found: list[Cause]
+    nested: Json, schema: Json | None, path: str, nested_path: str, found: list[StatusCause]
 ) -> None:
     """Every field that a nested schema mentions must be there outside of it, too."""
     if schema is None:
@@ -218,7 +218,7 @@ def _check_counterparts(
 
 
 def _check_inside(
-    nested: Json, schema: Json, path: str, nested_path: str, found: list[Cause]
+    nested: Json, schema: Json, path: str, nested_path: str, found: list[StatusCause]
 ) -> None:
     _check_counterparts(nested, schema, path, nested_path, found)
     if isinstance(nested.get("items"), dict):

@@ -3,16 +3,16 @@
 from typing import Any
 
 from myrmidon.apiserver import causes
-from myrmidon.apiserver.failures import Cause
+from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.definitions.columns import check_simple_path
 
 
-def check_subresources(subresources: Any, path: str) -> list[Cause]:
+def check_subresources(subresources: Any, path: str) -> list[StatusCause]:
     """What is wrong with the paths of the scale subresource."""
     scale = (subresources or {}).get("scale")
     if scale is None:
         return []
-    found: list[Cause] = []
+    found: list[StatusCause] = []
     for field, root in (("specReplicasPath", ".spec"), ("statusReplicasPath", ".status")):
         where, given = f"{path}.scale.{field}", scale.get(field) or ""
         if not given:
@@ -26,7 +26,7 @@ def check_subresources(subresources: Any, path: str) -> list[Cause]:
     return found
 
 
-def _check_below(given: str, path: str, roots: tuple[str, ...], shown: str) -> list[Cause]:
+def _check_below(given: str, path: str, roots: tuple[str, ...], shown: str) -> list[StatusCause]:
     found = check_simple_path(given, path)
     if not found and not given.startswith(tuple(f"{root}." for root in roots)):
         found.append(causes.invalid(path, given, f"should be a json path under {shown}"))

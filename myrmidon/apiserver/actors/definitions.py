@@ -1,0 +1,189 @@
+"""The life of a CustomResourceDefinition: names accepted, established, served, cleaned up.
+
+A definition is answered before its names are accepted: acceptance, establishment and clean-up are
+follow-up work of this actor, which runs after the answer, as they are in the real server.  A deleted
+definition is held by a finalizer until its last object is gone.
+
+What makes resource types of a definition is imported with the first one: every server starts, and few
+ever see a definition.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from myrmidon.api.objects import Json, finalizers_of, is_deleting
+from myrmidon.apiserver.actors.actor import ServerAccess
+from myrmidon.apiserver.builtin.definitions import CLEANUP, CRDS
+from myrmidon.apiserver.call import Core
+from myrmidon.apiserver.environment import timestamp
+from myrmidon.apiserver.golang.json import same
+from myrmidon.apiserver.resources.conditions import is_true, with_condition
+from myrmidon.apiserver.store import Record, StoredChange
+
+_IN_PROGRESS = (
+    "Terminating",
+    "True",
+    "InstanceDeletionInProgress",
+    "CustomResource deletion is in progress",
+)
+_ACCEPTED = ("NamesAccepted", "True", "NoConflicts", "no conflicts found")
+_ESTABLISHED = (
+    "Established",
+    "True",
+    "InitialNamesAccepted",
+    "the initial names have been accepted",
+)
+_NOT_ESTABLISHED = ("Established", "False", "NotAccepted", "not all names are accepted")
+
+
+class DefinitionLifecycle:
+    """Accepts names, establishes, serves; and cleans up after a deletion."""
+
+    def __init__(self) -> None:
+        self._dirty: dict[str, None] = {}
+        self._terminating: set[str] = set()  # definitions that wait for their last objects
+
+    def observe(self, change: StoredChange) -> None:
+        """Remember the definitions that changed, and those that wait for an object to go."""
+        if change.resource == CRDS:
+            self._dirty[change.record.key] = None
+            if change.deleted:
+                self._terminating.discard(change.record.key)
+            elif is_deleting(change.record.value):
+                self._terminating.add(change.record.key)
+        elif change.deleted and change.resource in self._terminating:
+            self._dirty[change.resource] = None
+
+    def act(self, server: ServerAccess) -> bool:
+        """Bring what is served in line with the definitions that changed."""
+        names = list(self._dirty)
+        self._dirty.clear()
+        wrote = False
+        for name in names:
+            wrote |= _bring_up(server.core, name)
+        return wrote
+
+    def due(self) -> datetime | None:
+        """Never: it only follows changes."""
+        return None
+
+
+def _bring_up(core: Core, name: str) -> bool:
+    record = core.store.get(CRDS, name)
+    plural, _, group = name.partition(".")
+    if record is None:
+        core.registry.install((), group=group, plural=plural)
+        return False
+    definition = record.value
+    if is_deleting(definition):
+        return _clean_up(core, name, definition)
+    status = _named(core, definition)
+    if not same(status, definition["status"]):
+        core.store.put(
+            CRDS, name, {**definition, "status": status, "metadata": dict(definition["metadata"])}
+        )
+    if is_true(status, "Established"):
+        _serve(core, {**definition, "status": status})
+    return not same(status, definition["status"])
+
+
+def _named(core: Core, definition: Json) -> Json:
+    """The status with the names accepted that nobody else has."""
+    status: Json = definition.get("status") or {}
+    now = timestamp(core.environment.now())
+    accepted, problem = _accept(core, definition, status.get("acceptedNames") or {})
+    status = {**status, "acceptedNames": accepted}
+    if problem is None:
+        return with_condition(with_condition(status, now, _ACCEPTED), now, _ESTABLISHED)
+    status = with_condition(status, now, ("NamesAccepted", "False", *problem))
+    return (
+        status if is_true(status, "Established") else with_condition(status, now, _NOT_ESTABLISHED)
+    )
+
+
+def _accept(core: Core, definition: Json, accepted: Json) -> tuple[Json, tuple[str, str] | None]:
+    """The names that are free, and the last conflict of those that are not."""
+    resources, kinds = _taken_names(core, definition)
+    wanted, accepted = definition["spec"]["names"], dict(accepted)
+    problem: tuple[str, str] | None = None
+    for field, taken in (
+        ("plural", resources),
+        ("singular", resources),
+        ("shortNames", resources),
+        ("kind", kinds),
+        ("listKind", kinds),
+    ):
+        value = wanted.get(field)
+        names = value if isinstance(value, list) else [value]
+        used = [name for name in names if name and name in taken]
+        if used:
+            problem = f"{field[0].upper()}{field[1:]}Conflict", f'"{used[0]}" is already in use'
+        elif value:
+            accepted[field] = value
+        else:
+            accepted.pop(field, None)
+    if wanted.get("categories"):
+        accepted["categories"] = wanted["categories"]
+    return accepted, problem
+
+
+def _taken_names(core: Core, definition: Json) -> tuple[set[str], set[str]]:
+    """The names of resources and of kinds that other definitions of the group have."""
+    resources: set[str] = set()
+    kinds: set[str] = set()
+    own = definition["metadata"]["name"]
+    for record in core.store.scan(CRDS):
+        other = record.value
+        if other["spec"]["group"] != definition["spec"]["group"] or record.key == own:
+            continue
+        names: dict[str, Any] = (other.get("status") or {}).get("acceptedNames") or {}
+        resources |= {names.get("plural", ""), names.get("singular", "")}
+        resources |= set(names.get("shortNames") or ())
+        kinds |= {names.get("kind", ""), names.get("listKind", "")}
+    return resources, kinds
+
+
+def _delete_instance(core: Core, resource: str, record: Record, now: str) -> None:
+    value = record.value
+    if not finalizers_of(value):
+        core.store.remove(resource, record.key)
+    elif not is_deleting(value):
+        meta = {
+            **value["metadata"],
+            "deletionTimestamp": now,
+            "deletionGracePeriodSeconds": 0,
+            "generation": value["metadata"].get("generation", 0) + 1,
+        }
+        core.store.put(resource, record.key, {**value, "metadata": meta})
+
+
+def _clean_up(core: Core, name: str, definition: Json) -> bool:
+    """Delete the objects of a deleted definition, then let it go."""
+    if CLEANUP not in finalizers_of(definition):
+        return False
+    now = timestamp(core.environment.now())
+    status = with_condition(definition["status"], now, _IN_PROGRESS)
+    if core.store.scan(name) and not same(status, definition["status"]):
+        meta = dict(definition["metadata"])
+        core.store.put(CRDS, name, {**definition, "metadata": meta, "status": status})
+        return True  # that change brings us here again
+    for record in core.store.scan(name):
+        _delete_instance(core, name, record, now)
+    if core.store.scan(name):
+        return False  # finalizers hold some of them
+    plural, _, group = name.partition(".")
+    core.registry.install((), group=group, plural=plural)
+    left = [each for each in finalizers_of(definition) if each != CLEANUP]
+    if left:
+        meta = {**definition["metadata"], "finalizers": left}
+        core.store.put(CRDS, name, {**definition, "metadata": meta})
+    else:
+        core.store.remove(CRDS, name)
+    return True
+
+
+def _serve(core: Core, definition: Json) -> None:
+    from myrmidon.apiserver.custom.resource_types import served_types  # noqa: PLC0415
+
+    names, group = definition["spec"]["names"], definition["spec"]["group"]
+    core.registry.install(served_types(definition), group=group, plural=names["plural"])

@@ -1,0 +1,33 @@
+"""No new objects of a CustomResourceDefinition that is being deleted."""
+
+from myrmidon.api.objects import Json, is_deleting
+from myrmidon.apiserver.builtin.definitions import CRDS
+from myrmidon.apiserver.call import Admission
+from myrmidon.apiserver.failures import Failure
+
+
+class DefinitionGuard:
+    """The admission step that lets nothing new be made of a definition that is going."""
+
+    def admit(self, admission: Admission) -> Json | None:
+        """Refuse to create objects that would have to be deleted at once."""
+        call = admission.call
+        if admission.operation != "CREATE" or not call.type.custom:
+            return None
+        record = call.core.store.get(CRDS, call.type.stored_as)
+        if record is None or not is_deleting(record.value):
+            return None
+        assert admission.obj is not None, "a creation has an object"
+        name = admission.obj["metadata"].get("name", "")
+        raise Failure(
+            403,
+            "Forbidden",
+            f'{call.type.resource} "{name}" is forbidden: create not allowed while custom resource '
+            "definition is terminating",
+            group=call.type.kind.group,
+            kind=call.type.kind.plural,
+            name=name,
+        )
+
+    def check(self, admission: Admission) -> None:
+        """Nothing else."""

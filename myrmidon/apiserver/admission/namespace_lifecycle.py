@@ -1,0 +1,63 @@
+"""Admission: objects live in namespaces that are there and will stay."""
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.call import Admission
+from myrmidon.apiserver.failures import Failure, StatusCause, not_found
+
+_PROTECTED = frozenset({"default", "kube-system", "kube-public"})
+
+
+class NamespaceLifecycle:
+    """Nothing is created where there is no namespace, or where it is going away."""
+
+    def admit(self, admission: Admission) -> Json | None:
+        """Refuse objects without a home."""
+        call = admission.call
+        if admission.operation != "CREATE" or not call.type.kind.namespaced:
+            return None
+        name = call.route.namespace
+        record = call.core.store.get("namespaces", name)
+        if record is None:
+            raise not_found("namespaces", "", name)
+        if record.value["metadata"].get("deletionTimestamp"):
+            raise _terminating(admission, name)
+        return None
+
+    def check(self, admission: Admission) -> None:
+        """Refuse to delete the namespaces that a cluster cannot be without."""
+        call = admission.call
+        if admission.operation != "DELETE" or call.type.stored_as != "namespaces":
+            return
+        assert admission.old is not None
+        name = admission.old["metadata"]["name"]
+        if name in _PROTECTED:
+            raise Failure(
+                403,
+                "Forbidden",
+                f'namespaces "{name}" is forbidden: this namespace may not be deleted',
+                kind="namespaces",
+                name=name,
+            )
+
+
+def _terminating(admission: Admission, namespace: str) -> Failure:
+    kind = admission.call.type.kind
+    resource = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+    assert admission.obj is not None
+    name = admission.obj["metadata"].get("name", "")
+    return Failure(
+        403,
+        "Forbidden",
+        f'{resource} "{name}" is forbidden: unable to create new content in namespace {namespace} '
+        "because it is being terminated",
+        group=kind.group,
+        kind=kind.plural,
+        name=name,
+        causes=[
+            StatusCause(
+                "metadata.namespace",
+                "NamespaceTerminating",
+                f"namespace {namespace} is being terminated",
+            )
+        ],
+    )

@@ -1,0 +1,201 @@
+"""Authorization by the Roles and bindings in the store.
+
+A user may do what one of the rules allows that a binding gives to the user, to a group of theirs or
+to their service account.  ClusterRoleBindings count everywhere, RoleBindings in their namespace.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from myrmidon.api.objects import Json, namespace_of
+from myrmidon.apiserver.auth.users import AUTHENTICATED, MASTERS, UNAUTHENTICATED, Attributes, User
+from myrmidon.apiserver.store import ObjectStore
+
+GROUP = "rbac.authorization.k8s.io"
+_ROLES, _CLUSTER_ROLES = f"roles.{GROUP}", f"clusterroles.{GROUP}"
+_BINDINGS, _CLUSTER_BINDINGS = f"rolebindings.{GROUP}", f"clusterrolebindings.{GROUP}"
+_SERVICE_ACCOUNT = "system:serviceaccount:"
+
+
+class RoleAuthorizer:
+    """Asks the store each time: what is bound now counts now."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def allows(self, user: User, attributes: Attributes) -> bool:
+        """Whether some rule allows it; the masters of the cluster need none."""
+        return self.reason(user, attributes) is not None
+
+    def reason(self, user: User, attributes: Attributes) -> str | None:
+        """What allows it, in words; None if nothing does."""
+        if MASTERS in user.groups:
+            return ""
+        namespace = "" if attributes.path else attributes.namespace
+        for binding, subject in self._bindings(user, namespace):
+            if any(_covers(rule, attributes) for rule in self.rules_of(binding) or ()):
+                return _reason(binding, subject)
+        return None
+
+    def rules(self, user: User, namespace: str) -> Iterator[Json]:
+        """Every rule that holds for a user in a namespace, and everywhere."""
+        for binding, _ in self._bindings(user, namespace):
+            yield from self.rules_of(binding) or ()
+
+    def rules_of(self, binding: Json) -> Sequence[Json] | None:
+        """The rules of the role that a binding refers to; None if there is no such role."""
+        role = binding["roleRef"]
+        if role.get("kind") == "Role":
+            record = self._store.get(_ROLES, f"{namespace_of(binding)}/{role['name']}")
+        else:
+            record = self._store.get(_CLUSTER_ROLES, role["name"])
+        return (record.value.get("rules") or ()) if record is not None else None
+
+    def _bindings(self, user: User, namespace: str) -> Iterator[tuple[Json, Json]]:
+        """The bindings that concern a user, each with the subject by which it does."""
+        records = self._store.scan(_CLUSTER_BINDINGS)
+        if namespace:
+            records = [*records, *self._store.scan(_BINDINGS, f"{namespace}/")]
+        for record in records:
+            for subject in record.value.get("subjects") or ():
+                if _is(subject, user):
+                    yield record.value, subject
+                    break
+
+
+def _reason(binding: Json, subject: Json) -> str:
+    name, namespace, role = binding["metadata"]["name"], namespace_of(binding), binding["roleRef"]
+    kind, where = (
+        ("RoleBinding", f"{name}/{namespace}") if namespace else ("ClusterRoleBinding", name)
+    )
+    who = subject["name"]
+    if subject["kind"] == "ServiceAccount":
+        who = f"{who}/{subject.get('namespace', '')}"
+    return f'RBAC: allowed by {kind} "{where}" of {role["kind"]} "{role["name"]}" to {subject["kind"]} "{who}"'
+
+
+def _is(subject: Json, user: User) -> bool:
+    match subject.get("kind"):
+        case "User":
+            return bool(subject["name"] == user.name)
+        case "Group":
+            return subject["name"] in user.groups
+        case "ServiceAccount":
+            return (
+                user.name == f"{_SERVICE_ACCOUNT}{subject.get('namespace', '')}:{subject['name']}"
+            )
+        case _:
+            return False
+
+
+def _covers(rule: Mapping[str, Any], wanted: Attributes) -> bool:
+    verbs = rule.get("verbs") or ()
+    if wanted.verb not in verbs and "*" not in verbs:
+        return False
+    if wanted.path:
+        return any(_path_matches(each, wanted.path) for each in rule.get("nonResourceURLs") or ())
+    return (
+        _has(rule.get("apiGroups"), wanted.group)
+        and _resource_matches(rule.get("resources") or (), wanted)
+        and _name_matches(rule.get("resourceNames") or (), wanted.name)
+    )
+
+
+def _has(listed: Iterable[str] | None, wanted: str) -> bool:
+    return any(each in ("*", wanted) for each in listed or ())
+
+
+def _resource_matches(listed: Iterable[str], wanted: Attributes) -> bool:
+    resource = f"{wanted.resource}/{wanted.subresource}" if wanted.subresource else wanted.resource
+    anywhere = f"*/{wanted.subresource}" if wanted.subresource else "*"
+    return any(each in ("*", resource, anywhere) for each in listed)
+
+
+def _name_matches(listed: Sequence[str], name: str) -> bool:
+    return not listed or name in listed
+
+
+def _path_matches(listed: str, path: str) -> bool:
+    return listed == path or (listed.endswith("*") and path.startswith(listed[:-1]))
+
+
+# ------------------------------------------------------------------------ the first roles
+
+_READ, _WRITE = (
+    ["get", "list", "watch"],
+    ["create", "delete", "deletecollection", "patch", "update"],
+)
+_NAMESPACED = (
+    ("", ["bindings", "configmaps", "endpoints", "events", "limitranges", "persistentvolumeclaims",
+          "pods", "pods/log", "pods/status", "replicationcontrollers", "resourcequotas",
+          "serviceaccounts", "services", "services/status"]),
+    ("apps", ["controllerrevisions", "daemonsets", "deployments", "deployments/scale", "replicasets",
+              "replicasets/scale", "statefulsets", "statefulsets/scale"]),
+    ("autoscaling", ["horizontalpodautoscalers"]),
+    ("batch", ["cronjobs", "jobs"]),
+    ("coordination.k8s.io", ["leases"]),
+    ("discovery.k8s.io", ["endpointslices"]),
+    ("networking.k8s.io", ["ingresses", "networkpolicies"]),
+    ("policy", ["poddisruptionbudgets"]),
+)  # fmt: skip
+_OPEN = ["/healthz", "/livez", "/readyz", "/version", "/version/"]
+_DOCUMENTS = sorted(["/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", *_OPEN])
+_SELF_REVIEWS = {
+    "apiGroups": ["authorization.k8s.io"],
+    "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+    "verbs": ["create"],
+}
+_SELF_SUBJECT = {
+    "apiGroups": ["authentication.k8s.io"],
+    "resources": ["selfsubjectreviews"],
+    "verbs": ["create"],
+}
+
+
+def _rules(verbs: list[str], *, secrets: bool = False) -> list[Json]:
+    rules = [
+        {"apiGroups": [group], "resources": resources, "verbs": verbs}
+        for group, resources in _NAMESPACED
+    ]
+    if secrets:
+        rules.append({"apiGroups": [""], "resources": ["secrets"], "verbs": verbs})
+    return rules
+
+
+def first_roles() -> list[Json]:
+    """The roles and bindings that a cluster starts with."""
+    everything = [
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+        {"nonResourceURLs": ["*"], "verbs": ["*"]},
+    ]
+    rbac = {"apiGroups": [GROUP], "resources": ["rolebindings", "roles"], "verbs": _READ + _WRITE}
+    roles = {
+        "cluster-admin": (everything, MASTERS),
+        "admin": ([*_rules(_READ + _WRITE, secrets=True), rbac], ""),
+        "edit": (_rules(_READ + _WRITE, secrets=True), ""),
+        "view": (_rules(_READ), ""),
+        "system:basic-user": ([_SELF_REVIEWS, _SELF_SUBJECT], AUTHENTICATED),
+        "system:discovery": ([{"nonResourceURLs": _DOCUMENTS, "verbs": ["get"]}], AUTHENTICATED),
+        "system:public-info-viewer": (
+            [{"nonResourceURLs": _OPEN, "verbs": ["get"]}],
+            f"{AUTHENTICATED},{UNAUTHENTICATED}",
+        ),
+    }
+    made: list[Json] = []
+    for name, (rules, groups) in roles.items():
+        made.append(_object("ClusterRole", name, {"rules": rules}))
+        if groups:
+            made.append(_object("ClusterRoleBinding", name, _binding(name, groups.split(","))))
+    return made
+
+
+def _binding(role: str, groups: Sequence[str]) -> Json:
+    return {
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": GROUP, "kind": "Group", "name": group} for group in groups],
+    }
+
+
+def _object(kind: str, name: str, content: Json) -> Json:
+    meta = {"name": name, "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}}
+    return {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": meta, **content}

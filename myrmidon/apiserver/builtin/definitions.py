@@ -1,0 +1,87 @@
+"""CustomResourceDefinitions as objects: their defaults, their validation, their first status.
+
+Validation is imported with the first definition: every server starts, and few ever see one.
+"""
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.strategy import KindStrategy
+from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.resources.conditions import with_condition
+
+CRDS = "customresourcedefinitions.apiextensions.k8s.io"
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+_PENDING = (
+    "Terminating",
+    "True",
+    "InstanceDeletionPending",
+    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+)
+
+
+class DefinitionStrategy(KindStrategy):
+    """How definitions themselves are written."""
+
+    answers_deleted_object = True
+
+    def default(self, obj: Json) -> None:
+        """Names and conversion that were left out."""
+        spec = obj["spec"]
+        names = spec["names"]
+        if names.get("kind"):
+            names.setdefault("singular", names["kind"].lower())
+            names.setdefault("listKind", f"{names['kind']}List")
+        spec.setdefault("conversion", {"strategy": "None"})
+
+    def prepare_create(self, obj: Json) -> None:
+        """No conditions yet; the storage version counts as stored."""
+        super().prepare_create(obj)
+        versions = obj["spec"].get("versions") or ()
+        obj["status"] = {
+            "conditions": None,
+            "acceptedNames": {"plural": "", "kind": ""},
+            "storedVersions": [each["name"] for each in versions if each.get("storage")],
+        }
+
+    def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
+        """A new storage version is one more that objects may be stored in."""
+        super().prepare_update(obj, old, subresource)
+        if subresource:
+            return
+        status = obj["status"]
+        stored = list(status.get("storedVersions") or ())
+        for version in obj["spec"].get("versions") or ():
+            if version.get("storage") and version["name"] not in stored:
+                stored.append(version["name"])
+        obj["status"] = {**status, "storedVersions": stored}
+
+    def validate_create(self, obj: Json) -> list[StatusCause]:
+        """Whether resources can be served by it."""
+        return _problems(obj, None)
+
+    def validate_update(self, obj: Json, old: Json, subresource: str) -> list[StatusCause]:
+        """Whether resources can still be served by it."""
+        return [] if subresource else _problems(obj, old)
+
+    def warnings(self, obj: Json, old: Json | None) -> list[str]:
+        """Formats that nobody checks."""
+        named = _unrecognized_formats(obj, old)
+        return [*super().warnings(obj, old), *(f'unrecognized format "{name}"' for name in named)]
+
+    def mark_deleting(self, obj: Json, timestamp: str) -> None:
+        """The objects go first: a finalizer holds the definition until they have."""
+        meta = obj["metadata"]
+        if CLEANUP not in meta.get("finalizers", ()):
+            meta["finalizers"] = [*meta.get("finalizers", ()), CLEANUP]
+        obj["status"] = with_condition(obj.get("status") or {}, timestamp, _PENDING)
+
+
+def _problems(definition: Json, old: Json | None) -> list[StatusCause]:
+    from myrmidon.apiserver.schema.definitions import check_definition  # noqa: PLC0415
+
+    return check_definition(definition, old)
+
+
+def _unrecognized_formats(definition: Json, old: Json | None) -> list[str]:
+    from myrmidon.apiserver.schema.definitions import unrecognized_formats  # noqa: PLC0415
+
+    return list(dict.fromkeys(unrecognized_formats(definition, old)))

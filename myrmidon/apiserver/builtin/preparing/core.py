@@ -1,0 +1,62 @@
+"""Namespaces, nodes, secrets, leases and API services."""
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.lookup import ObjectLookup
+
+KUBERNETES = "kubernetes"  # the finalizer by which the namespace controller holds a namespace
+
+
+def create_namespace(namespace: Json, cluster: ObjectLookup) -> None:
+    """A namespace is held until somebody has emptied it."""
+    del cluster
+    namespace["status"] = {"phase": "Active"}
+    finalizers = namespace["spec"].get("finalizers", [])
+    if KUBERNETES not in finalizers:
+        namespace["spec"]["finalizers"] = [*finalizers, KUBERNETES]
+    # A generated name is not known when defaults are filled in.
+    labels = namespace["metadata"].setdefault("labels", {})
+    labels["kubernetes.io/metadata.name"] = namespace["metadata"].get("name", "")
+
+
+def update_namespace(namespace: Json, old: Json, cluster: ObjectLookup) -> None:
+    """Its finalizers change through the subresource ``finalize`` alone."""
+    del cluster
+    namespace["spec"] = dict(old["spec"])
+
+
+def create_node(node: Json, cluster: ObjectLookup) -> None:
+    """A new node takes no pods until its kubelet has reported."""
+    del cluster
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    taints = node["spec"].get("taints", [])
+    if taint not in taints:
+        node["spec"]["taints"] = [*taints, taint]
+
+
+def create_lease(lease: Json, cluster: ObjectLookup) -> None:
+    """What belongs to a feature that is off by default is dropped."""
+    del cluster
+    for field in ("strategy", "preferredHolder"):
+        lease["spec"].pop(field, None)
+
+
+def update_lease(lease: Json, old: Json, cluster: ObjectLookup) -> None:
+    """The same for a change."""
+    del old
+    create_lease(lease, cluster)
+
+
+def update_secret(secret: Json, old: Json, cluster: ObjectLookup) -> None:
+    """A type that is not given is the one it has."""
+    del cluster
+    if not secret.get("type"):
+        secret["type"] = old.get("type", "")
+
+
+def update_service_status(service: Json, old: Json, cluster: ObjectLookup) -> None:
+    """The status of an APIService brings no metadata along."""
+    del cluster
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        service["metadata"].pop(field, None)
+        if field in old["metadata"]:
+            service["metadata"][field] = old["metadata"][field]

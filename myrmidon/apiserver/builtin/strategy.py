@@ -1,0 +1,87 @@
+"""Built-in kinds in the server: what field ownership has to know about them."""
+
+from functools import cached_property
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.builtin.base_strategy import BuiltinStrategy
+from myrmidon.apiserver.causes import invalid
+from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.fields.blanks import blank_of
+from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, resetting
+from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN
+from myrmidon.apiserver.resources.strategy import Decoded
+from myrmidon.apiserver.resources.tables import Layout
+
+# Groups that the real server takes from elsewhere, with rules of their own.
+_OTHER_SERVERS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
+_STATUS = resetting("status")
+_SPEC = resetting("spec")
+# What the status of a kind has no say in, where it is more than the spec.
+_STATUS_RESETS = {
+    ("apps", "Deployment"): resetting("spec", "metadata.labels"),
+    ("", "Pod"): resetting("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
+}
+
+
+_JOB, _CONTROLLER = ("batch", "Job"), ("", "ReplicationController")
+_PODS_STAY = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to "
+    "remove them or set propagationPolicy=Orphan to suppress this warning"
+)
+
+
+class KindStrategy(BuiltinStrategy):
+    """A built-in kind with owners of fields."""
+
+    @property
+    def orphans_by_default(self) -> bool:  # type: ignore[override]
+        """Two kinds are older than the garbage collector, and have kept their ways."""
+        return self._key in {_JOB, _CONTROLLER}
+
+    def delete_warnings(self, policy: str) -> list[str]:
+        """Jobs warn of it."""
+        return [_PODS_STAY] if self._key == _JOB and not policy else []
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The columns that the real server shows."""
+        from myrmidon.apiserver.builtin.tables import BuiltinLayout  # noqa: PLC0415 - for kubectl alone
+
+        return BuiltinLayout(self._kind)
+
+    def decode(self, body: Json) -> Decoded:
+        """An empty list of managedFields is an order to clear them, so it is kept."""
+        decoded = super().decode(body)
+        meta = body.get("metadata")
+        if isinstance(meta, dict) and meta.get("managedFields") == []:
+            decoded.obj["metadata"]["managedFields"] = []
+        return decoded
+
+    def validate_create(self, obj: Json) -> list[StatusCause]:
+        """The rules of the kind, and one for finalizers that custom resources are only warned of."""
+        return [*self._finalizer_causes(obj), *super().validate_create(obj)]
+
+    def validate_update(self, obj: Json, old: Json, subresource: str) -> list[StatusCause]:
+        """The same for a change."""
+        causes = super().validate_update(obj, old, subresource)
+        return causes if subresource else [*self._finalizer_causes(obj), *causes]
+
+    def _finalizer_causes(self, obj: Json) -> list[StatusCause]:
+        if self._kind.group in _OTHER_SERVERS:
+            return []
+        problem = "name is neither a standard finalizer name nor is it fully qualified"
+        return [
+            invalid(f"metadata.finalizers[{index}]", name, problem)
+            for index, name in enumerate(obj["metadata"].get("finalizers", ()))
+            if "/" not in name and name not in {ORPHAN, FOREGROUND, "kubernetes"}
+        ]
+
+    def reset_fields(self, subresource: str) -> ResetFields:
+        """Status and the rest are written through different paths."""
+        if subresource == "status":
+            return _STATUS_RESETS.get(self._key, _SPEC)
+        return _STATUS if self._has_status else NO_RESET
+
+    def blank(self) -> Json:
+        """The structs of the kind, which are there from the start and are nobody's."""
+        return blank_of(self.schema, self._kind.api_version, self._kind.kind)

@@ -1,0 +1,88 @@
+"""The resource types that a CustomResourceDefinition serves."""
+
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind
+from myrmidon.apiserver.custom.strategy import CustomStrategy
+from myrmidon.apiserver.resources.registry import ResourceType, ScalePaths
+from myrmidon.apiserver.schema.structural import compile_schema
+from myrmidon.apiserver.schema_node import Schema
+
+
+def _path(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(".") if part)
+
+
+def served_types(definition: Json) -> list[ResourceType]:
+    """The resource types that a definition asks for."""
+    spec = definition["spec"]
+    names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
+    storage = next(version for version in spec["versions"] if version.get("storage"))
+    storage_schema = _schema(storage)
+    return [
+        _served_type(spec, names, version, storage, storage_schema)
+        for version in spec["versions"]
+        if version.get("served")
+    ]
+
+
+def _served_type(
+    spec: Json, names: Json, version: Json, storage: Json, storage_schema: Schema
+) -> ResourceType:
+    kind = Kind(
+        spec["group"],
+        version["name"],
+        names["kind"],
+        names["plural"],
+        spec["scope"] == "Namespaced",
+    )
+    subresources = version.get("subresources") or {}
+    schema = storage_schema if version is storage else _schema(version)
+    scale = _scale(subresources.get("scale"))
+    strategy = CustomStrategy(
+        api_version=kind.api_version,
+        kind=kind.kind,
+        schema=schema,
+        storage_api_version=f"{spec['group']}/{storage['name']}",
+        storage_schema=storage_schema,
+        status=subresources.get("status") is not None,
+        selectable={
+            field["jsonPath"].removeprefix("."): _path(field["jsonPath"])
+            for field in version.get("selectableFields") or ()
+        },
+        columns=version.get("additionalPrinterColumns") or (),
+        replicas=(scale.replicas, scale.status_replicas) if scale is not None else (),
+    )
+    return ResourceType(
+        kind,
+        strategy,
+        singular=names.get("singular", ""),
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        list_kind=names.get("listKind", ""),
+        status=subresources.get("status") is not None,
+        scale=scale,
+        storage_api_version=f"{spec['group']}/{storage['name']}",
+        custom=True,
+        deprecation=_deprecation(spec, names, version),
+    )
+
+
+def _schema(version: Json) -> Schema:
+    return compile_schema((version.get("schema") or {}).get("openAPIV3Schema") or {})
+
+
+def _scale(paths: Json | None) -> ScalePaths | None:
+    if paths is None:
+        return None
+    return ScalePaths(
+        _path(paths["specReplicasPath"]),
+        _path(paths["statusReplicasPath"]),
+        _path(paths.get("labelSelectorPath") or ""),
+    )
+
+
+def _deprecation(spec: Json, names: Json, version: Json) -> str:
+    if not version.get("deprecated"):
+        return ""
+    given: str = version.get("deprecationWarning") or ""
+    return given or f"{spec['group']}/{version['name']} {names['kind']} is deprecated"

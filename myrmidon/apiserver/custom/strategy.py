@@ -1,0 +1,225 @@
+"""Custom resources: what a CustomResourceDefinition makes of their objects."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.causes import invalid
+from myrmidon.apiserver.custom.printer_columns import CustomLayout
+from myrmidon.apiserver.failures import StatusCause
+from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, keeping, resetting
+from myrmidon.apiserver.golang.json import same
+from myrmidon.apiserver.resources.metadata import decode_metadata, finalizer_warnings
+from myrmidon.apiserver.resources.strategy import Decoded, DecodeError, Strategy
+from myrmidon.apiserver.resources.tables import Layout
+from myrmidon.apiserver.schema.defaulting import copy_json, default
+from myrmidon.apiserver.schema.embedded import EmbeddedError, coerce_embedded
+from myrmidon.apiserver.schema.nulls import drop_nulls
+from myrmidon.apiserver.schema.pruning import prune
+from myrmidon.apiserver.schema.validation import check_object, check_status
+from myrmidon.apiserver.schema_node import Schema
+
+_STATUS = resetting("status")
+_NOTHING = Schema()
+_INT32_MAX = 2**31 - 1
+
+
+class CustomStrategy(Strategy):
+    """One version of a custom resource."""
+
+    allows_unconditional_update = False
+
+    def __init__(
+        self,
+        *,
+        api_version: str,
+        kind: str,
+        schema: Schema,
+        storage_api_version: str,
+        storage_schema: Schema,
+        status: bool,
+        selectable: Mapping[str, tuple[str, ...]],
+        columns: Sequence[Json] = (),
+        replicas: tuple[tuple[str, ...], ...] = (),
+    ) -> None:
+        self._api_version, self._kind = api_version, kind
+        self._schema, self._storage_schema = schema, storage_schema
+        self._storage_api_version = storage_api_version
+        self._status = status
+        self._selectable = selectable
+        self._columns = columns
+        self._replicas = (
+            replicas  # where the scale has its numbers: wanted ones, and those there are
+        )
+
+    @property
+    def schema(self) -> Schema:
+        """The type of the objects."""
+        return self._schema
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The columns that the definition lists."""
+        return CustomLayout(self._columns)
+
+    # ------------------------------------------------------------------------- reading
+
+    def decode(self, body: Json) -> Decoded:
+        """Typed metadata; the rest as the schema knows it.  Changes the body."""
+        body["metadata"], unknown = decode_metadata(body.get("metadata"))
+        try:
+            unknown += coerce_embedded(body, self._schema)
+        except EmbeddedError as error:
+            raise DecodeError(str(error)) from None
+        known = self._schema if body.get("apiVersion") == self._api_version else _NOTHING
+        unknown += prune(body, known)
+        drop_nulls(body, known)
+        return Decoded(body, unknown)
+
+    def read_applied(self, obj: Json) -> Json:
+        """Nulls of an applied configuration stay, and are refused."""
+        obj["metadata"], _ = decode_metadata(obj.get("metadata"))
+        return obj
+
+    def default(self, obj: Json) -> None:
+        """The defaults of the schema."""
+        default(obj, self._schema)
+
+    def read(self, value: Json) -> Json:
+        """What is stored, as the storage version's schema has it by now, under this version.
+
+        Other versions show no more than they know, but their own defaults are not filled in.
+        """
+        obj: Json = copy_json(value)
+        prune(obj, self._storage_schema)
+        drop_nulls(obj, self._storage_schema)
+        default(obj, self._storage_schema)
+        obj["apiVersion"] = self._api_version
+        if self._schema is not self._storage_schema:
+            prune(obj, self._schema)
+        return obj
+
+    def store(self, obj: Json) -> Json:
+        """Versions differ by name alone."""
+        obj["apiVersion"] = self._storage_api_version
+        return obj
+
+    # ------------------------------------------------------------------------- writing
+
+    def prepare_create(self, obj: Json) -> None:
+        """A new object has no status yet, and the first generation."""
+        if self._status:
+            obj.pop("status", None)
+        obj["metadata"]["generation"] = 1
+
+    def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
+        """Status and the rest are written through different paths; changes of the rest count."""
+        if subresource == "status":
+            status = obj.get("status")
+            meta, version = old["metadata"], obj["metadata"].get("resourceVersion")
+            managed = obj["metadata"].get("managedFields")
+            obj.clear()
+            obj.update(old, metadata=dict(meta))
+            _set(obj["metadata"], "managedFields", managed)
+            _set(obj["metadata"], "resourceVersion", version)
+            _set(obj, "status", status)
+            return
+        if self._status:
+            _set(obj, "status", old.get("status"))
+        ignored = {"metadata", "status"} if self._status else {"metadata"}
+        generation = old["metadata"].get("generation", 0)
+        if not same(_without(obj, ignored), _without(old, ignored)):
+            generation += 1
+        obj["metadata"]["generation"] = generation
+
+    def validate_create(self, obj: Json) -> list[StatusCause]:
+        """The schema's rules."""
+        causes = self._type_causes(obj) + check_object(obj, self._schema)
+        return causes + _number_causes(obj, self._replicas)
+
+    def validate_update(self, obj: Json, old: Json, subresource: str) -> list[StatusCause]:
+        """The schema's rules, with what was wrong before let through."""
+        causes = self._type_causes(obj)
+        if subresource == "status":
+            causes += check_status(obj, self._schema, old)
+            return causes + _number_causes(obj, self._replicas[1:])
+        causes += check_object(obj, self._schema, old)
+        return causes + _number_causes(obj, self._replicas)
+
+    def reset_fields(self, subresource: str) -> ResetFields:
+        """Status is written through its own path, and nothing else is."""
+        if subresource == "status":
+            return keeping("status")
+        return _STATUS if self._status else NO_RESET
+
+    def _type_causes(self, obj: Json) -> list[StatusCause]:
+        causes: list[StatusCause] = []
+        if obj.get("kind") != self._kind:
+            causes.append(invalid("kind", obj.get("kind"), f"must be {self._kind}"))
+        if obj.get("apiVersion") != self._api_version:
+            problem = f"must be {self._api_version}"
+            causes.append(invalid("apiVersion", obj.get("apiVersion"), problem))
+        return causes
+
+    def warnings(self, obj: Json, old: Json | None) -> list[str]:
+        """Advice about finalizers."""
+        return finalizer_warnings(obj["metadata"], old["metadata"] if old else None)
+
+    # ------------------------------------------------------------------------- selecting
+
+    def selectable(self, label: str) -> bool:
+        """The fields that the definition lists."""
+        return label in self._selectable
+
+    def fields(self, obj: Json) -> Mapping[str, str]:
+        """Their values as texts; an absent one is empty."""
+        return {label: _text_at(obj, path) for label, path in self._selectable.items()}
+
+
+def _number_causes(obj: Json, paths: Sequence[tuple[str, ...]]) -> list[StatusCause]:
+    """What the scale could not show: numbers that are none, or too small or large."""
+    causes: list[StatusCause] = []
+    for path in paths:
+        value, field = _at(obj, path), f".{'.'.join(path)}"
+        if value is None:
+            continue
+        if type(value) is not int:
+            problem = (
+                f"{field} accessor error: {value} is of the type {_go_type(value)}, expected int64"
+            )
+            causes.append(invalid(field, 0, problem))
+        elif value < 0:
+            causes.append(invalid(field, value, "should be a non-negative integer"))
+        elif value > _INT32_MAX:
+            causes.append(invalid(field, value, f"should be less than or equal to {_INT32_MAX}"))
+    return causes
+
+
+def _go_type(value: Any) -> str:
+    names = {bool: "bool", float: "float64", str: "string", dict: "map[string]interface {}"}
+    return names.get(type(value), "[]interface {}")
+
+
+def _set(target: Json, key: str, value: Any) -> None:
+    if value is None:
+        target.pop(key, None)
+    else:
+        target[key] = value
+
+
+def _without(obj: Json, keys: set[str]) -> Json:
+    return {key: value for key, value in obj.items() if key not in keys}
+
+
+def _at(obj: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        obj = obj.get(key) if isinstance(obj, dict) else None
+    return obj
+
+
+def _text_at(obj: Any, path: tuple[str, ...]) -> str:
+    value = _at(obj, path)
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)

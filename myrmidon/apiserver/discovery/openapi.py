@@ -1,0 +1,266 @@
+"""OpenAPI: the types of everything that is served, for ``kubectl explain`` and ``kubectl apply``.
+
+Version 3 is an index and a document for each group and version; version 2 is one document.  The
+types of built-in kinds are those that a real server serves, those of custom resources follow from
+their definitions.  Paths are as short as clients let them be: kubectl looks there for the kinds that
+can be patched, and which parameters the server understands.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from typing import Any, Protocol
+
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind
+from myrmidon.apiserver.catalog import files
+from myrmidon.apiserver.catalog.resources import builtin_resources
+
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+_REFERENCE = "#/components/schemas/"
+_JSON = "application/json"
+
+
+class DescribedType(Protocol):
+    """One version of a custom resource: its names and the schema that its definition has for it."""
+
+    @property
+    def kind(self) -> Kind:
+        """Its names."""
+        ...
+
+    @property
+    def openapi(self) -> Json:
+        """``openAPIV3Schema``, empty where there is none."""
+        ...
+
+
+def index(custom: Iterable[DescribedType]) -> Json:
+    """``/openapi/v3``: where the documents are; a hash tells when one has changed."""
+    paths = {name: _entry(name, name) for name in files.definitions()["paths"]}
+    for (group, version), types in _by_version(custom).items():
+        name = f"apis/{group}/{version}"
+        content = json.dumps([[*each.kind, each.openapi] for each in types], sort_keys=True)
+        paths[name] = _entry(name, content)
+    return {"paths": dict(sorted(paths.items()))}
+
+
+def _entry(name: str, content: str) -> Json:
+    made_by = files.served()["version"]["gitVersion"]
+    digest = hashlib.sha512(f"{made_by} {content}".encode()).hexdigest().upper()
+    return {"serverRelativeURL": f"/openapi/v3/{name}?hash={digest}"}
+
+
+def document(name: str, custom: Iterable[DescribedType]) -> Json | None:
+    """``/openapi/v3/<name>``, for instance ``apis/apps/v1``; None where there is none."""
+    group, _, version = name.removeprefix("apis/").rpartition("/")
+    kinds: list[Kind]
+    if name in files.definitions()["paths"]:
+        group = "" if name == "api/v1" else group
+        kinds = [each.kind for each in builtin_resources() if each.kind[:2] == (group, version)]
+        names = files.definitions()["paths"][name]
+        schemas = {each: described(each) for each in names}
+    else:
+        types = _by_version(custom).get((group, version), [])
+        if not types or not name.startswith("apis/"):
+            return None
+        kinds = [each.kind for each in types]
+        schemas = _custom_schemas(types)
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": _short_version()},
+        "paths": {path: item for kind in kinds for path, item in _paths(kind, schemas)},
+        "components": {"schemas": schemas},
+    }
+
+
+def swagger(custom: Iterable[DescribedType]) -> Json:
+    """``/openapi/v2``: all types in one document."""
+    schemas = {name: described(name) for name in files.definitions()["schemas"]}
+    schemas |= _custom_schemas(list(custom))
+    return {
+        "swagger": "2.0",
+        "info": {"title": "Kubernetes", "version": _short_version()},
+        "paths": {},
+        "definitions": {name: _as_version_2(schema) for name, schema in schemas.items()},
+    }
+
+
+def _short_version() -> str:
+    version = files.served()["version"]
+    return f"{version['major']}.{version['minor']}"
+
+
+def described(name: str) -> Json:
+    """The schema of a built-in type, with its descriptions."""
+    schema = deepcopy(files.definitions()["schemas"][name])
+    texts = files.descriptions().get(name, {})
+    for field, text in texts.items():
+        target = schema["properties"][field] if field else schema
+        target["description"] = text
+    result: Json = schema
+    return result
+
+
+def _by_version(custom: Iterable[DescribedType]) -> dict[tuple[str, str], list[DescribedType]]:
+    found: dict[tuple[str, str], list[DescribedType]] = {}
+    for each in custom:
+        found.setdefault((each.kind.group, each.kind.version), []).append(each)
+    return found
+
+
+def _custom_schemas(types: list[DescribedType]) -> Json:
+    schemas: Json = {}
+    for each in types:
+        name = custom_name(each.kind)
+        schemas[name] = _custom_schema(each)
+        schemas[f"{name}List"] = _list_schema(each.kind, name)
+    needed = [_META + "ObjectMeta", _META + "ListMeta", _META + "Status", _META + "DeleteOptions"]
+    while needed:
+        name = needed.pop()
+        if name not in schemas:
+            schemas[name] = described(name)
+            needed += _references(schemas[name])
+    return schemas
+
+
+def custom_name(kind: Kind) -> str:
+    """The name of the type of a custom resource: its group from the back, version and kind."""
+    return ".".join([*reversed(kind.group.split(".")), kind.version, kind.kind])
+
+
+def _custom_schema(described_type: DescribedType) -> Json:
+    schema = deepcopy(described_type.openapi) or {
+        "type": "object", "x-kubernetes-preserve-unknown-fields": True
+    }  # fmt: skip
+    standard = described(_META + "DeleteOptions")["properties"]
+    metadata = {
+        "description": "Standard object's metadata. More info: https://git.k8s.io/community/"
+        "contributors/devel/sig-architecture/api-conventions.md#metadata",
+        "allOf": [{"$ref": _REFERENCE + _META + "ObjectMeta"}],
+    }
+    schema["properties"] = schema.get("properties", {}) | {
+        "apiVersion": standard["apiVersion"],
+        "kind": standard["kind"],
+        "metadata": metadata,
+    }
+    schema["x-kubernetes-group-version-kind"] = [_kind_marker(described_type.kind)]
+    return schema
+
+
+def _list_schema(kind: Kind, name: str) -> Json:
+    standard = described(_META + "DeleteOptions")["properties"]
+    return {
+        "description": f"{kind.kind}List is a list of {kind.kind}",
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": standard["apiVersion"],
+            "kind": standard["kind"],
+            "metadata": {"allOf": [{"$ref": _REFERENCE + _META + "ListMeta"}]},
+            "items": {
+                "description": f"List of {kind.plural}. More info: https://git.k8s.io/community/"
+                "contributors/devel/sig-architecture/api-conventions.md",
+                "type": "array",
+                "items": {"$ref": _REFERENCE + name},
+            },
+        },
+        "x-kubernetes-group-version-kind": [_kind_marker(kind) | {"kind": f"{kind.kind}List"}],
+    }
+
+
+def _kind_marker(kind: Kind) -> Json:
+    return {"group": kind.group, "version": kind.version, "kind": kind.kind}
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        target = value.get("$ref")
+        if isinstance(target, str):
+            yield target.removeprefix(_REFERENCE)
+        for below in value.values():
+            yield from _references(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from _references(below)
+
+
+_WRITE = ("dryRun", "fieldManager", "fieldValidation")
+
+
+def _paths(kind: Kind, schemas: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
+    marker = _kind_marker(kind)
+    name = next(
+        (
+            name
+            for name, schema in schemas.items()
+            if marker in schema.get("x-kubernetes-group-version-kind", ())
+        ),
+        "",
+    )
+    if not name:
+        return
+    where = "namespaces/{namespace}/" if kind.namespaced else ""
+    collection = f"{kind.root}/{where}{kind.plural}"
+    yield (
+        collection,
+        {
+            "get": _operation("list", marker, name, ()),
+            "post": _operation("post", marker, name, _WRITE),
+        },
+    )
+    yield (
+        f"{collection}/{{name}}",
+        {
+            "get": _operation("get", marker, name, ()),
+            "put": _operation("put", marker, name, _WRITE),
+            "patch": _operation("patch", marker, name, (*_WRITE, "force")),
+            "delete": _operation("delete", marker, name, ("dryRun",)),
+        },
+    )
+
+
+def _operation(action: str, marker: Json, name: str, parameters: tuple[str, ...]) -> Json:
+    content = {_JSON: {"schema": {"$ref": _REFERENCE + name}}}
+    return {
+        "parameters": [
+            {"name": parameter, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
+            for parameter in parameters
+        ],
+        "responses": {"200": {"description": "OK", "content": content}},
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": marker,
+    }
+
+
+_ONLY_VERSION_3 = ("default", "nullable", "oneOf", "anyOf", "allOf", "not", "enum")
+
+
+def _as_version_2(schema: Any) -> Any:
+    """Without what version 2 cannot say."""
+    match schema:
+        case {"allOf": [{"$ref": str() as target}], **rest}:
+            kept = {key: value for key, value in rest.items() if key not in _ONLY_VERSION_3}
+            return {"$ref": _old_reference(target), **kept}
+        case {"$ref": str() as target}:
+            return {"$ref": _old_reference(target)}
+        case {"oneOf": list() as choices, **rest} if all("type" in each for each in choices):
+            return {"type": "string"} | {key: _as_version_2(value) for key, value in rest.items()}
+        case {"properties": dict() as properties, **rest}:
+            fields = {name: _as_version_2(field) for name, field in properties.items()}
+            return _as_version_2(rest) | {"properties": fields}
+        case dict():
+            return {
+                key: _as_version_2(value)
+                for key, value in schema.items()
+                if key not in _ONLY_VERSION_3
+            }
+        case list():
+            return [_as_version_2(value) for value in schema]
+        case _:
+            return schema
+
+
+def _old_reference(target: str) -> str:
+    return target.replace(_REFERENCE, "#/definitions/")

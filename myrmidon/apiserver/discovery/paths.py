@@ -1,0 +1,150 @@
+"""Paths that are not about a resource: the version, health, discovery, OpenAPI.
+
+Documents follow from what is served, so they are made when first asked for and kept until that
+changes.
+"""
+
+from collections.abc import Callable, Sequence
+
+from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.apiserver.catalog.resources import version_document
+from myrmidon.apiserver.discovery import groups, health
+from myrmidon.apiserver.failures import method_not_allowed, unknown_resource
+from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.resources.registry import Registry, ResourceType
+from myrmidon.apiserver.wire.negotiation import not_acceptable
+
+_JSON = (("content-type", "application/json"),)
+_TEXT = (("content-type", "text/plain; charset=utf-8"),)
+_ADDRESS = "127.0.0.1:443"
+_MISSING_DOCUMENT = HttpResponse(404)
+
+
+class Documents:
+    """What the server says about itself."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._epoch = -1
+        self._kept: dict[tuple[str, bool], HttpResponse | None] = {}
+
+    def find(self, request: HttpRequest) -> HttpResponse | None:
+        """The answer to a path without a resource; None if there is none."""
+        if self._epoch != self._registry.epoch:
+            self._kept, self._epoch = {}, self._registry.epoch
+        path = request.path.rstrip("/")
+        root = path.strip("/").partition("/")[0]
+        if root in health.ROOTS:
+            return health.health(request)
+        aggregated = _wants_aggregated(request.headers.get("accept", ""), root)
+        key = (path, aggregated)
+        if key not in self._kept:
+            self._kept[key] = self._make(path, aggregated=aggregated)
+        found = self._kept[key]
+        if found is not None and request.method not in {"GET", "HEAD"}:
+            raise method_not_allowed()
+        return found
+
+    def _make(self, path: str, *, aggregated: bool) -> HttpResponse | None:
+        root, *parts = path.strip("/").split("/")
+        if path == "":
+            return _answer({"paths": self._paths()})
+        makers: dict[str, Callable[[], HttpResponse | None]] = {
+            "version": lambda: _answer(version_document()),
+            "api": lambda: self._api(parts, aggregated=aggregated),
+            "apis": lambda: self._apis(parts, aggregated=aggregated),
+            "openapi": lambda: self._openapi(parts),
+            "metrics": lambda: HttpResponse(200, _TEXT),
+        }
+        make = makers.get(root)
+        return make() if make is not None else None
+
+    def _paths(self) -> list[str]:
+        """What the root lists."""
+        groups = {each.kind.group for each in self._registry if each.kind.group}
+        versions = {each.kind.root for each in self._registry}
+        fixed = {"/api", "/apis", "/openapi/v2", "/openapi/v3", "/version"}
+        fixed |= {f"/{root}" for root in health.ROOTS}
+        return sorted({*fixed, *versions, *(f"/apis/{group}" for group in groups)})
+
+    def _custom(self) -> list[ResourceType]:
+        return [each for each in self._registry if each.custom]
+
+    def _api(self, parts: list[str], *, aggregated: bool) -> HttpResponse | None:
+        match parts:
+            case []:
+                if aggregated:
+                    return _aggregated(core=True, custom=())
+                return _answer(groups.api_versions(_ADDRESS))
+            case [version]:
+                return self._version("", version)
+            case _:
+                return None
+
+    def _apis(self, parts: list[str], *, aggregated: bool) -> HttpResponse | None:
+        match parts:
+            case []:
+                if aggregated:
+                    return _aggregated(core=False, custom=self._custom())
+                return _answer(groups.group_list(self._custom()))
+            case [group]:
+                found = groups.group(group, self._custom())
+                return _answer(found) if found is not None else None
+            case [group, version]:
+                return self._version(group, version)
+            case _:
+                return None
+
+    def _version(self, group: str, version: str) -> HttpResponse | None:
+        found = groups.resource_list(group, version, self._custom())
+        if found is not None:
+            return _answer(found)
+        if self._registry.is_builtin_group(group):
+            raise unknown_resource()
+        return None
+
+    def _openapi(self, parts: list[str]) -> HttpResponse | None:
+        from myrmidon.apiserver.discovery import openapi  # noqa: PLC0415 - for kubectl alone
+
+        match parts:
+            case ["v2"]:
+                return _answer(openapi.swagger(self._custom()))
+            case ["v3"]:
+                # The real server says so, although it is JSON.
+                return HttpResponse(200, _TEXT, go_json.encode(openapi.index(self._custom())))
+            case ["v3", *name]:
+                found = openapi.document("/".join(name), self._custom())
+                return _answer(found) if found is not None else _MISSING_DOCUMENT
+            case _:
+                return None
+
+
+def _wants_aggregated(accept: str, root: str) -> bool:
+    """Which of the two forms of discovery a client asks for first; raises 406."""
+    if root not in {"api", "apis", "version"} or not accept:
+        return False
+    known = False
+    for part in accept.split(","):
+        media, *parameters = (piece.strip() for piece in part.split(";"))
+        if media not in {"*/*", "application/json"}:
+            known = known or (media == "application/yaml" and root != "version")
+            continue
+        known = True
+        options = dict(piece.partition("=")[::2] for piece in parameters)
+        if "as" not in options:
+            return False
+        if options["as"] == "APIGroupDiscoveryList" and options.get("v") == "v2":
+            return True
+    if any(part.strip().startswith("application/yaml") for part in accept.split(",")) and known:
+        return False
+    raise not_acceptable(details=not known)
+
+
+def _answer(document: object) -> HttpResponse:
+    return HttpResponse(200, _JSON, go_json.encode(document))
+
+
+def _aggregated(*, core: bool, custom: Sequence[ResourceType]) -> HttpResponse:
+    listed = groups.aggregated(core=core, custom=custom)
+    headers = (("content-type", groups.AGGREGATED_TYPE),)
+    return HttpResponse(200, headers, go_json.encode(listed))

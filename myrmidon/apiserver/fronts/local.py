@@ -1,0 +1,74 @@
+"""The server as a ``Transport`` in the same process: no sockets, no copies."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
+from myrmidon.apiserver.auth.users import User
+from myrmidon.apiserver.call import Draws
+from myrmidon.apiserver.fronts.waiting import Answered, stream_watch
+from myrmidon.apiserver.fronts.waiting import answer as answer_eventually
+from myrmidon.apiserver.server import ApiServer
+from myrmidon.apiserver.watches import OpenWatch
+
+
+class LocalTransport:
+    """Carries requests to a server in the process."""
+
+    def __init__(self, server: ApiServer, *, token: str = "", user: User | None = None) -> None:
+        self._server, self._user = server, user
+        self._headers = {"authorization": f"Bearer {token}"} if token else {}
+
+    async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
+        """Answer at once, unless the request has to wait for something."""
+        outcome = self._server.answer(self._own(request), self._user)
+        self._server.settle()
+        if isinstance(outcome, HttpResponse):
+            return outcome
+        async with asyncio.timeout(deadline):
+            outcome = await answer_eventually(self._server, self._own(request), self._user, outcome)
+            if isinstance(outcome, HttpResponse):
+                return outcome
+            lines = [line async for line in stream_watch(self._server, outcome)]
+        return HttpResponse(200, outcome.headers, b"".join(line + b"\n" for line in lines))
+
+    @asynccontextmanager
+    async def stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
+        """The answer as it comes."""
+        request = self._own(request)
+        outcome = self._server.answer(request, self._user, Draws(self._server.core.environment))
+        self._server.settle()
+        outcome = await answer_eventually(self._server, request, self._user, outcome)
+        yield _Stream(self._server, outcome)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _own(self, request: HttpRequest) -> HttpRequest:
+        if not self._headers:
+            return request
+        headers = {**self._headers, **request.headers}
+        return HttpRequest(request.method, request.path, request.query, headers, request.body)
+
+
+class _Stream:
+    """An answer that has begun."""
+
+    def __init__(self, server: ApiServer, outcome: Answered) -> None:
+        self._server, self._outcome = server, outcome
+        self.status = outcome.status if isinstance(outcome, HttpResponse) else 200
+        self.headers = outcome.headers
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        if isinstance(self._outcome, OpenWatch):
+            async for line in stream_watch(self._server, self._outcome):
+                yield line
+            return
+        for line in self._outcome.body.splitlines():
+            yield line
+
+    async def read(self) -> bytes:
+        if isinstance(self._outcome, HttpResponse):
+            return self._outcome.body
+        return b"".join([line + b"\n" async for line in self.lines()])

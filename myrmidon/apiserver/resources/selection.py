@@ -1,0 +1,58 @@
+"""A selection of objects: label requirements and comparisons of fields."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from myrmidon.api.objects import Json
+from myrmidon.api.selectors import Selector
+from myrmidon.apiserver.resources.registry import ResourceType
+
+
+class FieldTerm(NamedTuple):
+    """One comparison of a field."""
+
+    field: str
+    equal: bool
+    value: str
+
+    def matches(self, fields: Mapping[str, str]) -> bool:
+        """Whether it holds; an absent field is empty."""
+        return (fields.get(self.field, "") == self.value) is self.equal
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Label and field requirements; all must hold."""
+
+    labels: Selector
+    fields: tuple[FieldTerm, ...]
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return not self.labels and not self.fields
+
+    def matches(self, resource_type: ResourceType, obj: Json) -> bool:
+        """Whether the object is selected."""
+        meta = obj["metadata"]
+        if self.labels and not self.labels.matches(meta.get("labels") or {}):
+            return False
+        if not self.fields:
+            return True
+        fields = {
+            **resource_type.strategy.fields(obj),
+            "metadata.name": meta.get("name", ""),
+            "metadata.namespace": meta.get("namespace", ""),
+        }
+        return all(term.matches(fields) for term in self.fields)
+
+    def name(self) -> str:
+        """The one name that can match, if the selection says so."""
+        for term in self.fields:
+            if term.field == "metadata.name" and term.equal:
+                return term.value
+        return ""
+
+
+EVERYTHING = Selection(Selector(), ())

@@ -1,0 +1,222 @@
+"""Reading what a client sends: media types, JSON and YAML, and what the body claims to be."""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.failures import Failure, bad_request, unsupported_media_type
+from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.resources.strategy import DecodeError
+from myrmidon.apiserver.wire import protobuf
+from myrmidon.apiserver.wire.yaml import parse_yaml
+
+BODY_BYTES_MAX = 3 * 1024 * 1024
+_JSON, _YAML = "application/json", "application/yaml"
+_OBJECT_TYPES = (_JSON, _YAML, protobuf.MEDIA_TYPE, "application/cbor")
+
+
+_PARAMETERS = re.compile(r"(?:\s*+;\s*+[^\s;=]++=(?:\"[^\"]*\"|[^\s;=\"]++))*+\s*+(?:;\s*+)?")
+
+
+def media_type(call: Call) -> str:
+    """The media type of the body, without parameters; what cannot be read is ``?``."""
+    media, _, parameters = call.request.headers.get("content-type", "").partition(";")
+    if parameters and _PARAMETERS.fullmatch(f";{parameters}") is None:
+        return "?"
+    return media.strip().lower()
+
+
+def read_body(call: Call) -> bytes:
+    """The body, unless it is too large."""
+    if len(call.request.body) > BODY_BYTES_MAX:
+        raise Failure(
+            413,
+            "RequestEntityTooLarge",
+            f"Request entity too large: limit is {BODY_BYTES_MAX}",
+            details=False,
+        )
+    return call.request.body
+
+
+def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]]:
+    """The object of a POST or PUT: decoded, of the right type; and its duplicate fields.
+
+    ``wanted`` is the type of a body that is none of the resource itself: a scale, say.
+    """
+    sent = read_object_type(call)
+    text = read_body(call)
+    expected = wanted or call.type.kind
+    kind = expected.kind
+    duplicates: list[str] = []
+    try:
+        body = parse(text, sent, duplicates)
+    except ValueError as error:
+        raise _unrecognized(
+            kind, f"couldn't get version/kind; json parse error: {_said(text, error)}"
+        ) from None
+    if body is None and not call.type.custom:
+        body = {}  # what Go makes of null
+    if not isinstance(body, dict):
+        raise _unrecognized(
+            kind,
+            "couldn't get version/kind; json parse error: json: cannot unmarshal "
+            f'{_go_type(body)} into Go value of type struct {{ APIVersion string "json:\\"apiVersion,omitempty\\""; '
+            'Kind string "json:\\"kind,omitempty\\"" }',
+        )
+    check_type(call, body, expected, strict=call.type.custom and wanted is None)
+    if sent in {"", _JSON}:
+        duplicates = duplicate_fields(text, body)
+    return body, duplicates
+
+
+def read_object_type(call: Call) -> str:
+    """The media type of a body that is an object; raises 415."""
+    sent = media_type(call)
+    if sent not in {"", _JSON, _YAML} and (sent != protobuf.MEDIA_TYPE or call.type.custom):
+        raise _unsupported()
+    return sent
+
+
+def parse(text: bytes, sent: str, duplicates: list[str] | None = None) -> Any:
+    """A body in one of the forms that the server reads; raises ``ValueError``."""
+    if sent == _YAML:
+        return parse_yaml(text, duplicates)
+    return protobuf.decode(text) if sent == protobuf.MEDIA_TYPE else go_json.decode(text)
+
+
+def _said(text: bytes, error: Exception) -> str:
+    if not text.strip():
+        return "unexpected end of JSON input (<empty>)"
+    return f"{error}"
+
+
+def _go_type(value: Any) -> str:
+    if isinstance(value, list):
+        return "array"
+    if isinstance(value, str):
+        return "string"
+    return "bool" if isinstance(value, bool) else "number"
+
+
+def _unrecognized(kind: str, problem: str) -> Failure:
+    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {problem}")
+
+
+def _unsupported() -> Failure:
+    return unsupported_media_type(
+        "the body of the request was in an unknown format - accepted media types include: "
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    )
+
+
+def check_type(call: Call, body: Json, wanted: Kind, *, strict: bool) -> None:
+    """``apiVersion`` and ``kind`` must be those of the path.
+
+    Built-in kinds may leave them out.  A custom resource of another kind is let through here: it is
+    an invalid object, not a bad request.
+    """
+    for field in ("apiVersion", "kind"):
+        if body.get(field) is not None and not isinstance(body[field], str):
+            raise _unrecognized(
+                wanted.kind,
+                f"couldn't get version/kind; json parse error: json: cannot unmarshal {_go_type(body[field])} into Go struct field .{field} of type string",
+            )
+    api_version, kind = body.get("apiVersion") or "", body.get("kind") or ""
+    if strict:
+        if not kind:
+            raise _unrecognized(wanted.kind, f"Object 'Kind' is missing in '{_excerpt(body)}'")
+        if not api_version:
+            raise _unrecognized(
+                wanted.kind, f"Object 'apiVersion' is missing in '{_excerpt(body)}'"
+            )
+    else:
+        api_version, kind = api_version or wanted.api_version, kind or wanted.kind
+        if (api_version, kind) != (wanted.api_version, wanted.kind) and not _is_known(
+            call, api_version, kind
+        ):
+            raise bad_request(
+                f'no kind "{kind}" is registered for version "{api_version}" in scheme '
+                '"pkg/api/legacyscheme/scheme.go:30"'
+            )
+        if kind != wanted.kind:
+            raise bad_request(
+                f'{kind} in version "{api_version.rpartition("/")[2]}" cannot be handled as a {wanted.kind}: converting '
+                f"({kind}) to ({wanted.kind}): unknown conversion"
+            )
+    if api_version != wanted.api_version:
+        raise bad_request(
+            f"the API version in the data ({api_version}) does not match the expected API version "
+            f"({wanted.api_version})"
+        )
+
+
+def _is_known(call: Call, api_version: str, kind: str) -> bool:
+    group, _, version = api_version.rpartition("/")
+    return call.core.registry.find_kind(group, version, kind) is not None
+
+
+def _excerpt(body: Json) -> str:
+    return go_json.encode(body)[:200].decode(errors="replace")
+
+
+def decode_failure(call: Call, error: DecodeError) -> Failure:
+    """400: the body does not fit the type."""
+    kind = call.type.kind
+    return bad_request(
+        f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {error}'
+    )
+
+
+def duplicate_fields(text: bytes, body: Any) -> list[str]:
+    """What to say about keys that stand twice in an object of the text.
+
+    A text that has the size of its own content printed again has none, and most have.
+    """
+    if len(text) == len(go_json.encode(body)):
+        return []
+    found: dict[str, None] = {}
+    _walk(json.loads(go_json.as_unicode(text), object_pairs_hook=_Pairs), "", found)
+    return [f'duplicate field "{path}"' for path in found]
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of a JSON object, with those that repeat."""
+
+
+def _walk(value: Any, path: str, found: dict[str, None]) -> None:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, item in value:
+            here = f"{path}.{key}" if path else key
+            if key in seen:
+                found[here] = None
+            seen.add(key)
+            _walk(item, here, found)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _walk(item, f"{path}[{index}]", found)
+
+
+def check_fields(call: Call, unknown: Iterable[str], duplicates: Iterable[str]) -> list[str]:
+    """What ``fieldValidation`` makes of fields: nothing, warnings, or the problems of a refusal."""
+    if call.field_validation == "Ignore":
+        return []
+    problems = list(duplicates)
+    problems += [f'unknown field "{path}"' for path in unknown]
+    if call.field_validation == "Strict":
+        return problems
+    call.warn(*problems)
+    return []
+
+
+def strict_failure(call: Call, problems: list[str]) -> Failure:
+    """400: ``fieldValidation=Strict`` refuses the body."""
+    kind = call.type.kind
+    return bad_request(
+        f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: strict decoding '
+        f"error: {', '.join(problems)}"
+    )

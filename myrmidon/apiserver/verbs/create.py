@@ -1,0 +1,123 @@
+"""POST: from a body to a stored object."""
+
+from copy import copy
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.admission.steps import run_mutating, run_validating
+from myrmidon.apiserver.call import Admission, Call
+from myrmidon.apiserver.failures import already_exists, bad_request, internal
+from myrmidon.apiserver.golang.json import DepthError, settle_numbers
+from myrmidon.apiserver.resources import representation
+from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validate_metadata
+from myrmidon.apiserver.resources.strategy import DecodeError
+from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.verbs import managed_fields
+from myrmidon.apiserver.verbs.bodies import (
+    check_fields,
+    decode_failure,
+    read_object,
+    strict_failure,
+)
+from myrmidon.apiserver.verbs.options import read_write_options
+
+_NAME_BYTES_MAX = 63
+_SUFFIX_BYTES = 5
+
+
+def create(call: Call) -> Record:
+    """Store the object of the body."""
+    read_write_options(call, "CreateOptions")
+    body, duplicates = read_object(call)
+    try:
+        obj, unknown = call.type.strategy.decode(body)
+    except DecodeError as error:
+        raise decode_failure(call, error) from None
+    problems = check_fields(call, unknown, duplicates)
+    if problems:
+        raise strict_failure(call, problems)
+    call.type.strategy.default(obj)
+    return create_object(call, obj)
+
+
+def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:
+    """Store a decoded object; also the way of a PUT or apply that creates."""
+    meta = obj.setdefault("metadata", {})
+    check_namespace(call, meta)
+    _name(call, meta)
+    call.warn(*drop_duplicate_owners(meta))
+    if not applied:
+        managed_fields.begin(call, obj)
+    obj = run_mutating(Admission(call, "CREATE", obj, None)) or obj
+    meta = obj["metadata"]
+    _fill(call, obj)
+    call.warn(*drop_duplicate_owners(meta, admitted=True))
+    call.type.strategy.prepare_create(obj)
+    causes = validate_metadata(
+        meta, call.type.strategy.name_problems, namespaced=call.type.kind.namespaced
+    )
+    causes += call.type.strategy.validate_create(obj)
+    if causes:
+        raise call.invalid(obj, meta.get("name", ""), causes)
+    call.warn(*call.type.strategy.warnings(obj, None))
+    run_validating(Admission(call, "CREATE", obj, None))
+    if meta.get("resourceVersion"):
+        raise internal("resourceVersion should not be set on objects to be created")
+    key = call.type.key(meta.get("namespace", ""), meta["name"])
+    existing = call.core.store.get(call.type.stored_as, key)
+    if existing is not None:
+        raise _exists(call, existing)
+    return commit(call, key, obj)
+
+
+def check_namespace(call: Call, meta: Json) -> None:
+    """The namespace of the body is that of the path, or absent; cluster-scoped objects have none."""
+    if not call.type.kind.namespaced:
+        meta.pop("namespace", None)
+        return
+    wanted = call.route.namespace
+    if meta.get("namespace", wanted) != wanted:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    meta["namespace"] = wanted
+
+
+def _name(call: Call, meta: Json) -> None:
+    prefix = meta.get("generateName")
+    if prefix and not meta.get("name"):
+        meta["name"] = prefix[: _NAME_BYTES_MAX - _SUFFIX_BYTES] + call.draws.suffix()
+
+
+def _fill(call: Call, obj: Json) -> None:
+    """What the server alone decides about a new object."""
+    meta = obj["metadata"]
+    for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+        meta.pop(field, None)
+    meta["uid"] = call.draws.uid()
+    meta["creationTimestamp"] = call.timestamp
+
+
+def _exists(call: Call, existing: Record) -> Exception:
+    kind = call.type.kind
+    failure = already_exists(kind.plural, kind.group, existing.value["metadata"]["name"])
+    if existing.value["metadata"].get("deletionTimestamp"):
+        failure.message = f"object is being deleted: {failure.message}"
+    return failure
+
+
+def commit(call: Call, key: str, obj: Json) -> Record:
+    """Write an object, or only pretend to."""
+    resource_type = call.type
+    if resource_type.custom:
+        try:
+            settle_numbers(obj)
+        except DepthError as error:
+            raise bad_request(f"the object cannot be stored: {error}") from None
+    value = obj if resource_type.is_storage else resource_type.strategy.store(copy(obj))
+    if call.dry_run:
+        record = Record(key, 0, value)
+    else:
+        record = call.core.store.put(resource_type.stored_as, key, value)
+    if resource_type.is_storage:
+        representation.remember(resource_type, record, value)
+    return record

@@ -1,0 +1,244 @@
+"""DELETE: of one object and of a collection; finalizers, grace periods, preconditions."""
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.admission.steps import run_validating
+from myrmidon.apiserver.call import Admission, Call
+from myrmidon.apiserver.causes import invalid, not_supported
+from myrmidon.apiserver.failures import bad_request, conflict
+from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.outcomes import WaitFor
+from myrmidon.apiserver.resources import representation
+from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN
+from myrmidon.apiserver.resources.strategy import Strategy
+from myrmidon.apiserver.routing import is_true
+from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.verbs.bodies import parse, read_body, read_object_type
+from myrmidon.apiserver.verbs.create import commit
+from myrmidon.apiserver.verbs.list import ListPage, list_page
+from myrmidon.apiserver.verbs.options import dry_run_causes, options_failure, parse_int
+
+_POLICIES = ("Background", "Foreground", "Orphan")
+
+
+@dataclass(slots=True)
+class DeleteOptions:
+    """How to delete."""
+
+    grace_seconds: int | None = None
+    policy: str = ""
+    orphan: bool | None = None
+    uid: str | None = None  # what must be the case; an empty text is never
+    version: str | None = None
+    dry_run: bool = False
+
+
+def read_options(call: Call) -> DeleteOptions:
+    """The options of the body, or of the query where there is no body."""
+    text = read_body(call)
+    raw = _from_body(call, text) if text.strip() else _from_query(call)
+    causes = dry_run_causes(raw.get("dryRun") or [])
+    policy, orphan = raw.get("propagationPolicy"), raw.get("orphanDependents")
+    if policy is not None and orphan is not None:
+        causes.append(
+            invalid(
+                "propagationPolicy",
+                policy,
+                "orphanDependents and deletionPropagation cannot be both set",
+            )
+        )
+    elif policy is not None and policy not in _POLICIES:
+        causes.append(not_supported("propagationPolicy", policy, [*_POLICIES, "nil"]))
+    if causes:
+        raise options_failure("DeleteOptions", causes)
+    preconditions = raw.get("preconditions") or {}
+    options = DeleteOptions(
+        grace_seconds=raw.get("gracePeriodSeconds"),
+        policy=policy or "",
+        orphan=orphan,
+        uid=preconditions.get("uid"),
+        version=preconditions.get("resourceVersion"),
+        dry_run=bool(raw.get("dryRun")),
+    )
+    call.dry_run = options.dry_run
+    return options
+
+
+_OPTION_TYPES: dict[str, tuple[type, ...]] = {
+    "dryRun": (list,),
+    "gracePeriodSeconds": (int,),
+    "propagationPolicy": (str,),
+    "orphanDependents": (bool,),
+    "preconditions": (dict,),
+    "apiVersion": (str,),
+    "kind": (str,),
+}
+
+
+def _from_body(call: Call, text: bytes) -> Json:
+    try:
+        raw = parse(text, read_object_type(call))
+    except ValueError as error:
+        raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+    if not isinstance(raw, dict):
+        raise bad_request(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal value"
+        )
+    for field, types in _OPTION_TYPES.items():
+        value = raw.get(field)
+        wrong_bool = isinstance(value, bool) and bool not in types
+        if value is not None and (wrong_bool or not isinstance(value, types)):
+            raise bad_request(f"json: cannot unmarshal into Go struct field DeleteOptions.{field}")
+    for field in ("uid", "resourceVersion"):
+        if not isinstance((raw.get("preconditions") or {}).get(field), str | None):
+            raise bad_request(f"json: cannot unmarshal into Go struct field Preconditions.{field}")
+    kind = raw.get("kind") or "DeleteOptions"
+    if kind != "DeleteOptions":
+        raise bad_request(
+            f'no kind "{kind}" is registered for version "{raw.get("apiVersion") or "meta.k8s.io/v1"}" '
+            'in scheme "pkg/runtime/scheme.go:111"'
+        )
+    return raw
+
+
+def _from_query(call: Call) -> Json:
+    query = call.query
+    raw: dict[str, Any] = {
+        "dryRun": [value for key, value in call.request.query if key == "dryRun"],
+        "propagationPolicy": query.get("propagationPolicy") or None,
+        "gracePeriodSeconds": parse_int(query, "gracePeriodSeconds"),
+        "preconditions": {key: query[key] for key in ("uid", "resourceVersion") if query.get(key)},
+    }
+    if query.get("orphanDependents"):
+        raw["orphanDependents"] = is_true(query["orphanDependents"])
+    return raw
+
+
+def delete(call: Call) -> tuple[Record, bool]:
+    """Delete the object of the path; returns whether it is gone."""
+    options = read_options(call)
+    return delete_record(call, call.stored(), options)
+
+
+def delete_collection(call: Call) -> ListPage:
+    """Delete what the query selects; returns the objects as they were before."""
+    options = read_options(call)
+    page = list_page(call)
+    if isinstance(page, WaitFor):
+        raise page.failure
+    for record in page.records:
+        delete_record(call, record, options)
+    return page
+
+
+def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[Record, bool]:
+    """Delete an object, or mark it as deleted where something holds it."""
+    old = representation.shown(call.type, record)
+    call.warn(*call.type.strategy.delete_warnings(options.policy))
+    run_validating(Admission(call, "DELETE", None, old))
+    _check_preconditions(call, old, options)
+    strategy = call.type.strategy
+    obj: Json = {**old, "metadata": copy(old["metadata"])}
+    meta = obj["metadata"]
+    _set_finalizers(meta, options, strategy)
+    already = bool(meta.get("deletionTimestamp"))
+    grace = strategy.grace_seconds(old, options.grace_seconds)
+    if not already:
+        strategy.mark_deleting(obj, call.timestamp)
+        meta = obj["metadata"]
+    held = bool(meta.get("finalizers")) or strategy.is_held(obj) or bool(grace)
+    if not held:
+        gone = Record(record.key, record.revision, old)
+        if not call.dry_run:
+            gone = call.core.store.remove(call.type.stored_as, record.key)
+        return (gone if grace is None else _marked_at_last(call, gone)), True
+    if not already and strategy.deletes_gracefully:
+        _mark(meta, call.timestamp, grace or 0)
+    elif not already:
+        meta["deletionTimestamp"] = call.timestamp
+    elif grace is not None and grace < (meta.get("deletionGracePeriodSeconds") or 0):
+        meta["deletionGracePeriodSeconds"] = grace
+    if go_json.same(obj, old):
+        return record, False
+    return commit(call, record.key, obj), False
+
+
+def _mark(meta: Json, timestamp: str, grace: int) -> None:
+    meta["deletionTimestamp"] = timestamp
+    meta["deletionGracePeriodSeconds"] = grace
+    if meta.get("generation"):
+        meta["generation"] += 1
+
+
+def _marked_at_last(call: Call, gone: Record) -> Record:
+    """What is answered of an object that had time left to stop, and goes at once all the same."""
+    meta = copy(gone.value["metadata"])
+    if meta.get("deletionTimestamp"):
+        meta["deletionGracePeriodSeconds"] = 0
+    else:
+        _mark(meta, call.timestamp, 0)
+    return Record(gone.key, gone.revision, {**gone.value, "metadata": meta})
+
+
+def _check_preconditions(call: Call, old: Json, options: DeleteOptions) -> None:
+    kind, meta = call.type.kind, old["metadata"]
+    if options.uid is not None and options.uid != meta["uid"]:
+        raise conflict(
+            kind.kind,
+            kind.group,
+            meta["name"],
+            f"the UID in the precondition ({options.uid}) does not match the UID in record "
+            f"({meta['uid']}). The object might have been deleted and then recreated",
+        )
+    if options.version is not None and options.version != meta["resourceVersion"]:
+        raise conflict(
+            kind.kind,
+            kind.group,
+            meta["name"],
+            f"the ResourceVersion in the precondition ({options.version}) does not match the "
+            f"ResourceVersion in record ({meta['resourceVersion']}). The object might have been modified",
+        )
+
+
+def _set_finalizers(meta: Json, options: DeleteOptions, strategy: Strategy) -> None:
+    """Let the garbage collector know what to do with the dependents."""
+    if not strategy.collects_garbage:
+        return
+    present = meta.get("finalizers", [])
+    wanted = [name for name in present if name not in {ORPHAN, FOREGROUND}]
+    standing = next((name for name in present if name in {ORPHAN, FOREGROUND}), "")
+    if options.orphan is not None:
+        standing = ORPHAN if options.orphan else ""
+    elif options.policy:
+        standing = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(options.policy, "")
+    elif not standing and strategy.orphans_by_default:
+        standing = ORPHAN
+    if standing:
+        wanted.append(standing)
+    if sorted(wanted) == sorted(present):
+        return
+    if wanted:
+        meta["finalizers"] = wanted
+    else:
+        meta.pop("finalizers", None)
+
+
+def success(call: Call, obj: Json) -> Json:
+    """The answer to a deletion that is complete."""
+    kind = call.type.kind
+    details = {
+        "name": obj["metadata"]["name"],
+        "group": kind.group,
+        "kind": kind.plural,
+        "uid": obj["metadata"]["uid"],
+    }
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {key: value for key, value in details.items() if value},
+    }

@@ -1,0 +1,94 @@
+"""Who owns which field: where writes meet ``managedFields``."""
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.fields import Versions, after_update
+from myrmidon.apiserver.fields.checking import check
+from myrmidon.apiserver.fields.listing import ShapeError
+from myrmidon.apiserver.schema_node import Schema
+
+_MANAGER_MAX = 128
+_STATUS = frozenset({"status"})
+
+
+def manager_of(call: Call) -> str:
+    """Who writes: the field manager of the query, or the first word of the user agent."""
+    if call.field_manager:
+        return call.field_manager
+    agent = call.request.headers.get("user-agent", "").partition("/")[0]
+    return "".join(letter for letter in agent if letter.isprintable())[:_MANAGER_MAX]
+
+
+def versions_of(call: Call) -> Versions:
+    """The version of the request, and the other versions of its kind."""
+    kind, registry = call.type.kind, call.core.registry
+
+    def schema_of(api_version: str) -> Schema | None:
+        group, _, version = api_version.rpartition("/")
+        found = registry.find(group, version, kind.plural)
+        return found.schema if found is not None and group == kind.group else None
+
+    return Versions(kind.api_version, call.type.schema, schema_of)
+
+
+def begin(call: Call, obj: Json) -> None:
+    """Give a new object its first entry."""
+    _track(call, obj, None, "")
+
+
+def carry(call: Call, obj: Json, old: Json, subresource: str) -> None:
+    """Give a changed object the entries that follow from the change."""
+    _track(call, obj, old, subresource)
+
+
+def _track(call: Call, obj: Json, old: Json | None, subresource: str) -> None:
+    if call.type.custom and not obj["metadata"].get("managedFields"):
+        obj["metadata"].pop("managedFields", None)  # an empty list clears those of built-in kinds
+    strategy = call.type.strategy
+    if call.type.custom and not _fits(call, obj, old or {}, subresource):
+        set_entries(obj, [])
+        return
+    entries = after_update(
+        old,
+        obj,
+        versions_of(call),
+        manager=manager_of(call),
+        now=call.draws.now,
+        subresource=subresource,
+        reset=strategy.reset_fields(subresource),
+        blank=strategy.blank(),
+    )
+    set_entries(obj, entries)
+
+
+def _fits(call: Call, obj: Json, old: Json, subresource: str) -> bool:
+    """Whether ownership can be told at all: the real server gives up on an object of another shape.
+
+    What the write has a say in is compared, and validated later.  The rest is thrown away, so it may
+    be anything; only where it is not what it was does it have to be looked at here.
+    """
+    resets = _resets(call, subresource)
+    if all(obj.get(key) == old.get(key) for key in obj if key in resets):
+        return True
+    shape = versions_of(call).shape(call.type.kind.api_version)
+    assert shape is not None
+    try:
+        check(obj, shape)
+    except ShapeError:
+        return False
+    return True
+
+
+def _resets(call: Call, subresource: str) -> frozenset[str]:
+    """The fields at the top that a write to this path does not change."""
+    if subresource == "status":
+        return frozenset(call.type.schema.properties) - {"status", "metadata"}
+    return _STATUS if call.type.status else frozenset()
+
+
+def set_entries(obj: Json, entries: list[Json]) -> None:
+    """Put entries in; none at all leave no trace."""
+    if entries:
+        obj["metadata"]["managedFields"] = entries
+    else:
+        obj["metadata"].pop("managedFields", None)

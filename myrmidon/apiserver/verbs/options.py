@@ -1,0 +1,70 @@
+"""The options of writes: dryRun, fieldManager, fieldValidation; checked before anything else."""
+
+import re
+from collections.abc import Iterable
+
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.causes import invalid, not_supported, too_long
+from myrmidon.apiserver.failures import Failure, StatusCause, bad_request, invalid_object
+from myrmidon.apiserver.golang.numbers import read_int
+
+FIELD_MANAGER_MAX = 128
+_VALIDATIONS = ("Ignore", "Warn", "Strict")
+
+
+def options_failure(kind: str, causes: Iterable[StatusCause]) -> Failure:
+    """422: the options break rules."""
+    return invalid_object(kind, "meta.k8s.io", "", causes)
+
+
+def read_write_options(call: Call, kind: str) -> None:
+    """Take the options of a write from the query; ``kind`` is what failures call them."""
+    query = call.query
+    causes: list[StatusCause] = []
+    dry_run = [value for key, value in call.request.query if key == "dryRun"]
+    causes += dry_run_causes(dry_run)
+    call.field_manager = query.get("fieldManager", "")
+    causes += _field_manager_causes(call.field_manager)
+    validation = query.get("fieldValidation", "")
+    if validation and validation not in _VALIDATIONS:
+        causes.append(not_supported("fieldValidation", validation, sorted(("", *_VALIDATIONS))))
+    if causes:
+        raise options_failure(kind, causes)
+    call.dry_run = bool(dry_run)
+    call.field_validation = validation or "Warn"
+
+
+def dry_run_causes(values: list[str]) -> list[StatusCause]:
+    """``All`` is the only dry run there is."""
+    if all(value == "All" for value in values):
+        return []
+    return [not_supported("dryRun", values, ["All"])]
+
+
+def _field_manager_causes(manager: str) -> list[StatusCause]:
+    causes = (
+        [too_long("fieldManager", FIELD_MANAGER_MAX)] if len(manager) > FIELD_MANAGER_MAX else []
+    )
+    for index, letter in enumerate(manager):
+        if not letter.isprintable():
+            causes.append(
+                invalid(
+                    "fieldManager",
+                    manager,
+                    f"invalid character U+{ord(letter):04X} (at position {index})",
+                )
+            )
+            break
+    return causes
+
+
+def parse_int(query: dict[str, str], name: str) -> int | None:
+    """A number of the query, None where it is left out."""
+    text = query.get(name)
+    if text is None:
+        return None
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    if not -(2**63) <= read_int(text) < 2**63:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return read_int(text)

@@ -1,0 +1,198 @@
+"""PUT, and what every change of an object goes through."""
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.admission.steps import run_mutating, run_validating
+from myrmidon.apiserver.call import Admission, Call
+from myrmidon.apiserver.causes import invalid
+from myrmidon.apiserver.failures import Failure, bad_request, internal, invalid_object
+from myrmidon.apiserver.golang.json import same
+from myrmidon.apiserver.resources import representation
+from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validate_metadata_update
+from myrmidon.apiserver.resources.strategy import DecodeError
+from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.verbs import managed_fields
+from myrmidon.apiserver.verbs.bodies import (
+    check_fields,
+    decode_failure,
+    read_object,
+    strict_failure,
+)
+from myrmidon.apiserver.verbs.create import check_namespace, commit, create_object
+from myrmidon.apiserver.verbs.list import version_problem
+from myrmidon.apiserver.verbs.options import read_write_options
+
+STALE = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+_CRDS = "customresourcedefinitions"
+# Where the real server's storage has resources that it does not call by their names.
+_REGISTRY = {
+    "services": "services/specs",
+    "endpoints": "services/endpoints",
+    "nodes": "minions",
+    "ingresses": "ingress",
+}
+# The server alone writes these; whatever a client sends is replaced.
+_KEPT = ("creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+
+def replace(call: Call, subresource: str = "") -> tuple[Record, bool]:
+    """Take the body as the new object; returns whether it was created."""
+    if not call.route.name:
+        raise bad_request("name must be provided")
+    read_write_options(call, "UpdateOptions")
+    body, duplicates = read_object(call)
+    try:
+        obj, unknown = call.type.strategy.decode(body)
+    except DecodeError as error:
+        raise decode_failure(call, error) from None
+    problems = check_fields(call, unknown, duplicates)
+    if problems:
+        raise strict_failure(call, problems)
+    call.type.strategy.default(obj)
+    meta = obj.setdefault("metadata", {})
+    check_name(call, meta)
+    check_namespace(call, meta)
+    record = call.core.store.get(call.type.stored_as, call.key)
+    if record is None:
+        if not call.type.strategy.creates_on_update or subresource:
+            raise call.not_found()
+        if meta.get("uid"):
+            raise storage_conflict(
+                call, f"UID in precondition: {meta['uid']}, UID in object meta: "
+            )
+        version = meta.pop("resourceVersion", None)
+        record = create_object(call, obj)
+        return (_at_version(record, version) if call.dry_run and version else record), True
+    check_uid(call, meta, record)
+    call.warn(*drop_duplicate_owners(meta))
+    return update(call, record, obj, subresource), False
+
+
+def _at_version(record: Record, version: str) -> Record:
+    """An object that was not stored shows the version that it was sent with."""
+    metadata = {**record.value["metadata"], "resourceVersion": version}
+    return Record(record.key, record.revision, {**record.value, "metadata": metadata})
+
+
+def check_name(call: Call, meta: Json) -> None:
+    """The name of an object must be that of the path."""
+    name = meta.get("name", "")
+    if not name:
+        raise undeterminable(call)
+    if name != call.route.name:
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.route.name})"
+        )
+
+
+def undeterminable(call: Call) -> Failure:
+    """400: an object without a name."""
+    return bad_request(
+        f"the name of the object ({call.route.name} based on URL) was undeterminable: name must be provided"
+    )
+
+
+def check_uid(call: Call, meta: Json, record: Record) -> None:
+    """A uid in the body of a PUT is a precondition."""
+    wanted, found = meta.get("uid", ""), record.value["metadata"]["uid"]
+    if wanted and wanted != found:
+        raise storage_conflict(call, f"UID in precondition: {wanted}, UID in object meta: {found}")
+
+
+def storage_conflict(call: Call, problem: str) -> Failure:
+    """409 in the words of the storage layer."""
+    kind = call.type.kind
+    resource = _REGISTRY.get(kind.plural, kind.plural)
+    where = f"{kind.group}/{resource}" if call.type.custom or kind.plural == _CRDS else resource
+    return call.conflict(
+        f"StorageError: invalid object, Code: 4, Key: /registry/{where}/{call.key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: {problem}"
+    )
+
+
+def update(
+    call: Call,
+    record: Record,
+    obj: Json,
+    subresource: str = "",
+    *,
+    applied: bool = False,
+    always: bool = False,
+) -> Record:
+    """Make ``obj``, a private copy, the new state of a stored object.
+
+    ``applied``: its managedFields are right already; ``always``: it is written even if it is the same.
+    """
+    old = representation.shown(call.type, record)
+    meta, old_meta = obj["metadata"], old["metadata"]
+    if not applied:
+        managed_fields.carry(call, obj, old, subresource)
+    obj = run_mutating(Admission(call, "UPDATE", obj, old, subresource)) or obj
+    meta = obj["metadata"]
+    check_version(call, meta, record)
+    _restore(meta, old_meta)
+    call.warn(*drop_duplicate_owners(meta, admitted=True))
+    call.type.strategy.prepare_update(obj, old, subresource)
+    meta = obj["metadata"]
+    causes = validate_metadata_update(meta, old_meta)
+    causes += call.type.strategy.validate_update(obj, old, subresource)
+    if causes:
+        raise call.invalid(obj, call.route.name, causes)
+    call.warn(*call.type.strategy.warnings(obj, old))
+    run_validating(Admission(call, "UPDATE", obj, old, subresource))
+    meta["resourceVersion"] = str(record.revision)
+    if _is_over(call, obj):
+        return _finish_deletion(call, record, obj)
+    if same(obj, record.value) and not always:
+        return record
+    return commit(call, record.key, obj)
+
+
+def check_version(call: Call, meta: Json, record: Record) -> None:
+    """A resourceVersion must be the current one; some kinds insist on having one."""
+    version = meta.get("resourceVersion", "")
+    problem = version_problem(version) if version else ""
+    if problem:
+        raise internal(f"resourceVersion: {problem}")
+    if not version or int(version) == 0:
+        if call.type.strategy.allows_unconditional_update:
+            return
+        kind = call.type.kind
+        cause = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+        raise invalid_object(kind.plural, kind.group, call.route.name, [cause])
+    if int(version) != record.revision:
+        raise call.conflict(STALE)
+
+
+def _restore(meta: Json, old: Json) -> None:
+    """What a write cannot change is as it was."""
+    meta.pop("selfLink", None)
+    if not meta.get("uid"):
+        meta["uid"] = old["uid"]
+    for field in _KEPT:
+        wanted = old.get(field)
+        if wanted is not None:
+            meta[field] = wanted
+        elif field in {"creationTimestamp", "generation"}:
+            meta.pop(field, None)
+
+
+def _is_over(call: Call, obj: Json) -> bool:
+    """Whether nothing holds a deleted object any more."""
+    meta = obj["metadata"]
+    return bool(
+        meta.get("deletionTimestamp")
+        and not meta.get("finalizers")
+        and not meta.get("deletionGracePeriodSeconds")
+        and not call.type.strategy.is_held(obj)
+    )
+
+
+def _finish_deletion(call: Call, record: Record, obj: Json) -> Record:
+    """The last finalizer went: the object goes, and nothing else is written."""
+    if not call.dry_run:
+        call.core.store.remove(call.type.stored_as, record.key)
+    gone = Record(record.key, record.revision, obj)
+    representation.remember(call.type, gone, obj)
+    return gone

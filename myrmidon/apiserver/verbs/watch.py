@@ -1,0 +1,61 @@
+"""Opening a watch: what its parameters mean."""
+
+from myrmidon.apiserver.call import Call
+from myrmidon.apiserver.failures import internal
+from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.outcomes import WaitFor
+from myrmidon.apiserver.resources import representation
+from myrmidon.apiserver.resources.registry import ResourceType
+from myrmidon.apiserver.routing import is_true
+from myrmidon.apiserver.store import Record
+from myrmidon.apiserver.verbs.list import check_version_match, too_large, version_problem
+from myrmidon.apiserver.verbs.options import parse_int
+from myrmidon.apiserver.verbs.selectors import read_selection
+from myrmidon.apiserver.verbs.tables import TableEncoder
+from myrmidon.apiserver.watches import Encoder, OpenWatch
+from myrmidon.apiserver.wire.negotiation import Form, partial
+
+
+def open_watch(call: Call, form: Form) -> OpenWatch | WaitFor:
+    """The watch that the query asks for."""
+    query = call.query
+    check_version_match(call)
+    selection = read_selection(call)
+    version = query.get("resourceVersion", "")
+    problem = version_problem(version) if version else ""
+    if problem:
+        raise internal(f"resourceVersion: {problem}")
+    number = int(version or 0)
+    store = call.core.store
+    send_initial = query.get("sendInitialEvents")
+    parse_int(query, "limit")
+    seconds = parse_int(query, "timeoutSeconds")
+    if is_true(send_initial) and number > store.revision:
+        return WaitFor(number, too_large(number, store.revision))
+    watch = OpenWatch(
+        store,
+        call.type,
+        namespace=call.route.namespace,
+        name=call.route.name or selection.name(),
+        selection=selection,
+        cursor=number or store.revision,
+        encode=_encoder(call, form),
+        bookmarks=is_true(query.get("allowWatchBookmarks")),
+        seconds=float(seconds) if seconds else None,
+        headers=(("content-type", "application/json"),),
+    )
+    if is_true(send_initial) or (send_initial is None and not number):
+        watch.begin(end_mark=is_true(send_initial) and watch.bookmarks)
+    return watch
+
+
+def _encoder(call: Call, form: Form) -> Encoder:
+    if form.shape == "Table":
+        return TableEncoder(call)
+    if not form.shape:
+        return representation.encoded
+
+    def encode(resource_type: ResourceType, record: Record) -> bytes:
+        return go_json.encode(partial(form, representation.shown(resource_type, record)))
+
+    return encode

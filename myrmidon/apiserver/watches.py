@@ -1,0 +1,139 @@
+"""A watch: a cursor over the history of one resource.
+
+It never waits.  ``take`` returns the lines that have come since it was last asked; whoever holds the
+watch decides when to ask, so that a simulator can let one lag while others are up to date.
+"""
+
+from collections.abc import Callable
+
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.failures import Failure
+from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.resources import representation
+from myrmidon.apiserver.resources.registry import ResourceType
+from myrmidon.apiserver.resources.selection import Selection
+from myrmidon.apiserver.store import CompactedError, ObjectStore, Record, StoredChange
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+Encoder = Callable[[ResourceType, Record], bytes]
+
+
+class OpenWatch:
+    """An open watch.  ``over`` is set when the server has nothing more to say."""
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        resource_type: ResourceType,
+        *,
+        namespace: str,
+        name: str,
+        selection: Selection,
+        cursor: int,
+        encode: Encoder = representation.encoded,
+        bookmarks: bool = False,
+        seconds: float | None = None,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        self.store, self.type, self.seconds, self.headers = store, resource_type, seconds, headers
+        self.bookmarks = bookmarks
+        self.cursor = cursor
+        self.over = False
+        self._prefix = resource_type.prefix(namespace)
+        self._name, self._selection, self._encode = name, selection, encode
+        self._waiting: list[bytes] = []
+        self._bookmarked = cursor
+
+    @property
+    def resource(self) -> str:
+        """What to listen to in the store."""
+        return self.type.stored_as
+
+    def begin(self, *, end_mark: bool) -> None:
+        """Start with what is there, as if it had just been created."""
+        with go_json.deep_stack():
+            self._begin()
+        self.cursor = self._bookmarked = self.store.revision
+        if end_mark:
+            self._waiting.append(self._bookmark({INITIAL_EVENTS_END: "true"}))
+
+    def _begin(self) -> None:
+        for record in self.store.scan(self.resource, self._prefix):
+            obj = representation.shown(self.type, record)
+            if self._concerns(record) and self._selection.matches(self.type, obj):
+                self._waiting.append(self._line("ADDED", record))
+
+    def take(self) -> list[bytes]:
+        """The lines that came since the last time."""
+        lines, self._waiting = self._waiting, []
+        if self.over:
+            return lines
+        try:
+            changes = self.store.changes(self.resource, after=self.cursor)
+        except CompactedError:
+            lines.append(self._expired())
+            self.over = True
+            return lines
+        with go_json.deep_stack():
+            lines += [line for line in map(self._event, changes) if line is not None]
+        if changes:
+            self.cursor = changes[-1].revision
+        return lines
+
+    def bookmark(self) -> bytes | None:
+        """A line that says how far the watch is; None if it has not moved since the last one."""
+        now = self.store.revision
+        if not self.bookmarks or now <= self._bookmarked:
+            return None
+        self.cursor = self._bookmarked = now
+        return self._bookmark({})
+
+    def _concerns(self, record: Record) -> bool:
+        if not record.key.startswith(self._prefix):
+            return False
+        return not self._name or record.value["metadata"]["name"] == self._name
+
+    def _event(self, change: StoredChange) -> bytes | None:
+        if not self._concerns(change.record):
+            return None
+        before, matches = change.before, self._selection.matches
+        if self._selection.is_everything:
+            was, now = before is not None, not change.deleted
+        else:
+            was = before is not None and matches(self.type, representation.shown(self.type, before))
+            now = not change.deleted and matches(
+                self.type, representation.shown(self.type, change.record)
+            )
+        if now:
+            return self._line("MODIFIED" if was else "ADDED", change.record)
+        if not was:
+            return None
+        if change.deleted or before is None:
+            return self._line("DELETED", change.record)
+        return self._line("DELETED", _at(before, change.revision))
+
+    def _line(self, event: str, record: Record) -> bytes:
+        return b'{"type":"%b","object":%b}' % (event.encode(), self._encode(self.type, record))
+
+    def _bookmark(self, annotations: dict[str, str]) -> bytes:
+        meta: Json = {"resourceVersion": str(self.cursor)}
+        if annotations:
+            meta["annotations"] = annotations
+        kind = self.type.kind
+        obj = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}
+        return go_json.encode({"type": "BOOKMARK", "object": obj})
+
+    def _expired(self) -> bytes:
+        failure = Failure(
+            410,
+            "Expired",
+            f"too old resource version: {self.cursor} ({self.store.compacted + 1})",
+            details=False,
+        )
+        return go_json.encode({"type": "ERROR", "object": failure.to_json()})
+
+
+def _at(record: Record, revision: int) -> Record:
+    """An old state under a new revision: how an object leaves a selection."""
+    metadata = {**record.value["metadata"], "resourceVersion": str(revision)}
+    return Record(record.key, revision, {**record.value, "metadata": metadata})

@@ -1,0 +1,113 @@
+"""What the server does by itself, beside the requests."""
+
+from typing import Any
+
+from myrmidon.apiserver.actors import (
+    Deployments,
+    GarbageCollector,
+    ReplicaSets,
+    ServiceAccounts,
+)
+from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.server import ApiServer
+
+NAMESPACES = "/api/v1/namespaces"
+ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+REVISION = "deployment.kubernetes.io/revision"
+WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+
+
+def ask(server: ApiServer, method: str, path: str, body: Any = None) -> Any:
+    """The answer of a request, when all is quiet again."""
+    answer = server.request(method, path, body)
+    server.settle()
+    return go_json.decode(answer.body)
+
+
+def accounts(server: ApiServer, namespace: str) -> list[str]:
+    """The service accounts of a namespace."""
+    found = ask(server, "GET", f"{NAMESPACES}/{namespace}/serviceaccounts")
+    return [item["metadata"]["name"] for item in found["items"]]
+
+
+def test_a_namespace_gets_a_service_account() -> None:
+    """The first namespaces have theirs from the start."""
+    server = ApiServer(actors=[ServiceAccounts()])
+    ask(server, "POST", NAMESPACES, {"metadata": {"name": "team"}})
+    assert accounts(server, "default") == accounts(server, "team") == ["default"]
+
+
+def test_a_deleted_default_account_comes_back_and_no_other() -> None:
+    """As another object, with another uid."""
+    server = ApiServer(actors=[ServiceAccounts()])
+    path = f"{NAMESPACES}/default/serviceaccounts"
+    ask(server, "POST", path, {"metadata": {"name": "mine"}})
+    before = ask(server, "GET", f"{path}/default")["metadata"]["uid"]
+    for name in ("default", "mine"):
+        ask(server, "DELETE", f"{path}/{name}")
+    assert accounts(server, "default") == ["default"]
+    assert ask(server, "GET", f"{path}/default")["metadata"]["uid"] != before
+
+
+def test_actors_do_not_wait_for_webhooks() -> None:
+    """What they write counts as allowed: nobody could ask while the server settles."""
+    server = ApiServer(actors=[ServiceAccounts()])
+    rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
+    webhook = {
+        "name": "all.example.com",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "clientConfig": {"url": "https://127.0.0.1:1/never-asked"},
+        "rules": [rule],
+    }
+    ask(server, "POST", WEBHOOKS, {"metadata": {"name": "all"}, "webhooks": [webhook]})
+    ask(server, "POST", NAMESPACES, {"metadata": {"name": "team"}})
+    assert accounts(server, "team") == ["default"]
+
+
+def test_an_owner_that_cannot_be_found_keeps_what_it_owns() -> None:
+    """Nobody can tell in which namespace the owner of an object outside of all is, or was."""
+    server = ApiServer(actors=[GarbageCollector()])
+    lost = {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "gone"}
+    gone = {"apiVersion": "v1", "kind": "Namespace", "name": "y", "uid": "gone as well"}
+    for name, owners in (("lost", [lost]), ("both", [gone, lost]), ("gone", [gone])):
+        ask(server, "POST", ROLES, {"metadata": {"name": name, "ownerReferences": owners}})
+    found = ask(server, "GET", ROLES)["items"]
+    assert [item["metadata"]["name"] for item in found] == ["both", "lost"]
+
+
+def rolled_out(server: ApiServer, template: Any) -> tuple[str | None, dict[str, str]]:
+    """The revision of a deployment of a template, and those of its sets by their images."""
+    path = "/apis/apps/v1/namespaces/default"
+    spec = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    ask(server, "POST", f"{path}/deployments", {"metadata": {"name": "web"}, "spec": spec})
+    deployment = ask(server, "GET", f"{path}/deployments/web")
+    ask(server, "PUT", f"{path}/deployments/web", {**deployment, "spec": spec})
+    deployment = ask(server, "GET", f"{path}/deployments/web")
+    sets = ask(server, "GET", f"{path}/replicasets")["items"]
+    annotations = deployment["metadata"].get("annotations") or {}
+    return annotations.get(REVISION), {
+        one["spec"]["template"]["spec"]["containers"][0]["image"]: one["metadata"]["annotations"][
+            REVISION
+        ]
+        for one in sets
+    }
+
+
+def template(image: str) -> Any:
+    """A pod of one container."""
+    container = {"name": "c", "image": image}
+    return {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
+
+
+def test_a_rollback_takes_up_the_old_set_as_a_new_revision() -> None:
+    """However the template is written down the second time."""
+    server = ApiServer(actors=[Deployments(), ReplicaSets()])
+    assert rolled_out(server, template("one")) == ("1", {"one": "1"})
+    assert rolled_out(server, template("two")) == ("2", {"one": "1", "two": "2"})
+    first = template("one")
+    backwards = {key: first[key] for key in reversed(first)}
+    assert rolled_out(server, backwards) == ("3", {"one": "3", "two": "2"})
+    deployment = ask(server, "GET", "/apis/apps/v1/namespaces/default/deployments/web")
+    assert deployment["metadata"]["generation"] == 3  # the annotation does not count
+    assert deployment["status"]["observedGeneration"] == 3

@@ -1,0 +1,89 @@
+"""What clients are told about what is served."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import Kind
+from myrmidon.apiserver.catalog import files
+from myrmidon.apiserver.discovery import groups, openapi
+
+
+@dataclass(frozen=True)
+class Custom:
+    """A custom resource."""
+
+    kind: Kind
+    singular: str = "widget"
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    status: bool = True
+    scale: Any = None
+    storage_version: str = ""
+    openapi: Json = field(default_factory=dict)
+
+
+def widget(version: str = "v1") -> Custom:
+    """A version of a custom resource."""
+    return Custom(
+        Kind("example.com", version, "Widget", "widgets"),
+        openapi={"type": "object", "properties": {"spec": {"type": "object"}}},
+    )
+
+
+def test_versions_come_in_the_order_of_preference() -> None:
+    """The first one is what kubectl uses, whatever is stored."""
+    versions = ["foo1", "v1alpha1", "v3beta1", "v10beta3", "v1", "v2"]
+    custom = [widget(version) for version in versions]
+    group = groups.group("example.com", custom)
+    assert group is not None
+    listed = [version["version"] for version in group["versions"]]
+    assert listed == ["v2", "v1", "v10beta3", "v3beta1", "v1alpha1", "foo1"]
+    assert group["preferredVersion"]["version"] == "v2"
+
+
+def test_both_forms_tell_the_same() -> None:
+    """Every resource of one form is in the other."""
+    custom = [widget()]
+    for core in (True, False):
+        for item in groups.aggregated(core=core, custom=custom)["items"]:
+            name = item["metadata"].get("name", "")
+            for version in item["versions"]:
+                older = groups.resource_list(name, version["version"], custom)
+                assert older is not None
+                names = {entry["name"] for entry in older["resources"] if "/" not in entry["name"]}
+                assert names == {resource["resource"] for resource in version["resources"]}
+
+
+def test_what_nobody_serves_is_nothing() -> None:
+    """The caller decides how to say so."""
+    assert groups.group("nope.example.com", []) is None
+    assert groups.resource_list("apps", "v9", []) is None
+    assert openapi.document("apis/nope/v1", []) is None
+    assert openapi.document("apis/apps", []) is None
+
+
+def test_every_document_is_complete() -> None:
+    """What a schema refers to is in the same document."""
+    custom = [widget()]
+    for name in openapi.index(custom)["paths"]:
+        document = openapi.document(name, custom)
+        assert document is not None
+        schemas = document["components"]["schemas"]
+        assert set(openapi._references(document)) <= set(schemas), name
+
+
+def test_a_changed_definition_has_another_address() -> None:
+    """Clients keep documents by their hash."""
+    before = openapi.index([widget()])["paths"]
+    after = openapi.index([Custom(widget().kind, openapi={"type": "object"})])["paths"]
+    changed = [name for name in before if before[name] != after[name]]
+    assert changed == ["apis/example.com/v1"]
+
+
+def test_version_2_has_all_types_in_its_own_words() -> None:
+    """No reference leads into version 3."""
+    document = openapi.swagger([widget()])
+    assert "com.example.v1.Widget" in document["definitions"]
+    assert len(document["definitions"]) > len(files.definitions()["schemas"])
+    assert "#/components" not in str(document)
