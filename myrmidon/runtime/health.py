@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from myrmidon.errors import UsageError
+from myrmidon.runtime.exposition import exposition
+from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.snapshot import ObjectView, Wrote
 
 Check = Callable[[], str | None]
@@ -68,16 +69,18 @@ def _told(wrote: Wrote) -> str:
     return f"{wrote}, refused: {wrote.error}" if wrote.error else str(wrote)
 
 
-def metrics_routes(registry: CollectorRegistry, refresh: Callable[[], None]) -> web.RouteTableDef:
+def metrics_routes(metrics: Metrics, refresh: Callable[[], None]) -> web.RouteTableDef:
     """The metrics; ``refresh`` sets what is only known at the moment of asking."""
     routes = web.RouteTableDef()
 
     @routes.get("/metrics")
-    async def metrics(_request: web.Request) -> web.Response:
+    async def scrape(request: web.Request) -> web.StreamResponse:
         refresh()
-        return web.Response(
-            body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST}
-        )
+        response = web.StreamResponse(headers={"Content-Type": CONTENT_TYPE_LATEST})
+        await response.prepare(request)
+        async for text in exposition(metrics):
+            await response.write(text)
+        return response
 
     return routes
 

@@ -302,7 +302,7 @@ class Manager:
         if probes and self.options.trace:
             tables[probes].append(trace_routes(self.view))
         if metrics:
-            routes = metrics_routes(self.metrics.registry, self._refresh)
+            routes = metrics_routes(self.metrics, self._refresh)
             tables.setdefault(metrics, []).append(routes)
         for address, routes_of in tables.items():
             bound = await stack.enter_async_context(serving(address, *routes_of))

@@ -7,6 +7,8 @@ because achilles does so.  Names and labels are API: changing one is a breaking 
 Series that name an object are removed with it, and can be switched off.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from prometheus_client import (
@@ -18,7 +20,7 @@ from prometheus_client import (
 )
 
 from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.runtime.collectors import PlainCounter, Readiness
+from myrmidon.runtime.collectors import OfObjects, PlainCounter, Readiness
 from myrmidon.runtime.meters import Counter, Histogram
 
 _KIND = ("group", "version", "kind")
@@ -243,6 +245,24 @@ class Metrics:
             _KIND,
             registry=self.registry,
         )
+
+    # ------------------------------------------------------------------------- scraping
+
+    @property
+    def of_objects(self) -> tuple[OfObjects, ...]:
+        """The collectors of series that name an object."""
+        return self.readiness, self.triggers, self.events
+
+    @contextmanager
+    def objects_apart(self) -> Iterator[None]:
+        """Leave those series out of what the registry collects."""
+        for collector in self.of_objects:
+            collector.apart = True
+        try:
+            yield
+        finally:
+            for collector in self.of_objects:
+                collector.apart = False
 
     # ---------------------------------------------------------------------- recordings
 

@@ -100,6 +100,7 @@ class QueueModel(RuleBasedStateMachine):
         """Q12: what the queue holds is bounded by the keys that it owes or has in work."""
         keys = {*self.due, *self.working}
         assert entries(self.queue) <= 4 * len(keys)
+        assert len(self.queue._delayed) <= len(keys)
 
 
 def entries(queue: WorkQueue[str]) -> int:
@@ -134,6 +135,16 @@ def test_q12_passes_leave_nothing_behind() -> None:
         queue.add("a", now=now, due_at=now + 36_000.0, urgency=Urgency.BACKGROUND)
 
     assert entries(queue) <= 4
+
+
+def test_q12_a_key_that_is_owed_nothing_more_leaves_no_delay() -> None:
+    """Also if another key is due before the time that it was once set for."""
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("b", now=0.0, due_at=1.0)
+    queue.add("a", now=0.0, due_at=3.0)
+    queue.add("a", now=0.0)
+    assert taken(queue).key == "a"
+    assert len(queue._delayed) == 1
 
 
 def test_keys_that_are_due_at_the_same_time_keep_the_order_of_their_adds() -> None:
