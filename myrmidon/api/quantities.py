@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
+from myrmidon.api.json_values import INT_MAX, INT_MIN
 from myrmidon.api.markers import OpenApi
-from myrmidon.api.strictness import INT_MAX, INT_MIN
 
 INT_OR_STRING: dict[str, Any] = {
     "anyOf": [{"type": "integer"}, {"type": "string"}],

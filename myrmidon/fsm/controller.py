@@ -208,7 +208,7 @@ def _readiness_rules(cls: type[Controller[Any]]) -> ReadinessRules:
     found: dict[tuple[str, str], ReadinessRule] = {}
     for entry, rule in cls.readiness.items():
         kind = _known_kind(cls, "readiness", entry)
-        if not callable(rule) or isinstance(rule, type) or not _takes_one(rule):
+        if not _takes_one(rule):
             raise DefinitionError(
                 f"{cls.__name__}.readiness[{kind.kind}] is {rule!r}, which is not a function of one object.\n"
                 '  fix: write exists, has_condition("Succeeded"), or lambda obj: ...'
@@ -218,6 +218,8 @@ def _readiness_rules(cls: type[Controller[Any]]) -> ReadinessRules:
 
 
 def _takes_one(rule: Any) -> bool:
+    if not callable(rule) or isinstance(rule, type):
+        return False
     try:
         signature(rule).bind(None)
     except TypeError:

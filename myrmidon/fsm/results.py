@@ -108,7 +108,7 @@ class Failed:
 Result: TypeAlias = Done | Wait | Failed
 
 
-def check_reason(where: str, reason: str) -> None:
+def check_reason(where: str, reason: object) -> None:
     """Raise unless the API server would accept the reason: it refuses a whole status for one."""
     if not is_reason(reason):
         shown = reason[:80] if isinstance(reason, str) else reason

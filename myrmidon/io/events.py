@@ -234,9 +234,12 @@ class EventRecorder:
 
 
 def _topic(obj: Mapping[str, Any], type_: str, reason: str, message: str) -> Topic:
-    subject = (namespace_of(obj), name_of(obj), uid_of(obj), obj.get("kind"), obj.get("apiVersion"))
     return Topic(
-        *(printable(str(part or "")) for part in subject),
+        printable(namespace_of(obj)),
+        printable(name_of(obj)),
+        printable(uid_of(obj)),
+        printable(str(obj.get("kind") or "")),
+        printable(str(obj.get("apiVersion") or "")),
         printable(text_of(type_)),
         event_reason(reason),
         event_message(message),

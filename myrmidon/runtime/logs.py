@@ -3,6 +3,9 @@
 The format ``text`` is for people at a terminal, ``json`` for programs that collect log lines.  A fact
 can be text from anywhere, for example an error that quotes a whole spec: whatever it is, the line is
 one line, can be encoded, is valid JSON in the format ``json``, and has a bounded length.
+
+A handler with another formatter, such as that of pytest, prints the constant message and, below it,
+``record.exc_text``; so the facts and the traceback are put there, made encodable in the same way.
 """
 
 import json
@@ -69,6 +72,7 @@ class Logger:
         raised = None if error is None else (type(error), error, error.__traceback__)
         record = self._logger.makeRecord(self._logger.name, level, __file__, 0, message, (), raised)
         setattr(record, _FACTS, {**self._facts, **facts})
+        record.exc_text = _below(record)
         self._logger.handle(record)
 
 
@@ -113,6 +117,15 @@ def _facts_of(record: logging.LogRecord) -> Mapping[str, Any]:
     return getattr(record, _FACTS, None) or {}
 
 
+def _below(record: logging.LogRecord) -> str | None:
+    """What other formatters print below the message: the facts, and the traceback if there is one."""
+    facts = _told(record)
+    lines = [f"  {facts}"] if facts else []
+    if record.exc_info:
+        lines.append(_traceback(_PLAIN, record))
+    return "\n".join(lines) or None
+
+
 def _told(record: logging.LogRecord) -> str:
     """The facts of a record as ``key=value key=value``."""
     return " ".join(f"{key}={_plain(value)}" for key, value in _facts_of(record).items())
@@ -140,6 +153,9 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, float) and isfinite(value):
         return value
     return _line(text_of(value))
+
+
+_PLAIN = logging.Formatter()
 
 
 def _line(text: str) -> str:

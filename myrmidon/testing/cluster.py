@@ -7,6 +7,7 @@ and real time.  A test that is written against this class runs on both.
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -31,7 +32,14 @@ from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.queue import WorkQueue
 from myrmidon.sets.manifests import manifest_of
-from myrmidon.testing.failures import NotAtRestError, NotSettledError, told
+from myrmidon.testing.failures import (
+    NotAtRestError,
+    NotSettledError,
+    OncePerFailure,
+    last_refusal,
+    told,
+    told_object,
+)
 from myrmidon.testing.recording import Exchange, RecordingTransport
 
 T = TypeVar("T")
@@ -58,6 +66,7 @@ class Cluster(ABC):
     ) -> None:
         self._remotes: dict[str, Transport] = {}
         self._controllers, self._options, self.namespace = controllers, options, namespace
+        self._once = OncePerFailure()
 
     # ------------------------------------------------------------------------- the user
 
@@ -139,6 +148,7 @@ class Cluster(ABC):
         A question that cannot be asked yet (the object is not there, an ``assert`` fails) does not
         hold yet.
         """
+        __tracebackhide__ = True
         allowed = within or self._patience
         ends_at = self.loop.time() + allowed.total_seconds()
         while True:
@@ -155,6 +165,7 @@ class Cluster(ABC):
 
     def writes_during(self, duration: timedelta) -> Exchanges:
         """What the controllers write while time passes; nothing, if they are at rest."""
+        __tracebackhide__ = True
         before = len(self.writes)
         self.advance(duration)
         return self.writes[before:]
@@ -164,6 +175,7 @@ class Cluster(ABC):
 
         Every object is looked at again, twice, as two resyncs would.
         """
+        __tracebackhide__ = True
         self.settle()
         before, objects = len(self.writes), self._all_objects()
         for _ in range(RESYNCS):
@@ -200,6 +212,10 @@ class Cluster(ABC):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if error is not None and not isinstance(error, NotSettledError):
+            with suppress(Exception):  # the test's own error matters more
+                if found := self.explain():
+                    error.add_note(f"objects that are not Ready:\n{found}")
         self.close()
 
     # ------------------------------------------------------------------- for the two kinds
@@ -229,8 +245,10 @@ class Cluster(ABC):
         for name, transport in self._remotes.items():
             self.manager.add_remote(name, transport)
         self._task = self.loop.create_task(self.manager.run())
+        self._once.start()
 
     def _kill(self) -> None:
+        self._once.stop()
         self._task.cancel()
         self.loop.run_until_complete(_ended(self._task))
 
@@ -281,13 +299,33 @@ class Cluster(ABC):
 
     def _told(self, chosen: "Callable[[WorkQueue[ObjectRef]], Iterable[ObjectRef]]") -> str:
         """Tell of each object that was chosen what it waits for."""
-        lines = []
+        lines: list[str] = []
         for loop in self.manager.loops:
-            for key in dict.fromkeys(chosen(loop.shift.queue)):
-                ready = find(loop.world.get(key) or {}, READY)
-                state = f"{ready.reason}: {ready.message}" if ready else "no Ready condition"
-                lines.append(f"  {key}  {state}")
+            queue, graph = loop.shift.queue, loop.controller.graph
+            due = {turn.key: turn.due_at for turn in queue.owed()}
+            for key in sorted(set(chosen(queue)), key=str):
+                lines += told_object(key, loop.world.get(key), graph)
+                refused = last_refusal(self.writes, key)
+                lines += [f"      refused: {refused}"] if refused else []
+                lines.append(f"      {_next_pass(due.get(key), self.loop.time())}")
         return "\n".join(lines)
+
+    def explain(self) -> str:
+        """Tell of each object that is not Ready which state it is in, why, and what it waits for.
+
+        Shown by pytest with every red test.
+        """
+        return self._told(self._not_ready)
+
+    def _not_ready(self, queue: "WorkQueue[ObjectRef]") -> Iterable[ObjectRef]:
+        for loop in self.manager.loops:
+            if loop.shift.queue is queue:
+                kind = loop.controller.kind()
+                for obj in loop.world.list(kind):
+                    ready = find(obj, READY)
+                    current = ready is not None and ready.observed_generation == generation_of(obj)
+                    if not current or ready is None or ready.status != "True":
+                        yield ref_of(kind, obj)
 
     def _read(self, ref: ObjectRef) -> Json | None:
         try:
@@ -317,6 +355,14 @@ class Cluster(ABC):
         for controller in self._controllers:
             yield controller.kind()
             yield from (*controller.managed_kinds, *controller.read_kinds)
+
+
+def _next_pass(due_at: float | None, now: float) -> str:
+    if due_at is None:
+        return "no pass is owed until it changes"
+    if due_at <= now:
+        return "its next pass is due"
+    return f"its next pass is due in {timedelta(seconds=round(due_at - now, 3))}"
 
 
 def definitions_of(controllers: Iterable[Controller[Any]]) -> Objects:

@@ -1,12 +1,28 @@
-"""What a failed test says: which object, which field, before and after."""
+"""What a red test shows: the object, its state, the reason, the server's words and the user's line.
 
-from collections.abc import Iterable
+Three places show it.  ``NotSettledError`` and ``NotAtRestError`` carry it in their message.  For any
+other failure it is a note on the exception (``with Harness(...)``) or a section of pytest's report
+(the fixture ``harness``).  And the captured log shows each failure once, with its traceback: a retry
+that fails like the attempt before it adds nothing.
+"""
+
+import logging
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from myrmidon.api.objects import Json, uid_of
+from myrmidon.api.conditions import READY, Condition, find
+from myrmidon.api.objects import Json, generation_of, is_deleting, uid_of
+from myrmidon.api.refs import ObjectRef
+from myrmidon.api.texts import shortened
+from myrmidon.fsm.graph import Graph
 from myrmidon.patch.diff import difference
+from myrmidon.runtime.logs import ROOT
 from myrmidon.testing.recording import Exchange
 
+_PASSES = f"{ROOT}.controller"  # the logger of passes
+_MESSAGE_MAX = 2000
+_DIGITS = re.compile(r"\d+")
 _NOISE = ("managedFields", "resourceVersion", "generation")
 
 
@@ -34,6 +50,80 @@ def told(written: Iterable[Exchange], before: Iterable[Json] = ()) -> str:
         lines += [f"      {line}" for line in _changes(was, answer)]
         known[uid_of(answer)] = answer
     return "\n".join(lines)
+
+
+def told_object(ref: ObjectRef, obj: Json | None, graph: Graph) -> list[str]:
+    """Tell one object: each state whose condition is not True, with reason and message."""
+    lines = [f"  {ref}"]
+    if obj is None:
+        return [*lines, "      it is gone, or has not been seen yet"]
+    if is_deleting(obj):
+        lines.append("      it is being deleted")
+    ready = find(obj, READY)
+    if ready is None:
+        return [*lines, "      no pass over it has ended yet: it has no condition Ready"]
+    failing = [
+        (f"state {state.name}", condition)
+        for state in graph.states.values()
+        if (condition := find(obj, state.condition)) is not None
+        and condition.status != "True"
+        and condition.reason != "NotReached"
+    ]
+    if not failing and ready.status != "True":
+        failing = [("the walk", ready)]
+    for where, condition in failing:
+        lines += _told_condition(where, condition)
+    if ready.observed_generation != generation_of(obj):
+        lines.append(
+            f"      it has generation {generation_of(obj)}; "
+            f"its conditions are of generation {ready.observed_generation}"
+        )
+    return lines
+
+
+def _told_condition(where: str, condition: Condition) -> list[str]:
+    message = shortened(condition.message, _MESSAGE_MAX).splitlines() or [""]
+    first = f"      {where}: {condition.type} is {condition.status} ({condition.reason})"
+    return [f"{first}: {message[0]}".rstrip(": "), *(f"        {line}" for line in message[1:])]
+
+
+def last_refusal(written: Sequence[Exchange], ref: ObjectRef) -> str:
+    """Return the last write to that object if the server refused it, with the server's words."""
+    path = f"/{ref.kind.plural}/{ref.name}"
+    for one in reversed(written):
+        if one.path.endswith((path, f"{path}/status")):
+            message = shortened(str(one.answer.get("message")), _MESSAGE_MAX)
+            return f"{one}: {message}" if one.status >= 400 else ""
+    return ""
+
+
+class OncePerFailure(logging.Filter):
+    """Lets each failure of an object into the log once, however often it is retried."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[tuple[str, ...]] = set()
+
+    def start(self) -> None:
+        """Begin to filter the log of the controllers, with nothing seen yet."""
+        self._seen.clear()
+        logging.getLogger(_PASSES).addFilter(self)
+
+    def stop(self) -> None:
+        """Filter no more."""
+        logging.getLogger(_PASSES).removeFilter(self)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line is shown; lines below a warning always are."""
+        if record.levelno < logging.WARNING:
+            return True
+        facts = getattr(record, "facts", None) or {}
+        named = (facts.get(name, "") for name in ("controller", "object", "state", "reason"))
+        error = _DIGITS.sub("#", str(facts.get("error", "")))[:_MESSAGE_MAX]
+        line = (str(record.msg), *map(str, named), error)
+        new = line not in self._seen
+        self._seen.add(line)
+        return new
 
 
 def compared(left: Any, right: Any) -> list[str] | None:

@@ -86,6 +86,7 @@ class Harness(Cluster):
 
         Raises ``NotSettledError``, which tells what each object waits for, after ``within``.
         """
+        __tracebackhide__ = True
         allowed = within or self._patience
         ends_at = self.loop.time() + allowed.total_seconds()
         while True:
@@ -102,6 +103,7 @@ class Harness(Cluster):
 
     def advance(self, duration: timedelta) -> None:
         """Let time pass; every timer on the way fires at its time, one at the very end, too."""
+        __tracebackhide__ = True
         self._step()
         ends_at = self.loop.time() + duration.total_seconds()
         self._sleep_until(ends_at)
@@ -112,6 +114,7 @@ class Harness(Cluster):
 
     def step(self) -> None:
         """Let everything happen that can happen without time passing."""
+        __tracebackhide__ = True
         self._step()
 
     def stored(self) -> Objects:
@@ -155,6 +158,7 @@ class Harness(Cluster):
 
     def _step(self) -> None:
         """Run everything that can run without time passing."""
+        __tracebackhide__ = True
         if not self._wait(_quiesced(self.loop)):
             raise NotSettledError(
                 f"after {_TURNS_MAX} turns of the event loop no time passes: an object is "

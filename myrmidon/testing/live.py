@@ -78,6 +78,7 @@ class LiveCluster(Cluster):
 
     def settle(self, within: timedelta | None = None) -> None:
         """Wait until nobody has had anything to do for a while."""
+        __tracebackhide__ = True
         allowed = within or self._patience
         ends_at = self.loop.time() + allowed.total_seconds()
         quiet_since = self.loop.time()

@@ -15,6 +15,7 @@ Every run of pytest loads this file, so it imports nothing that costs.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
@@ -67,9 +68,28 @@ def harness(myrmidon_kubeconfig: Any, myrmidon_kubelet: bool) -> Iterator[MakeCl
         made.append(cluster)
         return cluster
 
+    make.made = made  # type: ignore[attr-defined]  # for the report of a red test
     yield make
     for cluster in reversed(made):
         cluster.close()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
+    """Add to a red test which objects are not Ready, and why."""
+    outcome = yield
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    made = getattr(getattr(item, "funcargs", {}).get("harness"), "made", None)
+    if report.when != "call" or not report.failed or not made:
+        return
+    from myrmidon.testing.failures import NotSettledError  # noqa: PLC0415
+
+    if call.excinfo is None or issubclass(call.excinfo.type, NotSettledError):
+        return  # it says so itself
+    for cluster in made:
+        with suppress(Exception):  # the test's own error matters more
+            if found := cluster.explain():
+                report.sections.append(("objects that are not Ready", found))
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:

@@ -192,8 +192,8 @@ def test_q9_nothing_that_is_recorded_ends_the_recorder(
 @pytest.mark.parametrize(
     "broken",
     [
-        answer([]),
-        HttpResponse(200, {}, b"not JSON"),
+        HttpResponse(200, (), b"[]"),
+        HttpResponse(200, (), b"not JSON"),
         RuntimeError("a bug of ours"),
         ValueError("no"),
     ],

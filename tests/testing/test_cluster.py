@@ -42,7 +42,7 @@ def test_a_restless_one_is_told_what_it_wrote() -> None:
 
 
 def test_not_settling_says_who_waits_for_what() -> None:
-    """The object, and its Ready condition."""
+    """The object, the state, its reason and message, and when it is looked at again."""
     with Harness(Calm()) as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=10)))
 
@@ -51,7 +51,9 @@ def test_not_settling_says_who_waits_for_what() -> None:
 
     assert str(told.value) == (
         "not settled after 0:00:30; still owed a pass:\n"
-        "  Thing.demo.myrmidon.dev default/a  TooBig: Checked is False (TooBig)"
+        "  Thing.demo.myrmidon.dev default/a\n"
+        "      state checked: Checked is False (TooBig): nine is the most\n"
+        "      its next pass is due in 0:01:00"
     )
 
 
