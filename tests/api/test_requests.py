@@ -66,5 +66,7 @@ def test_a_response_finds_its_headers() -> None:
 
 def test_a_query_is_escaped_for_the_wire() -> None:
     """In its order."""
-    assert query_string((("fieldManager", "a b/c"), ("x", "é"))) == "fieldManager=a%20b%2Fc&x=%C3%A9"
+    assert (
+        query_string((("fieldManager", "a b/c"), ("x", "é"))) == "fieldManager=a%20b%2Fc&x=%C3%A9"
+    )
     assert query_string(()) == ""
