@@ -446,7 +446,7 @@ def test_o4_a_change_does_nothing_to_a_namesake(
     """O2, O6: an object that was created under the name since is another party's."""
     server, ref = ModelServer(), ref_of()
     there = server.put(ref, manifest({"old": 1}, ownerReferences=[OURS] if owned else []))
-    meta = {"resourceVersion": version_of(there)} if lock else {}
+    meta: dict[str, Any] = {"resourceVersion": version_of(there)} if lock else {}
     output = apply(manifest({**spec, "new": 1}, **meta), optimistic_lock=lock, **WAYS[way])
     request = plan(output, server.get(ref), PARENT)
     del server.objects[ref]
