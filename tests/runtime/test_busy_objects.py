@@ -16,7 +16,7 @@ from myrmidon.api.wire import HttpRequest
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
-from myrmidon.testing import Harness
+from myrmidon.testing import Harness, Stall, is_watch
 from tests.runtime.things import FinalThings, Thing, Things, config_map, thing
 from tests.runtime.webapps import cluster_role
 
@@ -182,6 +182,30 @@ def test_a_finalizer_for_tracked_children_does_not_make_the_pass_claim_a_newer_g
         sent = [one for one in cluster.writes if one.path.endswith("/status") and one.status == 200]
         claimed = [one.answer["status"].get("observedGeneration") for one in sent]
         assert [each for each in claimed if each] == [1, 2]
+
+
+def test_a_change_that_only_the_answer_to_our_own_write_shows_causes_another_pass() -> None:
+    """The watch event of the change is older than our own write, so no watch will tell of it."""
+    party = Party(edit, times=1)
+    seen: list[int] = []
+
+    def look(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        seen.append(it.generation)
+        out.apply(cluster_role("wide"), owner_refs=False)
+        return Done()
+
+    def faults(request: HttpRequest) -> Stall | None:
+        party(request)
+        silent = is_watch(request) and request.path.endswith("/things")
+        return Stall(lines=2) if silent else None  # the object, and the end of the list
+
+    there = thing().to_json()
+    there["metadata"]["namespace"] = "default"
+    with Harness(Things(look), manifests=[there], faults=faults) as cluster:
+        party.cluster = cluster
+        cluster.step()
+        assert seen == [1, 2]
+        assert cluster.ready(Thing, "it")
 
 
 @settings(max_examples=40, deadline=None)
