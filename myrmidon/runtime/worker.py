@@ -9,9 +9,11 @@ An object may ask for its next pass (``Wait(after=...)``, a recheck, a retry).  
 ten passes a second and leaves the rest of the time to the other objects.
 
 No exception of a pass ends a worker, except the loss of the lease, a cancellation of the worker itself
-and what cannot be a failure of the object (see ``running.is_failure``).
+and what cannot be a failure of the object (see ``running.is_failure``).  A cancelled worker begins no
+further pass, whatever the state that was interrupted made of the cancellation.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -91,9 +93,11 @@ class Shift:
 
 async def work(shift: Shift) -> None:
     """Reconcile keys as they come due, one at a time, until the shift is over."""
-    pace = pacer()
+    pace, task = pacer(), asyncio.current_task()
     while True:
         await pace.give_way()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError  # a state has swallowed it, or raised another error for it
         if shift.stopping:
             return
         turn = shift.take()

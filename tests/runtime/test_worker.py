@@ -179,3 +179,33 @@ def test_what_is_added_during_its_own_work_is_taken_by_an_idle_worker() -> None:
         return [at for at, _, _ in day.passes]
 
     assert run(main()) == [0.0, 10.0]
+
+
+@pytest.mark.parametrize("raises", [False, True], ids=["swallowed", "another error"])
+def test_q9_a_cancelled_worker_ends_whatever_a_state_makes_of_it(raises: bool) -> None:
+    """A process that lost its lease must not go on with passes because a state caught everything."""
+
+    async def main() -> int:
+        day = Day()
+        began = asyncio.Event()
+
+        async def reconcile(turn: Turn[ObjectRef]) -> None:
+            day.passes.append((0.0, "", turn.urgency))
+            began.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                if raises:
+                    raise ValueError("cleaning up failed") from None
+
+        day.shift.reconcile = reconcile
+        for name in ("a", "b", "c"):
+            day.shift.add(IT._replace(name=name))
+        async with asyncio.TaskGroup() as group:
+            worker = group.create_task(work(day.shift))
+            await began.wait()
+            worker.cancel()
+        assert worker.cancelled()
+        return len(day.passes)
+
+    assert run(main()) == 1
