@@ -19,6 +19,7 @@ from tests.soak.users import MERGE_PATCH
 LEASE_PATH = f"/apis/coordination.k8s.io/v1/namespaces/{LEASE_NAMESPACE}/leases/{LEASE}"
 _FAILURES = (OSError, http.client.HTTPException)
 _DELAY_SECONDS = 0.2
+_ATTEMPTS = 5
 
 
 class Struck(NamedTuple):
@@ -70,11 +71,14 @@ class Faults:
 
     async def _strike(self, strike: Strike) -> None:
         slot = self._slots[strike.victim] if strike.victim >= 0 else await self._leader(strike)
-        began_at, victim = wall(), slot.name
-        with contextlib.suppress(*_FAILURES):
-            if await self._acts[strike.fault](slot, strike):
-                self.fired[strike.fault] += 1
-                self.history.append(Struck(began_at, wall(), strike.fault, victim))
+        for _ in range(_ATTEMPTS):
+            began_at, victim = wall(), slot.name
+            with contextlib.suppress(*_FAILURES):
+                if await self._acts[strike.fault](slot, strike):
+                    self.fired[strike.fault] += 1
+                    self.history.append(Struck(began_at, wall(), strike.fault, victim))
+                    return
+            await pause(1.0)  # a process that starts has no connections, a Lease may be gone
 
     async def _leader(self, strike: Strike) -> Slot:
         """The slot of the leader; some replica while there is none."""

@@ -15,7 +15,7 @@ from tests.soak.proxy import Proxy
 ROOT = Path(__file__).parents[2]
 RESTART_SECONDS = 0.5
 KILLED, STOPPED, LOST = "killed", "stopped", "lease lost"
-UNREACHABLE = "server unreachable at the start"
+UNREACHABLE = "server not ready at the start"
 EXPECTED_ENDS = frozenset({KILLED, STOPPED, LOST, UNREACHABLE})
 
 
@@ -99,12 +99,13 @@ class Slot:
         assert self._process is not None
         status = self._process.returncode
         if status != 1:
-            known = {-signal.SIGKILL: KILLED, 0: STOPPED}
+            # SIGTERM ends a process that has only begun to start without a word.
+            known = {-signal.SIGKILL: KILLED, 0: STOPPED, -signal.SIGTERM: STOPPED}
             return known.get(status, f"status {status}")
         log = self.base.with_suffix(".log").read_text(errors="replace")
         if "LeadershipLostError" in log:
             return LOST
-        return UNREACHABLE if "no cluster reachable" in log else "failed"
+        return UNREACHABLE if "no cluster reachable" in log or "in preflight" in log else "failed"
 
     def end(self) -> None:
         """End the present life for good, whatever state it is in."""
