@@ -61,7 +61,8 @@ class Reconciler:
         except GoneError:
             return None
         finally:
-            self._tell_warnings(turn.key, obj, log)
+            if self._crew.applicator.warnings.heard:
+                self._tell_warnings(turn.key, obj, log)
         self._show(turn, obj, outcome)
         self._judge(turn, generation, outcome, log)
         return outcome
