@@ -114,7 +114,7 @@ def conditions_after(
     }
     if ready:
         left[READY] = (_ready(outcome, hint), outcome.failure is not None)
-    if STALLED not in own:
+    if not outcome.ended and STALLED not in own:  # a stalled state does not let the walk go on
         left |= _stalled(outcome)
     if not outcome.ended:  # else, branches not taken disappear
         for kind in graph.conditions:

@@ -259,6 +259,8 @@ class Applicator:
         return Written(output, "changed", request.verb, error, adopted=task.adopts)
 
     def _skipped(self, task: "_Task") -> Written:
+        if not self._guard.wishes:
+            return Written(task.output, "skipped")
         error = self._guard.without_write(task.wish, task.question, task.output, task.current)
         return Written(task.output, "skipped", error=error)
 

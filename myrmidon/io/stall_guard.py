@@ -27,6 +27,8 @@ class StallGuard:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._stalls: Stalls[Wish] = Stalls()
+        self.wishes = self._stalls.stalled
+        """The outputs that are stalled; if it is empty, ``without_write`` need not be asked."""
 
     def before_write(
         self, wish: Wish, question: int, output: Output, current: Json
@@ -55,14 +57,13 @@ class StallGuard:
         self, wish: Wish, question: int, output: Output, current: Json | None
     ) -> StalledError | None:
         """Take note that the object is as declared; return the error until that has lasted."""
-        if not self._stalls:
-            return None
         stall = self._stalls.held(wish, question, self._clock.monotonic())
         return stall and self._error(wish, output, current or {}, stall)
 
     def stalled(self) -> int:
         """Return how many outputs are stalled."""
-        return len(self._stalls.stalled(self._clock.monotonic()))
+        self._stalls.expire(self._clock.monotonic())
+        return len(self.wishes)
 
     def _error(self, wish: Wish, output: Output, current: Json, stall: Stall) -> StalledError:
         ours, others = manager_of(output), stall.others

@@ -35,7 +35,8 @@ class Warnings:
     def __init__(self, *, told_max: int = 4096) -> None:
         self._told_max = told_max
         self._told: dict[ApiWarning, None] = {}
-        self._heard: dict[str, list[ApiWarning]] = {}
+        self.heard: dict[str, list[ApiWarning]] = {}
+        """What was not taken yet, by the signature of the pass."""
 
     def hear(self, by: str, ref: ObjectRef, texts: Iterable[str]) -> None:
         """Keep warnings for the pass that signs as ``by``; those that were told before are dropped."""
@@ -43,13 +44,13 @@ class Warnings:
             warning = ApiWarning(ref, text)
             if warning not in self._told:
                 self._told[warning] = None
-                self._heard.setdefault(by, []).append(warning)
+                self.heard.setdefault(by, []).append(warning)
         while len(self._told) > self._told_max:
             del self._told[next(iter(self._told))]
 
     def take(self, by: str) -> list[ApiWarning]:
         """Return what was heard for the pass since the last call."""
-        return self._heard.pop(by, [])
+        return self.heard.pop(by, [])
 
 
 def warning_texts(headers: Iterable[tuple[str, str]]) -> list[str]:

@@ -64,7 +64,8 @@ class Reconciler:
         except GoneError:
             return None
         finally:
-            self._tell_warnings(turn.key, obj, log)
+            if self._crew.applicator.warnings.heard:
+                self._tell_warnings(turn.key, obj, log)
         self._judge(turn, generation, outcome, log)
         self._show(turn, obj, outcome)  # last: it forgets an object whose finalizer was released
         return outcome

@@ -88,11 +88,8 @@ class Stalls(Generic[KeyT]):
 
     def __init__(self) -> None:
         self._series: dict[KeyT, _Series] = {}  # in the order of their last writes
-        self._stalled: dict[KeyT, None] = {}
-
-    def __bool__(self) -> bool:
-        """Whether anything is stalled: if not, ``held`` need not be asked."""
-        return bool(self._stalled)
+        self.stalled: dict[KeyT, None] = {}
+        """The outputs that are stalled; if it is empty, ``held`` need not be asked."""
 
     def wrote(
         self,
@@ -109,10 +106,10 @@ class Stalls(Generic[KeyT]):
         ``declared`` limits the comparison to fields that the request carried.  Returns the stall
         that is not over yet, although the output was written.
         """
-        self._expire(now)
+        self.expire(now)
         series = self._series.pop(key, None)
         if series is None or self._is_over(series, declaration, now):
-            self._stalled.pop(key, None)
+            self.stalled.pop(key, None)
             series = _Series(declaration, now)  # which fields it changed is not needed yet
         else:
             self._count(series, before, after, declared, now)
@@ -128,7 +125,7 @@ class Stalls(Generic[KeyT]):
             self.forget([key])
             return None
         series.stalled = True
-        self._stalled[key] = None
+        self.stalled[key] = None
         left = series.written_at + series.delay - now
         return self._stall(series, left) if left > 0 else None
 
@@ -151,12 +148,15 @@ class Stalls(Generic[KeyT]):
         """Forget these outputs."""
         for key in keys:
             self._series.pop(key, None)
-            self._stalled.pop(key, None)
+            self.stalled.pop(key, None)
 
-    def stalled(self, now: float) -> list[KeyT]:
-        """Return the outputs that are stalled."""
-        self._expire(now)
-        return list(self._stalled)
+    def expire(self, now: float) -> None:
+        """Forget the outputs that were not written lately."""
+        while self._series:
+            oldest = next(iter(self._series))
+            if now - self._series[oldest].written_at <= _KEEP_SECONDS:
+                return
+            self.forget([oldest])
 
     # ---------------------------------------------------------------------------- inside
 
@@ -193,13 +193,6 @@ class Stalls(Generic[KeyT]):
     @staticmethod
     def _stall(series: _Series, seconds: float) -> Stall:
         return Stall(series.contested, seconds, series.others)
-
-    def _expire(self, now: float) -> None:
-        while self._series:
-            oldest = next(iter(self._series))
-            if now - self._series[oldest].written_at <= _KEEP_SECONDS:
-                return
-            self.forget([oldest])
 
 
 def changed_fields(

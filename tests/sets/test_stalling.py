@@ -89,13 +89,13 @@ def stalled_fight() -> Fight:
 def test_a15_a_stall_lasts_until_a_write_has_held() -> None:
     """The write after the delay is not the end yet; ten quiet seconds later it is."""
     fight = stalled_fight()
-    assert fight.stalls
+    assert fight.stalls.stalled
     fight.now += MINUTE
     assert fight.round()
     assert fight.stalled == Stall((("data", "a"),), 10.0, None)
     assert fight.stalls.held("key", 1, fight.now + 4) == Stall((("data", "a"),), 6.0, None)
     assert fight.stalls.held("key", 1, fight.now + 10) is None
-    assert not fight.stalls
+    assert not fight.stalls.stalled
     assert fight.round()
 
 
@@ -117,7 +117,7 @@ def test_a_stall_is_over_with_its_declaration() -> None:
     for ask in ("check", "held"):
         fight = stalled_fight()
         assert getattr(fight.stalls, ask)("key", 2, fight.now) is None
-        assert not fight.stalls
+        assert not fight.stalls.stalled
 
 
 def test_who_is_to_blame_is_remembered_with_the_stall() -> None:
@@ -132,11 +132,13 @@ def test_who_is_to_blame_is_remembered_with_the_stall() -> None:
 def test_a_stall_that_nobody_asks_about_is_forgotten() -> None:
     """Its parent is gone, or declares the object no more."""
     fight = stalled_fight()
-    assert fight.stalls.stalled(fight.now) == ["key"]
-    assert fight.stalls.stalled(fight.now + HOUR) == []
+    fight.stalls.expire(fight.now)
+    assert list(fight.stalls.stalled) == ["key"]
+    fight.stalls.expire(fight.now + HOUR)
+    assert not fight.stalls.stalled
     fight = stalled_fight()
     fight.stalls.forget(["key", "other"])
-    assert fight.stalls.stalled(fight.now) == []
+    assert not fight.stalls.stalled
 
 
 def test_very_many_fields_and_values_are_not_all_remembered() -> None:
@@ -185,7 +187,8 @@ class AnyHistory(RuleBasedStateMachine):
     def memory(self) -> None:
         """Nothing is kept about what was not written lately."""
         recent = {key for key, at in self.written.items() if self.now - at <= 1200}
-        assert set(self.stalls.stalled(self.now)) <= recent
+        self.stalls.expire(self.now)
+        assert set(self.stalls.stalled) <= recent
         assert set(self.stalls._series) <= recent
 
 
