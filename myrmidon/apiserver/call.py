@@ -9,8 +9,9 @@ from myrmidon.api.objects import Json
 from myrmidon.api.refs import split_api_version
 from myrmidon.api.wire import HttpRequest
 from myrmidon.apiserver.auth.users import Attributes, Authorizer, Tokens, User
-from myrmidon.apiserver.environment import Environment, timestamp
+from myrmidon.apiserver.environment import Environment
 from myrmidon.apiserver.failures import Failure, StatusCause, conflict, invalid_object, not_found
+from myrmidon.apiserver.golang.times import written_time
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
 from myrmidon.apiserver.routing import Route
 from myrmidon.apiserver.store import ObjectStore, Record
@@ -91,7 +92,7 @@ class Call:
     @property
     def timestamp(self) -> str:
         """The time of the request as the API writes it."""
-        return timestamp(self.draws.now)
+        return written_time(self.draws.now)
 
     @property
     def key(self) -> str:

@@ -52,8 +52,3 @@ class CountingEnvironment:
             number, index = divmod(number, len(SUFFIX_LETTERS))
             letters = SUFFIX_LETTERS[index] + letters
         return letters
-
-
-def timestamp(now: datetime) -> str:
-    """A time as the API writes it: whole seconds, UTC."""
-    return now.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from myrmidon.apiserver.schema.conforming import admit
+from myrmidon.apiserver.schema.conforming import conform
+from myrmidon.apiserver.schema.defaulting import default
 from myrmidon.apiserver.schema.definitions import check_definition
 from myrmidon.apiserver.schema.embedded import EmbeddedError
 from myrmidon.apiserver.schema.structural import compile_schema
@@ -47,7 +48,8 @@ def test_model_and_embedded_server_agree(shape: str, data: st.DataObject) -> Non
         "spec": deepcopy(spec),
     }
     try:
-        admit(obj, SCHEMAS[shape])
+        conform(obj, SCHEMAS[shape])
+        default(obj, SCHEMAS[shape])
         problems = validate(obj, SCHEMAS[shape])
     except EmbeddedError as error:
         problems = [error]  # type: ignore[list-item]

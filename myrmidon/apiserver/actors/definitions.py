@@ -15,8 +15,8 @@ from myrmidon.api.objects import Json, finalizers_of, is_deleting
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.builtin.definitions import CLEANUP, CRDS
 from myrmidon.apiserver.call import Core
-from myrmidon.apiserver.environment import timestamp
 from myrmidon.apiserver.golang.json import same
+from myrmidon.apiserver.golang.times import written_time
 from myrmidon.apiserver.resources.conditions import is_true, with_condition
 from myrmidon.apiserver.store import Record, StoredChange
 
@@ -90,7 +90,7 @@ def _bring_up(core: Core, name: str) -> bool:
 def _named(core: Core, definition: Json) -> Json:
     """The status with the names accepted that nobody else has."""
     status: Json = definition.get("status") or {}
-    now = timestamp(core.environment.now())
+    now = written_time(core.environment.now())
     accepted, problem = _accept(core, definition, status.get("acceptedNames") or {})
     status = {**status, "acceptedNames": accepted}
     if problem is None:
@@ -161,7 +161,7 @@ def _clean_up(core: Core, name: str, definition: Json) -> bool:
     """Delete the objects of a deleted definition, then let it go."""
     if CLEANUP not in finalizers_of(definition):
         return False
-    now = timestamp(core.environment.now())
+    now = written_time(core.environment.now())
     status = with_condition(definition["status"], now, _IN_PROGRESS)
     if core.store.scan(name) and not same(status, definition["status"]):
         meta = dict(definition["metadata"])

@@ -17,9 +17,9 @@ from myrmidon.api.objects import (
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.followers import Follower, create, is_pod_ready, pod_of, pods_path
 from myrmidon.apiserver.actors.objects import delete, patch
-from myrmidon.apiserver.environment import timestamp
 from myrmidon.apiserver.golang.numbers import read_int
 from myrmidon.apiserver.golang.text import to_json
+from myrmidon.apiserver.golang.times import written_time
 
 _HASH = "pod-template-hash"
 _REVISION = "deployment.kubernetes.io/revision"
@@ -100,7 +100,7 @@ class Deployments(Follower):
             "availableReplicas": available,
             "unavailableReplicas": max(replicas - available, 0),
         }
-        now = timestamp(server.core.environment.now())
+        now = written_time(server.core.environment.now())
         enough = ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
         lacking = (
             "False",

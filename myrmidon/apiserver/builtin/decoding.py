@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.builtin.defaults import COMPLETIONS
-from myrmidon.apiserver.builtin.scalars import READERS, DecodingError, Misfit, json_kind
+from myrmidon.apiserver.builtin.scalars import READERS, DecodingError, Misfit
 from myrmidon.apiserver.catalog.types import ZEROS, GoType
+from myrmidon.apiserver.golang.types import json_kind
 
 __all__ = ["DecodedStruct", "DecodingError", "decode", "empty", "forget_empty"]
 

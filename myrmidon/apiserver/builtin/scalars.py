@@ -11,6 +11,7 @@ from typing import Any
 
 from myrmidon.apiserver.builtin.quantities import QuantityError, canonical
 from myrmidon.apiserver.golang import times as go_times
+from myrmidon.apiserver.golang.types import json_kind
 
 
 class DecodingError(ValueError):
@@ -24,23 +25,6 @@ class Misfit(Exception):  # noqa: N818 - a value, seen from its type
         super().__init__()
         self.shown = shown or json_kind(value)
         self.wanted = wanted  # what Go calls the type, where that is not the type of the field
-
-
-def json_kind(value: Any) -> str:
-    """What Go calls the type of a JSON value."""
-    match value:
-        case bool():
-            return "bool"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case dict():
-            return "object"
-        case _:
-            return "null"
 
 
 def _string(value: Any) -> str:

@@ -7,22 +7,14 @@ from myrmidon.apiserver.builtin.base_strategy import BuiltinStrategy
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.fields.blanks import blank_of
-from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, resetting
+from myrmidon.apiserver.fields.resets import builtin_reset_fields
+from myrmidon.apiserver.fields.versions import ResetFields
 from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN
 from myrmidon.apiserver.resources.strategy import Decoded
 from myrmidon.apiserver.resources.tables import Layout
 
 # Groups that the real server takes from elsewhere, with rules of their own.
 _OTHER_SERVERS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
-_STATUS = resetting("status")
-_SPEC = resetting("spec")
-# What the status of a kind has no say in, where it is more than the spec.
-_STATUS_RESETS = {
-    ("apps", "Deployment"): resetting("spec", "metadata.labels"),
-    ("", "Pod"): resetting("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
-}
-
-
 _JOB, _CONTROLLER = ("batch", "Job"), ("", "ReplicationController")
 _PODS_STAY = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to "
@@ -78,9 +70,7 @@ class KindStrategy(BuiltinStrategy):
 
     def reset_fields(self, subresource: str) -> ResetFields:
         """Status and the rest are written through different paths."""
-        if subresource == "status":
-            return _STATUS_RESETS.get(self._key, _SPEC)
-        return _STATUS if self._has_status else NO_RESET
+        return builtin_reset_fields(self._kind, subresource, has_status=self._has_status)
 
     def blank(self) -> Json:
         """The structs of the kind, which are there from the start and are nobody's."""

@@ -14,6 +14,7 @@ from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.escaping import escape, unescape
 from myrmidon.apiserver.cel.times import parse_date, parse_date_time, parse_schema_duration
 from myrmidon.apiserver.cel.values import Adapt, MapList, Mapped, SetList, Value
+from myrmidon.apiserver.golang.types import go_type
 from myrmidon.apiserver.schema_node import Schema
 
 STRING_SCHEMA = Schema(type="string")
@@ -185,25 +186,25 @@ def _int_or_string(raw: Any) -> Value:
 def _string(raw: Any) -> Value:
     if type(raw) is str:
         return raw
-    raise CelEvaluationError(f"invalid data, expected string, got {_go_type(raw)}")
+    raise CelEvaluationError(f"invalid data, expected string, got {go_type(raw)}")
 
 
 def _number(raw: Any) -> Value:
     if type(raw) in (int, float):
         return float(raw)
-    raise CelEvaluationError(f"invalid data, expected float, got {_go_type(raw)}")
+    raise CelEvaluationError(f"invalid data, expected float, got {go_type(raw)}")
 
 
 def _integer(raw: Any) -> Value:
     if type(raw) is int:
         return raw
-    raise CelEvaluationError(f"invalid data, expected int, got {_go_type(raw)}")
+    raise CelEvaluationError(f"invalid data, expected int, got {go_type(raw)}")
 
 
 def _boolean(raw: Any) -> Value:
     if type(raw) is bool:
         return raw
-    raise CelEvaluationError(f"invalid data, expected bool, got {_go_type(raw)}")
+    raise CelEvaluationError(f"invalid data, expected bool, got {go_type(raw)}")
 
 
 def _untyped(_: Any) -> Value:
@@ -211,12 +212,6 @@ def _untyped(_: Any) -> Value:
         "invalid type, expected object, array, number, integer, boolean or string, or no type with "
         "x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is true, got "
     )
-
-
-def _go_type(raw: Any) -> str:
-    names = {str: "string", int: "int64", float: "float64", bool: "bool", type(None): "<nil>"}
-    containers = {dict: "map[string]interface {}", list: "[]interface {}"}
-    return (names | containers)[type(raw)]
 
 
 def _parsed(what: str, parse: Callable[[str], Value]) -> Adapt:

@@ -8,19 +8,21 @@ from myrmidon.api.objects import Json
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.custom.printer_columns import CustomLayout
 from myrmidon.apiserver.failures import StatusCause
-from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, keeping, resetting
+from myrmidon.apiserver.fields.resets import custom_reset_fields
+from myrmidon.apiserver.fields.versions import ResetFields
 from myrmidon.apiserver.golang.json import same
-from myrmidon.apiserver.resources.metadata import decode_metadata, finalizer_warnings
+from myrmidon.apiserver.golang.types import go_type
+from myrmidon.apiserver.resources.metadata import finalizer_warnings
 from myrmidon.apiserver.resources.strategy import Decoded, DecodeError, Strategy
 from myrmidon.apiserver.resources.tables import Layout
-from myrmidon.apiserver.schema.defaulting import copy_json, default
-from myrmidon.apiserver.schema.embedded import EmbeddedError, coerce_embedded
-from myrmidon.apiserver.schema.nulls import drop_nulls
+from myrmidon.apiserver.schema.conforming import conform, reshape
+from myrmidon.apiserver.schema.defaulting import default
+from myrmidon.apiserver.schema.embedded import EmbeddedError
+from myrmidon.apiserver.schema.object_meta import ObjectMetaError, decode_object_meta
 from myrmidon.apiserver.schema.pruning import prune
 from myrmidon.apiserver.schema.validation import check_object, check_status
 from myrmidon.apiserver.schema_node import Schema
 
-_STATUS = resetting("status")
 _NOTHING = Schema()
 _INT32_MAX = 2**31 - 1
 
@@ -67,19 +69,17 @@ class CustomStrategy(Strategy):
 
     def decode(self, body: Json) -> Decoded:
         """Typed metadata; the rest as the schema knows it.  Changes the body."""
-        body["metadata"], unknown = decode_metadata(body.get("metadata"))
+        body["metadata"], unknown = _decode_metadata(body.get("metadata"))
+        known = self._schema if body.get("apiVersion") == self._api_version else _NOTHING
         try:
-            unknown += coerce_embedded(body, self._schema)
+            unknown += conform(body, known)
         except EmbeddedError as error:
             raise DecodeError(str(error)) from None
-        known = self._schema if body.get("apiVersion") == self._api_version else _NOTHING
-        unknown += prune(body, known)
-        drop_nulls(body, known)
         return Decoded(body, unknown)
 
     def read_applied(self, obj: Json) -> Json:
         """Nulls of an applied configuration stay, and are refused."""
-        obj["metadata"], _ = decode_metadata(obj.get("metadata"))
+        obj["metadata"], _ = _decode_metadata(obj.get("metadata"))
         return obj
 
     def default(self, obj: Json) -> None:
@@ -91,10 +91,7 @@ class CustomStrategy(Strategy):
 
         Other versions show no more than they know, but their own defaults are not filled in.
         """
-        obj: Json = copy_json(value)
-        prune(obj, self._storage_schema)
-        drop_nulls(obj, self._storage_schema)
-        default(obj, self._storage_schema)
+        obj = reshape(value, self._storage_schema)
         obj["apiVersion"] = self._api_version
         if self._schema is not self._storage_schema:
             prune(obj, self._schema)
@@ -149,9 +146,7 @@ class CustomStrategy(Strategy):
 
     def reset_fields(self, subresource: str) -> ResetFields:
         """Status is written through its own path, and nothing else is."""
-        if subresource == "status":
-            return keeping("status")
-        return _STATUS if self._status else NO_RESET
+        return custom_reset_fields(subresource, has_status=self._status)
 
     def _type_causes(self, obj: Json) -> list[StatusCause]:
         causes: list[StatusCause] = []
@@ -186,7 +181,7 @@ def _number_causes(obj: Json, paths: Sequence[tuple[str, ...]]) -> list[StatusCa
             continue
         if type(value) is not int:
             problem = (
-                f"{field} accessor error: {value} is of the type {_go_type(value)}, expected int64"
+                f"{field} accessor error: {value} is of the type {go_type(value)}, expected int64"
             )
             causes.append(invalid(field, 0, problem))
         elif value < 0:
@@ -196,9 +191,13 @@ def _number_causes(obj: Json, paths: Sequence[tuple[str, ...]]) -> list[StatusCa
     return causes
 
 
-def _go_type(value: Any) -> str:
-    names = {bool: "bool", float: "float64", str: "string", dict: "map[string]interface {}"}
-    return names.get(type(value), "[]interface {}")
+def _decode_metadata(value: Any) -> tuple[Json, list[str]]:
+    """The metadata of a body, and the paths of its unknown fields."""
+    try:
+        decoded, unknown = decode_object_meta(value)
+    except ObjectMetaError as error:
+        raise DecodeError(str(error)) from None
+    return decoded, [f"metadata.{path}" for path in unknown]
 
 
 def _set(target: Json, key: str, value: Any) -> None:

@@ -11,7 +11,6 @@ from myrmidon.apiserver.fields.conflicts import ApplyConflict, Conflict
 from myrmidon.apiserver.fields.elements import Path
 from myrmidon.apiserver.fields.entries import same_but_for_times
 from myrmidon.apiserver.fields.fieldset import FieldSet
-from myrmidon.apiserver.fields.resets import reset_fields
 from myrmidon.apiserver.fields.scaling import SCALE_VERSION, from_scale, replicas_path, to_scale
 from myrmidon.apiserver.fields.updating import after_update
 from myrmidon.apiserver.fields.versions import (
@@ -38,7 +37,6 @@ __all__ = [
     "from_scale",
     "keeping",
     "replicas_path",
-    "reset_fields",
     "resetting",
     "same_but_for_times",
     "to_scale",

@@ -10,11 +10,7 @@ from typing import Any
 from myrmidon.apiserver.fields import elements
 from myrmidon.apiserver.fields.listing import ShapeError, element_of
 from myrmidon.apiserver.fields.shapes import Scalar, Shape
-
-_GO_TYPES: dict[type, str] = {
-    bool: "bool", int: "int64", float: "float64", str: "string",
-    list: "[]interface {}", dict: "map[string]interface {}",
-}  # fmt: skip
+from myrmidon.apiserver.golang.types import go_type
 
 
 def check(value: Any, shape: Shape) -> None:
@@ -77,7 +73,7 @@ def _problem_of_scalar(value: Any, scalar: Scalar) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     match scalar:
         case "numeric" if not is_number:
-            return f"expected numeric (int or float), got {_GO_TYPES[type(value)]}"
+            return f"expected numeric (int or float), got {go_type(value)}"
         case "string" if not isinstance(value, str):
             return f"expected string, got &value.valueUnstructured{{Value:{go_syntax(value)}}}"
         case "boolean" if not isinstance(value, bool):

@@ -1,6 +1,6 @@
-"""Which fields a write has no say in, by kind and subresource.
+"""Which fields a write does not decide, by kind and subresource.
 
-The server resets them after the owners are worked out, so a change there must not make anybody
+The server resets them after the owners are worked out, so a change there must not make the writer
 their owner.
 """
 
@@ -25,10 +25,15 @@ _THROUGH_STATUS: dict[tuple[str, str], ResetFields] = {
 }
 
 
-def reset_fields(
-    kind: Kind, subresource: str = "", *, custom: bool = False, has_status: bool = True
-) -> ResetFields:
-    """What a write through a subresource, or through the main path, does not decide."""
+def builtin_reset_fields(kind: Kind, subresource: str, *, has_status: bool) -> ResetFields:
+    """What a write of a built-in kind through a subresource, or the main path, does not decide."""
     if subresource == "status":
-        return _CUSTOM_STATUS if custom else _THROUGH_STATUS.get((kind.group, kind.kind), _SPEC)
+        return _THROUGH_STATUS.get((kind.group, kind.kind), _SPEC)
+    return _STATUS if has_status and not subresource else NO_RESET
+
+
+def custom_reset_fields(subresource: str, *, has_status: bool) -> ResetFields:
+    """The same for a custom resource: its status is written through its own path, and only there."""
+    if subresource == "status":
+        return _CUSTOM_STATUS
     return _STATUS if has_status and not subresource else NO_RESET

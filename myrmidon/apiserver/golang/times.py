@@ -3,6 +3,8 @@
 import re
 from datetime import UTC, datetime, timedelta, timezone
 
+from myrmidon.apiserver.golang.text import quote
+
 RFC3339 = "2006-01-02T15:04:05Z07:00"
 MICRO = "2006-01-02T15:04:05.000000Z07:00"
 
@@ -21,6 +23,7 @@ _PARTS = (
     ("05", r"\d\d"),
 )
 _ZONE = ("Z07:00", r"Z|[+-]\d\d:\d\d")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FRACTION = re.compile(r"[.,]\d+")
 
 
@@ -39,13 +42,21 @@ def parse_micro_time(text: str) -> datetime:
 
 
 def written_time(moment: datetime) -> str:
-    """``2024-01-01T00:00:00Z``."""
+    """A time as the API writes it, in whole seconds: ``2024-01-01T00:00:00Z``."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
 
 
 def written_micro_time(moment: datetime) -> str:
     """``2024-01-01T00:00:00.000000Z``."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+
+def from_unix(seconds: int, nanos: int = 0) -> datetime:
+    """The time of a protobuf Timestamp; raises ``TimeError`` beyond the years 1 to 9999."""
+    try:
+        return _EPOCH + timedelta(seconds=seconds, microseconds=nanos // 1000)
+    except OverflowError:
+        raise TimeError(f"{seconds} seconds since 1970 are out of range") from None
 
 
 def _parse(text: str, layout: str, *, micro: bool) -> datetime:
@@ -56,15 +67,15 @@ def _parse(text: str, layout: str, *, micro: bool) -> datetime:
             fraction = _FRACTION.match(rest)
             found.append(fraction.group() if fraction else "")
             rest = rest[len(found[-1]) :]
-        match = re.match(pattern, rest)
+        match = re.match(pattern, rest, re.ASCII)
         if match is None:
             raise TimeError(
-                f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{name}"'
+                f'parsing time {quote(text)} as "{layout}": cannot parse {quote(rest)} as "{name}"'
             )
         found.append(match.group())
         rest = rest[match.end() :]
     if rest:
-        raise TimeError(f'parsing time "{text}": extra text: "{rest}"')
+        raise TimeError(f"parsing time {quote(text)}: extra text: {quote(rest)}")
     return _moment(text, found)
 
 
@@ -75,13 +86,13 @@ def _moment(text: str, found: list[str]) -> datetime:
     offset = timedelta() if zone == "Z" else _offset(zone)
     for name, low, value, high in (("month", 1, month, 12), ("hour", 0, hour, 23)):
         if not low <= value <= high:
-            raise TimeError(f'parsing time "{text}": {name} out of range')
+            raise TimeError(f"parsing time {quote(text)}: {name} out of range")
     try:
         moment = datetime(year, month, day, hour, minute, second, micros, timezone(offset))
         return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         part = "minute" if minute > 59 else "second" if second > 59 else "day"
-        raise TimeError(f'parsing time "{text}": {part} out of range') from None
+        raise TimeError(f"parsing time {quote(text)}: {part} out of range") from None
 
 
 def _offset(zone: str) -> timedelta:

@@ -10,15 +10,11 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.fields.checking import go_text
+from myrmidon.apiserver.golang.types import go_type, go_type_name
 
 DIRECTIVE = "$patch"
 BAD_DELETIONS = "invalid patch format of primitive list"
 BAD_ORDER = "invalid patch format of setElementOrder list"
-
-_GO_TYPES: dict[type, str] = {
-    bool: "bool", int: "int64", float: "float64", str: "string", type(None): "<nil>",
-    list: "[]interface {}", dict: "map[string]interface {}",
-}  # fmt: skip
 
 
 class StrategicPatchError(ValueError):
@@ -36,8 +32,8 @@ class StrategicPatchError(ValueError):
     @classmethod
     def wrong_type(cls, wanted: type, value: Any) -> "StrategicPatchError":
         """A value of another type than its directive needs."""
-        found = _GO_TYPES.get(type(value), "<nil>")
-        return cls(f"expected a {_GO_TYPES[wanted]}, but received a {found}")
+        found = go_type(value)
+        return cls(f"expected a {go_type_name(wanted)}, but received a {found}")
 
     @classmethod
     def no_key(cls, item: Json, key: str) -> "StrategicPatchError":

@@ -5,10 +5,11 @@ their own (``builtin.tables``), and so have custom resources (``printer_columns`
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
 from myrmidon.api.objects import Json
+from myrmidon.apiserver.golang.times import parse_time
 
 Include = Literal["Metadata", "Object", "None"]
 
@@ -135,7 +136,7 @@ def since(timestamp: str | None, now: datetime) -> str:
     """The time since a time of an object, as people read it."""
     if not timestamp:
         return "<unknown>"
-    return human_duration((now - datetime.fromisoformat(timestamp).astimezone(UTC)).total_seconds())
+    return human_duration((now - parse_time(timestamp)).total_seconds())
 
 
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400

@@ -1,25 +1,16 @@
-"""Metadata as Go decodes it: known fields only, each of its type, empty ones left out.
+"""Metadata of custom objects as Go decodes it: known fields only, each of its type, empty ones left out.
 
-The server reads the metadata of custom objects, and of objects inside of them, into the same
+The server reads the metadata of custom objects, and of objects embedded in them, into the same
 structure that built-in kinds have.  What does not fit is an error in the words of Go's decoder.
 """
 
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 from myrmidon.api.objects import Json
-from myrmidon.apiserver.golang.text import quote
+from myrmidon.apiserver.golang.times import TimeError, parse_time, written_time
+from myrmidon.apiserver.golang.types import json_kind
 
-_TYPE_NAMES = {
-    str: "string",
-    int: "number",
-    float: "number",
-    bool: "bool",
-    list: "array",
-    dict: "object",
-}
-_STRINGS = ("map", "string")
 _OWNER = {
     "apiVersion": "string",
     "kind": "string",
@@ -61,26 +52,9 @@ _GO_TYPES = {
     "finalizers": "[]string",
     "managedFields": "[]v1.ManagedFieldsEntry",
 }
-# Fields without `omitempty`: they are sent even if they are empty.
-_ALWAYS = {"apiVersion", "kind", "name", "uid"}
+# Fields of an OwnerReference without `omitempty`: they are written even if they are empty.
+_ALWAYS = ("apiVersion", "kind", "name", "uid")
 _PYTHON = {"int64": int, "bool": bool, "raw": dict}
-
-
-# The parts of a time, as Go looks for them and as its errors name them.
-_TIME_PARTS = (
-    (r"\d{4}", "2006"),
-    ("-", "-"),
-    (r"\d{2}", "01"),
-    ("-", "-"),
-    (r"\d{2}", "02"),
-    ("T", "T"),
-    (r"\d{2}", "15"),
-    (":", ":"),
-    (r"\d{2}", "04"),
-    (":", ":"),
-    (r"\d{2}(\.\d+)?", "05"),
-    (r"Z|[+-]\d{2}:\d{2}", "Z07:00"),
-)
 
 
 class ObjectMetaError(ValueError):
@@ -92,7 +66,7 @@ def decode_object_meta(metadata: Any) -> tuple[Json, list[str]]:
     if not isinstance(metadata, dict):
         if metadata is None:
             return {}, []
-        found = _TYPE_NAMES[type(metadata)]
+        found = json_kind(metadata)
         raise ObjectMetaError(f"json: cannot unmarshal {found} into Go value of type v1.ObjectMeta")
     unknown: list[str] = []
     return _decode_fields(metadata, "ObjectMeta", _FIELDS, "", unknown), unknown
@@ -101,7 +75,7 @@ def decode_object_meta(metadata: Any) -> tuple[Json, list[str]]:
 def _decode_fields(
     fields: Json, struct: str, known: dict[str, Any], path: str, unknown: list[str]
 ) -> Json:
-    decoded: Json = {}
+    decoded: Json = dict.fromkeys(_ALWAYS, "") if struct == "OwnerReference" else {}
     for name, value in fields.items():
         where = f"{path}{name}"
         if name not in known:
@@ -112,7 +86,8 @@ def _decode_fields(
         kept = _decode(value, known[name], f"{struct}.{where}", where, unknown)
         # A pointer is kept as it is; the zero value of anything else is left out.
         is_pointer = known[name] == "bool" or name == "deletionGracePeriodSeconds"
-        if kept or is_pointer or (struct == "OwnerReference" and name in _ALWAYS):
+        # An empty list of managedFields is an order to clear them.
+        if kept or is_pointer or name == "managedFields":
             decoded[name] = kept
     return decoded
 
@@ -132,33 +107,17 @@ def _decode(value: Any, kind: Any, go_field: str, path: str, unknown: list[str])
             for index, item in enumerate(value)
         ]
     _expect(value, _PYTHON.get(kind, str), go_field, kind)
-    return _in_utc(value) if kind == "v1.Time" else value
+    if kind == "v1.Time":
+        return _in_utc(value)
+    return int(value) if kind == "int64" else value
 
 
 def _in_utc(text: str) -> str:
-    """A time as it is sent: whole seconds, UTC."""
-    rest, moment = text, None
-    for pattern, shown in _TIME_PARTS:
-        found = re.match(pattern, rest, re.ASCII)
-        if found is None:
-            layout = "".join(part for _, part in _TIME_PARTS)
-            raise ObjectMetaError(
-                f'parsing time {quote(text)} as "{layout}": cannot parse {quote(rest)} as "{shown}"'
-            )
-        rest = rest[found.end() :]
+    """A time as it is kept: whole seconds, UTC."""
     try:
-        moment = datetime.fromisoformat(text.split(".", maxsplit=1)[0].rstrip("Z") + _zone(text))
-    except ValueError as error:
-        raise ObjectMetaError(f"parsing time {quote(text)}: {error}") from error
-    if rest:
-        raise ObjectMetaError(f"parsing time {quote(text)}: extra text: {quote(rest)}")
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _zone(text: str) -> str:
-    if text.endswith("Z"):
-        return "+00:00"
-    return text[-6:] if "." in text else ""
+        return written_time(parse_time(text))
+    except TimeError as error:
+        raise ObjectMetaError(str(error)) from None
 
 
 def _decode_item(item: Any, kind: Any, go_field: str, path: str, unknown: list[str]) -> Any:
@@ -173,7 +132,7 @@ def _decode_item(item: Any, kind: Any, go_field: str, path: str, unknown: list[s
 def _expect(value: Any, wanted: type, go_field: str, go_type: str) -> None:
     fits = type(value) is wanted or (wanted is int and type(value) is float and value.is_integer())
     if not fits:
-        found = _TYPE_NAMES[type(value)]
+        found = json_kind(value)
         # Go names the structure and the field, but not where in a list it is.
         field = re.sub(r"\[\d+\]", "", go_field)
         raise ObjectMetaError(

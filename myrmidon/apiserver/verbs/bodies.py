@@ -10,6 +10,7 @@ from myrmidon.api.refs import Kind
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, bad_request, unsupported_media_type
 from myrmidon.apiserver.golang import json as go_json
+from myrmidon.apiserver.golang.types import json_kind
 from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.apiserver.wire import protobuf
 from myrmidon.apiserver.wire.yaml import parse_yaml
@@ -64,7 +65,7 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
         raise _unrecognized(
             kind,
             "couldn't get version/kind; json parse error: json: cannot unmarshal "
-            f'{_go_type(body)} into Go value of type struct {{ APIVersion string "json:\\"apiVersion,omitempty\\""; '
+            f'{json_kind(body)} into Go value of type struct {{ APIVersion string "json:\\"apiVersion,omitempty\\""; '
             'Kind string "json:\\"kind,omitempty\\"" }',
         )
     check_type(call, body, expected, strict=call.type.custom and wanted is None)
@@ -94,14 +95,6 @@ def _said(text: bytes, error: Exception) -> str:
     return f"{error}"
 
 
-def _go_type(value: Any) -> str:
-    if isinstance(value, list):
-        return "array"
-    if isinstance(value, str):
-        return "string"
-    return "bool" if isinstance(value, bool) else "number"
-
-
 def _unrecognized(kind: str, problem: str) -> Failure:
     return bad_request(f"the object provided is unrecognized (must be of type {kind}): {problem}")
 
@@ -123,7 +116,7 @@ def check_type(call: Call, body: Json, wanted: Kind, *, strict: bool) -> None:
         if body.get(field) is not None and not isinstance(body[field], str):
             raise _unrecognized(
                 wanted.kind,
-                f"couldn't get version/kind; json parse error: json: cannot unmarshal {_go_type(body[field])} into Go struct field .{field} of type string",
+                f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_kind(body[field])} into Go struct field .{field} of type string",
             )
     api_version, kind = body.get("apiVersion") or "", body.get("kind") or ""
     if strict:

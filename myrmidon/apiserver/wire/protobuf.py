@@ -9,7 +9,6 @@ import gzip
 import struct
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import orjson
 
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import split_api_version
+from myrmidon.apiserver.golang.times import from_unix, written_micro_time, written_time
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 
@@ -184,15 +184,14 @@ def _time(body: bytes) -> str | None:
     moment = _numbers(body)
     if not moment.get(1):
         return None
-    return datetime.fromtimestamp(moment[1], UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return written_time(from_unix(moment[1]))
 
 
 def _micro_time(body: bytes) -> str | None:
     moment = _numbers(body)
     if not moment.get(1):
         return None
-    whole = datetime.fromtimestamp(moment[1], UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{whole}.{moment.get(2, 0) // 1000:06d}Z"
+    return written_micro_time(from_unix(moment[1], moment.get(2, 0)))
 
 
 def _int_or_string(body: bytes) -> int | str:

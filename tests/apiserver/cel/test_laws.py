@@ -33,11 +33,11 @@ from myrmidon.apiserver.cel.escaping import escape, unescape
 from myrmidon.apiserver.cel.functions.conversions import format_double
 from myrmidon.apiserver.cel.functions.quantity import parse_quantity
 from myrmidon.apiserver.cel.parser import parse
-from myrmidon.apiserver.cel.printer import print_expr
 from myrmidon.apiserver.cel.program import compile_expression, compile_rule
 from myrmidon.apiserver.cel.times import parse_duration, parse_timestamp, print_timestamp
 from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
 from myrmidon.apiserver.schema_node import Schema
+from tests.apiserver.cel.printing import print_expr
 from tests.apiserver.cel.recordings import schema_of
 
 NAMES = st.sampled_from(["a", "b", "self", "size", "x1", "_y"])

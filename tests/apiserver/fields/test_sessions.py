@@ -25,8 +25,9 @@ from myrmidon.apiserver.fields import (
     after_apply,
     after_update,
     blank_of,
-    reset_fields,
 )
+from myrmidon.apiserver.fields.resets import builtin_reset_fields, custom_reset_fields
+from myrmidon.apiserver.fields.versions import ResetFields
 from myrmidon.apiserver.schema.defaulting import default
 from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema_node import Schema
@@ -58,6 +59,12 @@ class Replay:
             self.schema = schema_of(self.kind)
         self.live: Json | None = None
 
+    def _reset_fields(self, subresource: str) -> ResetFields:
+        has_status = "status" in self.schema.properties
+        if self.custom:
+            return custom_reset_fields(subresource, has_status=has_status)
+        return builtin_reset_fields(self.kind, subresource, has_status=has_status)
+
     def run(self, step: Json) -> None:
         """Do one step, check it, and go on from what the real server answered."""
         api_version = self.kind.api_version
@@ -65,12 +72,7 @@ class Replay:
             "manager": step["manager"],
             "now": NOW,
             "subresource": step["subresource"],
-            "reset": reset_fields(
-                self.kind,
-                step["subresource"],
-                custom=self.custom,
-                has_status="status" in self.schema.properties,
-            ),
+            "reset": self._reset_fields(step["subresource"]),
             "blank": blank_of(self.schema, api_version, self.kind.kind),
         }
         versions = Versions(api_version, self.schema)

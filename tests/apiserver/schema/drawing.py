@@ -4,11 +4,22 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from myrmidon.api.objects import Json
+from myrmidon.apiserver.schema.conforming import conform
+from myrmidon.apiserver.schema.defaulting import default
+from myrmidon.apiserver.schema_node import Schema
+
 KEYS = st.sampled_from(["a", "b", "c"])
 TEXTS = st.sampled_from(["", "a", "ab", "abc", "x y", "2020-01-01", "1h"])
 NUMBERS = st.sampled_from([-1, 0, 1, 2, 5, 10]) | st.sampled_from([0.5, 1.0, 2.5])
 SCALARS = st.none() | st.booleans() | NUMBERS | TEXTS
-Json = dict[str, Any]
+
+
+def admit(obj: Json, schema: Schema) -> list[str]:
+    """Bring an object that was sent into shape, with defaults; the unknown fields that were dropped."""
+    dropped = conform(obj, schema)
+    default(obj, schema)
+    return dropped
 
 
 def values() -> st.SearchStrategy[Any]:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from myrmidon.apiserver.schema.conforming import admit
 from myrmidon.apiserver.schema.definitions import check_definition, unrecognized_formats
 from myrmidon.apiserver.schema.embedded import EmbeddedError
 from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema.validation import check_object
 from myrmidon.apiserver.schema_node import Schema
+from tests.apiserver.schema.drawing import admit
 from tests.apiserver.schema.records import Json, Sent, definitions, sent
 
 OBJECTS = [each for file in ("values.json", "ratchet.json", "rules.json") for each in sent(file)]

@@ -6,6 +6,7 @@ from typing import Any
 from myrmidon.api.objects import Json, controller_of
 from myrmidon.api.refs import split_api_version
 from myrmidon.apiserver.builtin.tables import cells
+from myrmidon.apiserver.golang.times import parse_time
 from myrmidon.apiserver.resources.tables import human_duration, since
 
 
@@ -126,8 +127,8 @@ def _job_duration(status: Json, now: datetime) -> str:
     started, ended = status.get("startTime"), status.get("completionTime")
     if not started:
         return ""
-    end = datetime.fromisoformat(ended) if ended else now
-    return human_duration((end - datetime.fromisoformat(started)).total_seconds())
+    end = parse_time(ended) if ended else now
+    return human_duration((end - parse_time(started)).total_seconds())
 
 
 def _cron_job(cron_job: Json, now: datetime) -> list[Any]:

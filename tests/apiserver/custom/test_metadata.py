@@ -1,0 +1,52 @@
+"""The metadata of custom objects is read as Go reads it: recorded from kube-apiserver v1.36.4."""
+
+import json
+from typing import Any
+
+import pytest
+
+from myrmidon.apiserver.server import ApiServer
+from tests.apiserver.test_hostile_bodies import BOXES, definition
+
+SERVER = ApiServer()
+assert not SERVER.create(definition())
+
+
+def create(metadata: Any) -> tuple[int, Any]:
+    """Status and body of the answer to a new Box."""
+    body = {"apiVersion": "example.com/v1", "kind": "Box", "metadata": metadata, "spec": {}}
+    answer = SERVER.request("POST", BOXES, body, query=(("dryRun", "All"),))
+    return answer.status, json.loads(answer.body)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "status"),
+    [
+        ({"managedFields": [{"manager": 1}]}, 400),
+        ({"managedFields": [{"manager": "m", "operation": "Update", "time": "x"}]}, 400),
+        ({"managedFields": [{"fieldsV1": 1}]}, 400),
+        ({"managedFields": []}, 201),
+        ({"generation": 1.0}, 201),
+        ({"generation": 1.5}, 400),
+        ({"generation": "1"}, 400),
+        ({"deletionGracePeriodSeconds": 0}, 201),
+        ({"labels": {"a": None}}, 201),
+        ({"labels": {"a": 1}}, 400),
+        ({"finalizers": [None]}, 422),
+        ({"creationTimestamp": "2024-01-01"}, 400),
+        ({"creationTimestamp": "2024-01-01T00:00:00.5+02:00"}, 201),
+    ],
+)
+def test_metadata_is_typed(metadata: Any, status: int) -> None:
+    """A wrong type is a 400; a whole float is an integer."""
+    assert create({"name": "a", **metadata})[0] == status
+
+
+def test_an_owner_has_all_its_fields() -> None:
+    """Those that Go always writes are empty, not absent, and then refused."""
+    status, answer = create({"name": "a", "ownerReferences": [{"name": "x"}]})
+
+    assert status == 422
+    assert {cause["field"] for cause in answer["details"]["causes"]} >= {
+        "metadata.ownerReferences.uid"
+    }
