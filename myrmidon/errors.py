@@ -24,6 +24,7 @@ MyrmidonError
   PruneRefusedError        more would be deleted at once than the guard allows
   TerminatingError         the object is on its way out and cannot be made to exist
   UnfitObjectError         an object of the server does not fit its model
+  UnreadableObjectError    an object of the server cannot be read at all
   ApiError                 the server said no
     BadRequestError          400
     UnauthorizedError        401
@@ -321,6 +322,23 @@ class UnfitObjectError(MyrmidonError):
         super().__init__(f"{ref} does not fit its model: {'; '.join(problems)}")
 
 
+class UnreadableObjectError(MyrmidonError):
+    """An object of the server cannot be read at all: it is not valid JSON, or not an object's shape.
+
+    It exists, so it must not be taken for absent.  It is read again when the server tells of a change.
+    """
+
+    reason = "UnreadableObject"
+
+    def __init__(self, ref: str, problem: str, *, uid: str = "") -> None:
+        self.ref, self.problem, self.uid = ref, problem, uid
+        super().__init__(
+            f"{ref} cannot be read: {problem}.\n"
+            "  fix: look at it with `kubectl get -o json`, and correct or delete it; "
+            "it is read again as soon as it changes"
+        )
+
+
 # ------------------------------------------------------------------------------- api
 
 
@@ -344,7 +362,7 @@ class ApiError(MyrmidonError):
     @property
     def causes(self) -> list[Mapping[str, Any]]:
         """The causes that the server listed, each with reason, message and field."""
-        return list(self.details.get("causes") or ())
+        return _causes(self.details)
 
 
 class BadRequestError(ApiError):
@@ -412,25 +430,52 @@ _BY_STATUS: dict[int, type[ApiError]] = {
 }
 
 
+RETRY_AFTER_SECONDS_MAX = 300.0
+
+
+def retry_seconds(asked: Any) -> float | None:
+    """Return the seconds that a server asks us to wait, from a Retry-After header or a Status.
+
+    At most five minutes: a server that is wrong about itself must not keep an object or a watch away
+    for a day.  None for all that is not a finite number of seconds from 0 on.
+    """
+    try:
+        seconds = float(asked)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if not 0.0 <= seconds < float("inf"):
+        return None
+    return min(seconds, RETRY_AFTER_SECONDS_MAX)
+
+
 def api_error(
     status: int, body: Mapping[str, Any] | None, *, text: str = "", retry_after: float | None = None
 ) -> ApiError:
     """Build the error for a response: from the Status object if there is one, else from the text."""
     body = body or {}
-    details: Mapping[str, Any] = body.get("details") or {}
+    details = body.get("details")
+    if not isinstance(details, Mapping):
+        details = {}
     reason, message = str(body.get("reason") or ""), str(body.get("message") or text.strip())
-    if retry_after is None and "retryAfterSeconds" in details:
-        retry_after = float(details["retryAfterSeconds"])
+    if retry_after is None:
+        retry_after = retry_seconds(details.get("retryAfterSeconds"))
     kind = _BY_STATUS.get(status, ServerError if status >= 500 else ApiError)
     if status == 409 and reason == "AlreadyExists":
         kind = AlreadyExistsError
     elif status == 403 and any(
-        cause.get("reason") == "NamespaceTerminating" for cause in details.get("causes") or ()
+        cause.get("reason") == "NamespaceTerminating" for cause in _causes(details)
     ):
         kind = NamespaceTerminatingError
     elif status == 403 and "exceeded quota" in message:
         kind = QuotaExceededError
     return kind(status, reason, message, details=details, retry_after=retry_after)
+
+
+def _causes(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    causes = details.get("causes")
+    if not isinstance(causes, list | tuple):
+        return []
+    return [cause for cause in causes if isinstance(cause, Mapping)]
 
 
 # ------------------------------------------------------------------------- transport

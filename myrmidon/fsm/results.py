@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from myrmidon.api.conditions import ConditionValue
-from myrmidon.errors import ProgrammingError
+from myrmidon.errors import ProgrammingError, UnreadableObjectError
 from myrmidon.fsm.raised import UnexpectedError
 
 _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
@@ -114,8 +114,8 @@ def failure_of(error: Exception) -> Failed:
     """The failure that a raised exception stands for.
 
     What the controller did wrong by its own declaration is not retried: the next attempt would do
-    the same.
+    the same.  Neither is the read of an object that cannot be read: its next change wakes the pass.
     """
-    if isinstance(error, ProgrammingError):
+    if isinstance(error, ProgrammingError | UnreadableObjectError):
         return Failed(error.reason, error, retry=False)
     return Failed("InternalError", UnexpectedError(error))

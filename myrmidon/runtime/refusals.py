@@ -25,6 +25,7 @@ from myrmidon.errors import (
     TooLargeError,
     TooManyRequestsError,
     TransportError,
+    UnreadableObjectError,
 )
 from myrmidon.fsm.results import Failed, Wait
 
@@ -38,7 +39,7 @@ def refusal(ref: ObjectRef, error: Exception) -> Wait | Failed:
     """
     if isinstance(error, LeadershipLostError):
         raise error
-    if isinstance(error, ProgrammingError):
+    if isinstance(error, ProgrammingError | UnreadableObjectError):
         return Failed(error.reason, error, retry=False)
     for kind, meaning in _MEANINGS:
         if isinstance(error, kind):

@@ -82,7 +82,7 @@ class Tracer:
         if memory is None or ref is None:
             return None  # no pass over it has ended yet
         turn = next((turn for turn in loop.shift.queue.owed() if turn.key == ref), None)
-        return _view(loop, ref, memory, loop.world.get(ref), self._again_at(turn))
+        return _view(loop, ref, memory, loop.world.look(ref), self._again_at(turn))
 
     def views(self, loop: "ControllerLoop") -> Iterator[ObjectView]:
         """Every object of the controller, those that went a moment ago included."""

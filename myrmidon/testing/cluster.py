@@ -278,7 +278,7 @@ class Cluster(ABC):
         lines = [f"not settled after {within}; still owed a pass:"]
         for loop in self.manager.loops:
             for turn in loop.shift.queue.owed():
-                ready = find(loop.world.get(turn.key) or {}, READY)
+                ready = find(loop.world.look(turn.key) or {}, READY)
                 state = f"{ready.reason}: {ready.message}" if ready else "no Ready condition"
                 lines.append(f"  {turn.key}  {state}")
         return "\n".join(lines)
