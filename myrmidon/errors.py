@@ -30,6 +30,7 @@ MyrmidonError
   PruneRefusedError        more would be deleted at once than the guard allows
   TerminatingError         the object is on its way out and cannot be made to exist
   UnfitObjectError         an object of the server does not fit its model
+  UnreadableObjectError    an object of the server cannot be read at all
   ApiError                 the server said no
     BadRequestError          400
     UnknownFieldError        400, 422 or 500, a field that the schema does not have
@@ -406,6 +407,23 @@ class UnfitObjectError(MyrmidonError):
         super().__init__(f"{ref} does not fit its model: {'; '.join(problems)}")
 
 
+class UnreadableObjectError(MyrmidonError):
+    """An object of the server cannot be read at all: it is not valid JSON, or not an object's shape.
+
+    It exists, so it must not be taken for absent.  It is read again when the server tells of a change.
+    """
+
+    reason = "UnreadableObject"
+
+    def __init__(self, ref: str, problem: str, *, uid: str = "") -> None:
+        self.ref, self.problem, self.uid = ref, problem, uid
+        super().__init__(
+            f"{ref} cannot be read: {problem}.\n"
+            "  fix: look at it with `kubectl get -o json`, and correct or delete it; "
+            "it is read again as soon as it changes"
+        )
+
+
 # ------------------------------------------------------------------------------- api
 
 
@@ -523,7 +541,8 @@ _BY_STATUS: dict[int, type[ApiError]] = {
 def retry_seconds(asked: Any) -> float | None:
     """Return the seconds that a server asks us to wait, from a Retry-After header or a Status.
 
-    At most a minute: a server or proxy that is wrong must not keep an object or a watch away for a day.  None for anything but a number.
+    At most a minute: a server or proxy that is wrong must not keep an object or a watch
+    away for a day.  None for anything but a number.
     """
     try:
         seconds = float(asked)
@@ -532,11 +551,6 @@ def retry_seconds(asked: Any) -> float | None:
     if isnan(seconds):
         return None
     return min(max(0.0, seconds), RETRY_AFTER_SECONDS_MAX)
-
-
-def _causes(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    causes = details.get("causes")
-    return [it for it in causes if isinstance(it, Mapping)] if isinstance(causes, list) else []
 
 
 def api_error(
@@ -564,6 +578,13 @@ def api_error(
     elif status == 500 and _TYPED in message:
         kind = UnknownFieldError if _UNDECLARED in message else InvalidError
     return kind(status, reason, message, details=details, retry_after=retry_after)
+
+
+def _causes(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    causes = details.get("causes")
+    if not isinstance(causes, list | tuple):
+        return []
+    return [cause for cause in causes if isinstance(cause, Mapping)]
 
 
 # ------------------------------------------------------------------------- transport

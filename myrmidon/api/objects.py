@@ -42,7 +42,8 @@ def version_of(obj: Mapping[str, Any]) -> str:
 
 def generation_of(obj: Mapping[str, Any]) -> int:
     """``metadata.generation``, 0 for kinds that have none."""
-    return int((obj.get("metadata") or {}).get("generation") or 0)
+    generation = (obj.get("metadata") or {}).get("generation")
+    return generation if type(generation) is int else 0
 
 
 def labels_of(obj: Mapping[str, Any]) -> Mapping[str, str]:

@@ -14,7 +14,7 @@ from typing import TypeAlias, get_args
 
 from myrmidon.api.conditions import ConditionStatus, ConditionValue
 from myrmidon.api.texts import CONDITION_REASON_MAX, condition_message, text_of
-from myrmidon.errors import ProgrammingError
+from myrmidon.errors import ProgrammingError, UnreadableObjectError
 from myrmidon.fsm.raised import UnexpectedError
 
 _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
@@ -149,8 +149,10 @@ def failure_of(error: BaseException) -> Failed:
     """The failure that a raised exception stands for.
 
     What the controller did wrong by its own declaration is not retried: the next attempt would do
-    the same.
+    the same.  Neither is the read of an object that cannot be read: its next change wakes the pass.
     """
+    if isinstance(error, UnreadableObjectError):
+        return Failed(error.reason, error, retry=False)
     if isinstance(error, ProgrammingError):
         reason = error.reason if is_reason(error.reason) else ProgrammingError.reason
         return Failed(reason, error, retry=False)

@@ -32,6 +32,7 @@ from myrmidon.errors import (
     NotFoundError,
     StalledError,
     TerminatingError,
+    UnreadableObjectError,
 )
 from myrmidon.io.client import Client, is_ambiguous
 from myrmidon.io.clock import LoopClock
@@ -143,12 +144,12 @@ class Applicator:
 
     async def read(self, ref: ObjectRef) -> Json | None:
         """Ask the server, and make the answer known."""
-        held = self._known.get(ref)
+        uid = self._known_uid(ref)
         try:
             obj = await self._client.get(ref)
         except NotFoundError:
-            if held is not None:
-                self._known.record_delete(ref, uid=uid_of(held), by="")
+            if uid is not None:
+                self._known.record_delete(ref, uid=uid, by="")
             self._known.clear_unknown(ref)
             return None
         self._known.record_write(ref.kind, obj, by="")
@@ -160,6 +161,14 @@ class Applicator:
         return self._guard.stalled()
 
     # -------------------------------------------------------------------------- inside
+
+    def _known_uid(self, ref: ObjectRef) -> str | None:
+        """The uid of an object as far as is known, None if it does not exist."""
+        try:
+            held = self._known.get(ref)
+        except UnreadableObjectError as error:
+            return error.uid
+        return None if held is None else uid_of(held)
 
     async def _wave(self, tasks: Sequence["_Task"]) -> None:
         """Decide all, then send what is left to send; a converged set costs no task and no request."""

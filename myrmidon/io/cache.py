@@ -1,40 +1,56 @@
-"""Which facts about objects count: those of the list and watch, and those of our own writes.
+"""Cache: decides which facts about objects count, those of the list and watch and those of own writes.
 
 Both arrive in any order, so each is judged by its version.  Versions of one kind of resource are
 comparable numbers, and that is enough for four rules:
 
-1  What is not newer than what is held is dropped: nothing ever goes back.
+1  A fact that is not newer than the object held is dropped: no object ever goes back.
 2  An own write is visible at once, and its echo through the watch changes nothing.
-3  What we deleted stays deleted, although the watch may be behind and still tell of its life.
+3  An object that we deleted stays deleted, although the watch may be behind and still tell of its life.
 4  An own write that the watch has already passed is not brought back: if its object is not held,
    the watch has told of its end as well.
+
+A list is taken in object by object, and the caller may pause between any two of them (``loading``).
+Readers then see some objects as the list has them and others as they were before.  That is no different
+from a watch that is behind: each object by itself only moves forward (rule 1), own writes stay visible
+(rule 2), and objects that are missing from the list are removed at its end, when all of it is known.
+
+An object that cannot be read (``shapes``) is kept as an unreadable entry under the same rules.  It is
+reported once, when it becomes unreadable, and not again with each list.
 """
 
 import logging
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from myrmidon.api.objects import Json, finalizers_of, is_deleting, metadata
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.io.changes import (
     OPAQUE,
     Change,
+    Entry,
     Listing,
     Source,
     WatchEvent,
     encode,
+    encode_unreadable,
+    is_ahead,
+    is_same,
     parse_version,
+    problem_of,
     uid_in,
     version_in,
 )
 from myrmidon.io.indexes import IndexFunction, Key
 from myrmidon.io.scope import Scope
+from myrmidon.io.shapes import UID_MAX, Unreadable, problem_in
 from myrmidon.io.store import Store
 from myrmidon.io.tombstones import Tombstones
 
 Transform: TypeAlias = Callable[[Json], Json]
 Changes: TypeAlias = list[Change]
 Sighting: TypeAlias = tuple[Key, str, int]  # key, uid and version: what a fact is about
+
+_REPORTS_MAX = 20  # about objects that cannot even be told apart
 
 _log = logging.getLogger(__name__)
 
@@ -53,7 +69,8 @@ class Cache(Store):
         self.scope = scope if isinstance(scope, Scope) else Scope(scope)
         super().__init__(self.scope.kind)
         self.version = 0  # how far the watch has come
-        self._unlisted: dict[Key, None] | None = None  # during a list: not found in it so far
+        self._unlisted: dict[str, dict[str, None]] | None = None  # during a list: not found so far
+        self._nameless: dict[str, None] = {}  # problems of objects without a name, once reported
         self._tombstones = Tombstones()
         self._expected: dict[Key, int] = {}
         self._transform = transform
@@ -64,30 +81,40 @@ class Cache(Store):
     # ------------------------------------------------------------------- list and watch
 
     def load(self, listing: Listing) -> Changes:
-        """Take in a part of a list; at its end, what was in no part of it is gone."""
+        """Take in a part of a list at once; at the end of the list, what was in no part is gone."""
+        return [change for change in self.loading(listing) if change is not None]
+
+    def loading(self, listing: Listing) -> Iterator[Change | None]:
+        """Do the same step by step: yields after each object, so that the caller may pause there.
+
+        Nothing else of the list and watch may be taken in before the last step.
+        """
         if listing.forgets:
             self.version = 0
             self._tombstones = Tombstones()
             self._expected.clear()
-            self.forget_versions()
+            for _ in self.forget_versions():
+                yield None
         if listing.begins:
-            self._unlisted = dict.fromkeys(self.keys())
+            self._unlisted = self.names()
             self._tombstones.begin_list()
-        changes = [self._put(self._sighting(item), item, Source.LIST) for item in listing.items]
+        for item in listing.items:
+            obj, problem = item if type(item) is Unreadable else (item, "")
+            yield self._put(self._sighting(obj), obj, Source.LIST, problem=problem)
         if listing.completes:
-            changes += self._sweep(parse_version(listing.version))
-        return [change for change in changes if change is not None]
+            yield from self._sweep(parse_version(listing.version))
 
     def apply(self, event: WatchEvent) -> Change | None:
         """Take in one event of the watch."""
         seen = key, uid, version = self._sighting(event.object)
-        self.version = max(self.version, version)
+        if is_ahead(version, self.version):
+            self.version = version
         if event.type == "BOOKMARK":
             return None
         if event.type == "DELETED":
             self._tombstones.settle(key, uid)
             return self._remove(key, version, Source.WATCH)
-        return self._put(seen, event.object, Source.WATCH)
+        return self._put(seen, event.object, Source.WATCH, problem=event.problem)
 
     # ----------------------------------------------------------------------- own writes
 
@@ -97,15 +124,17 @@ class Cache(Store):
         held = self.entry(key)
         if held is None and OPAQUE < version <= self.version:
             return None  # rule 4
-        admitted = self.scope.admits(obj)
+        problem = problem_in(obj)
+        admitted = None if problem else self.scope.admits(obj)
         if admitted is False or (admitted is None and held is None):
             return None if held is None else self._bury(seen, by)
-        if _is_gone(obj):
+        if not problem and _is_gone(obj):
             return self._bury(seen, by)
-        shown = {"metadata": metadata(obj)} if self.scope.metadata_only else obj
-        change = self._put(seen, shown, Source.WRITE, by)
+        shown = {"metadata": metadata(obj)} if self.scope.metadata_only and not problem else obj
+        change = self._put(seen, shown, Source.WRITE, by, problem=problem)
         if change is not None and self._unlisted is not None:
-            self._unlisted[key] = None  # a list that does not know it can still be the newer one
+            # A list that does not have it can still be newer than the write.
+            self._unlisted.setdefault(key[0], {})[key[1]] = None
         return change
 
     def record_delete(
@@ -144,34 +173,55 @@ class Cache(Store):
 
     # ------------------------------------------------------------------------ judgement
 
-    def _sighting(self, obj: Json) -> Sighting:
-        meta = obj.get("metadata")
-        if not isinstance(meta, dict):
-            meta = {}
-        namespace = str(meta.get("namespace") or "") if self.kind.namespaced else ""
-        key = namespace, str(meta.get("name") or "")
-        return key, str(meta.get("uid") or ""), parse_version(meta.get("resourceVersion"))
+    def _sighting(self, obj: Any) -> Sighting:
+        """Which object a fact is about.  It has no name if it cannot be told."""
+        meta = obj.get("metadata") if type(obj) is dict else None
+        if type(meta) is not dict:
+            return ("", ""), "", OPAQUE
+        name, namespace, uid = meta.get("name"), meta.get("namespace") or "", meta.get("uid")
+        if type(name) is not str or type(namespace) is not str:
+            name = namespace = ""
+        elif not self.kind.namespaced:
+            namespace = ""
+        if type(uid) is not str or len(uid) > UID_MAX:
+            uid = ""
+        return (namespace, name), uid, parse_version(meta.get("resourceVersion"))
 
-    def _put(self, seen: Sighting, obj: Json, source: Source, by: str = "") -> Change | None:
+    def _put(
+        self, seen: Sighting, obj: Json, source: Source, by: str = "", *, problem: str = ""
+    ) -> Change | None:
         key, uid, version = seen
         if self._unlisted and source is not Source.WRITE:
-            self._unlisted.pop(key, None)
+            self._unlisted.get(key[0], {}).pop(key[1], None)
+        if not key[1]:
+            self._report_nameless(problem or problem_in(obj))
+            return None
         held = self.entry(key)
         if held is not None and OPAQUE < version <= version_in(held):
             return None  # rule 1
         if self._tombstones.hides(key, uid, version):
             return None  # rule 3
-        if not key[1]:
-            return None  # nobody's object; the others must go on
         self._tombstones.clear(key)
-        kept = {**obj, "metadata": {**obj["metadata"]}}  # who told it may hold it still
+        if problem := problem or problem_in(obj):
+            entry = encode_unreadable(problem, uid, version)
+        else:
+            obj = self._kept(obj)
+            entry = self._encoded(obj, uid, version)
+            problem = problem_of(entry)
+        ours = source is not Source.WRITE and self._transform is None and not problem
+        self.replace(key, held, entry, obj if ours else None)
+        if held is not None and is_same(held, entry):
+            return None
+        if problem:
+            self._report(key, problem)
+        return Change(self.ref(key), held, entry, source, by)
+
+    def _kept(self, obj: Json) -> Json:
+        """A copy to work on: the caller may still hold the object itself."""
+        kept = {**obj, "metadata": {**obj["metadata"]}}
         if not self._keep_managed_fields:
             kept["metadata"].pop("managedFields", None)
-        entry = encode(self._transformed(kept), uid, version)
-        self.replace(key, held, entry)
-        if held is not None and held[8:] == entry[8:]:
-            return None
-        return Change(self.ref(key), held, entry, source, by)
+        return kept
 
     def _remove(self, key: Key, version: int, source: Source, by: str = "") -> Change | None:
         held = self.entry(key)
@@ -186,33 +236,59 @@ class Cache(Store):
         self._tombstones.add(key, uid, version, final=False)
         return self._remove(key, version, Source.WRITE, by)
 
-    def _sweep(self, version: int) -> list[Change | None]:
+    def _sweep(self, version: int) -> Iterator[Change | None]:
         unlisted, self._unlisted = self._unlisted or {}, None
         self.version = max(self.version, version)
         self._tombstones.complete_list()
-        # What is newer than the list was written while it was on its way.
-        return [self._remove(key, version, Source.LIST) for key in unlisted]
+        for namespace, names in unlisted.items():
+            for name in names:
+                # What is newer than the list was written while it was on its way.
+                yield self._remove((namespace, name), version, Source.LIST)
 
-    def _transformed(self, obj: Json) -> Json:
-        if self._transform is None:
-            return obj
+    def _encoded(self, obj: Json, uid: str, version: int) -> Entry:
+        """The entry of an object, as the transform wants it; unreadable if it is not JSON."""
+        if self._transform is not None:
+            try:
+                return encode(self._transform(self._kept(obj)), uid, version)
+            except Exception:  # noqa: BLE001  user code; one object must not stop the others
+                _log.exception(
+                    "transform failed, object kept as it is",
+                    extra={"facts": {"kind": self.kind.kind}},
+                )
         try:
-            return self._transform(obj)
-        except Exception:  # noqa: BLE001  user code; one object must not stop the others
-            _log.exception(
-                "transform failed, object kept as it is", extra={"facts": {"kind": self.kind.kind}}
+            return encode(obj, uid, version)
+        except RecursionError:
+            return encode_unreadable("it is nested too deeply", uid, version)
+        except (TypeError, ValueError) as error:
+            return encode_unreadable(f"it is not valid JSON ({error})", uid, version)
+
+    # ---------------------------------------------------------------------------- reports
+
+    def _report(self, key: Key, problem: str) -> None:
+        facts = {"kind": self.kind.kind, "object": self.ref(key).key, "problem": problem}
+        _log.warning(
+            "an object cannot be read: reading it fails and lists leave it out",
+            extra={"facts": facts},
+        )
+
+    def _report_nameless(self, problem: str) -> None:
+        if problem not in self._nameless and len(self._nameless) < _REPORTS_MAX:
+            self._nameless[problem] = None
+            facts = {"kind": self.kind.kind, "problem": problem}
+            _log.warning(
+                "an object without a name cannot be read and is skipped", extra={"facts": facts}
             )
-            return obj
 
 
 def _is_gone(obj: Json) -> bool:
-    """Whether this was the last word about an object.
+    """Whether an answer is the last state of an object that no longer exists.
 
     The answer to the removal of the last finalizer is the object, but the write was its deletion.
     Pods have a grace period and namespaces finalizers of their own; those live on.
     """
     if not is_deleting(obj):
         return False
-    held_by = finalizers_of(obj) or (obj.get("spec") or {}).get("finalizers")
+    spec = obj.get("spec")
+    held_by = finalizers_of(obj) or (isinstance(spec, dict) and spec.get("finalizers"))
     grace = metadata(obj).get("deletionGracePeriodSeconds")
     return not held_by and not grace

@@ -1,9 +1,22 @@
-"""What a cache holds and what it says when that changes.
+"""Entries: how a cache keeps its objects, and the changes that it tells its subscribers.
 
-An object is kept as the JSON bytes it came in: a fifth of the memory of a decoded one, and every
-reader who decodes them has a copy of its own.
+An object is kept as one ``bytes``: the JSON that it came in takes a fifth of the memory of the decoded
+object, and every reader who decodes it has its own copy.  In front of the JSON stands a head with what
+is asked for most often:
+
+    1 byte   length of the version; 127 if the resourceVersion is not a number (``OPAQUE``);
+             the highest bit is set if the object is unreadable
+    2 bytes  length of the uid
+    n bytes  the version, a number of any size
+    m bytes  the uid
+    the rest JSON without kind and apiVersion; for an unreadable object, what is wrong with it
+
+An unreadable object (see ``shapes``) has an entry like any other, so that its version counts, a list
+that no longer has it removes it, and a later version of it that can be read replaces it.
 """
 
+import json
+from collections.abc import Iterable
 from enum import StrEnum
 from struct import Struct
 from typing import Any, NamedTuple, TypeAlias
@@ -14,15 +27,17 @@ from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind, ObjectRef
 
 Entry: TypeAlias = bytes
-"""One object: version (8 bytes), length of the uid (1 byte), uid, JSON without kind and apiVersion.
+"""One object.  A tuple of a body, a uid and a version would cost 150 bytes more for each."""
 
-One ``bytes`` for all of it: a tuple of a body, a uid and a version would cost 150 bytes more, and
-there can be a hundred thousand objects."""
-
-_HEAD = Struct(">qB")  # version, length of the uid
+_HEAD = Struct(">BH")  # length of the version and flag, length of the uid
+_UNREADABLE = 0x80
+_OPAQUE_LENGTH = 0x7F
+_DIGITS_MAX = 300  # 125 bytes
 
 OPAQUE = -1
-"""The version of an object whose resourceVersion is no number; some aggregated servers do that."""
+"""The version of an object whose resourceVersion is not a number, as in some aggregated servers."""
+
+_POSITIONS_MAX = 1 << 63  # of etcd, whose revisions are the versions of nearly every server
 
 
 class Source(StrEnum):
@@ -34,16 +49,21 @@ class Source(StrEnum):
 
 
 class WatchEvent(NamedTuple):
-    """One line of a watch.  The object belongs to whoever is given the event."""
+    """One line of a watch.  The object belongs to whoever is given the event.
+
+    Where the object is unreadable, ``problem`` says why and ``object`` has only the fields of its
+    metadata that say which object it is.
+    """
 
     type: str
     object: Json
+    problem: str = ""
 
 
 class Listing(NamedTuple):
     """Objects of a list, or a part of it."""
 
-    items: list[Json]
+    items: Iterable[Any]  # JSON of any shape, or Unreadable
     version: str
     begins: bool = False
     completes: bool = False  # what was in no part of it is gone
@@ -53,7 +73,7 @@ class Listing(NamedTuple):
 class Change(NamedTuple):
     """One difference that became visible: an object before and after it.
 
-    ``before`` and ``after`` decode on every access, so each access is a copy of one's own.
+    ``before`` and ``after`` decode on every access, so each access returns a new copy.
     ``by`` is what the writer of an own write called itself.
     """
 
@@ -65,17 +85,17 @@ class Change(NamedTuple):
 
     @property
     def before(self) -> Json | None:
-        """The object as it was; None if it is new."""
-        return None if self.old is None else decode(self.ref.kind, self.old)
+        """The object as it was; None if it is new, or was unreadable."""
+        return readable(self.ref.kind, self.old)
 
     @property
     def after(self) -> Json | None:
-        """The object as it is; None if it is gone."""
-        return None if self.new is None else decode(self.ref.kind, self.new)
+        """The object as it is; None if it is gone, or unreadable."""
+        return readable(self.ref.kind, self.new)
 
     @property
     def version(self) -> str:
-        """The version of the object as it is; ``""`` if it is gone or its version is no number."""
+        """The version of the object as it is; ``""`` if it is gone or its version is not a number."""
         version = OPAQUE if self.new is None else version_in(self.new)
         return "" if version == OPAQUE else str(version)
 
@@ -101,38 +121,106 @@ class Change(NamedTuple):
 
 
 def encode(obj: Json, uid: str, version: int) -> Entry:
-    """The bytes to keep of an object: without what the cache's kind says already."""
+    """Return the bytes to keep of an object, without what the cache's kind says already.
+
+    Raises ``ValueError``, ``TypeError`` or ``RecursionError`` where the object is not JSON.
+    """
     body = {**obj}
     body.pop("apiVersion", None)
     body.pop("kind", None)
-    name = uid.encode()
     # Adding also copies, into just enough room: orjson hands out its work buffer of 8 KB or more.
-    return _HEAD.pack(version, len(name)) + name + orjson.dumps(body)
+    try:
+        return _head(uid, version) + orjson.dumps(body)
+    except TypeError:  # deeper than 254 levels: orjson reads that, and does not write it
+        text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return _head(uid, version) + text.encode()
+
+
+def encode_unreadable(problem: str, uid: str, version: int) -> Entry:
+    """Return the bytes to keep of an object that cannot be read."""
+    return _head(uid, version, _UNREADABLE) + problem.encode(errors="replace")
+
+
+def _head(uid: str, version: int, flag: int = 0) -> bytes:
+    name = uid.encode()
+    if version == OPAQUE:
+        return _HEAD.pack(_OPAQUE_LENGTH | flag, len(name)) + name
+    length = (version.bit_length() + 7) >> 3
+    return _HEAD.pack(length | flag, len(name)) + version.to_bytes(length, "big") + name
+
+
+def _uid_at(entry: Entry) -> int:
+    """Where the uid begins: behind the version."""
+    length = entry[0] & 0x7F
+    return _HEAD.size if length == _OPAQUE_LENGTH else _HEAD.size + length
+
+
+def _body_at(entry: Entry) -> int:
+    return _uid_at(entry) + (entry[1] << 8) + entry[2]
 
 
 def decode(kind: Kind, entry: Entry) -> Json:
-    """A fresh object from the bytes of an entry."""
-    body = orjson.loads(memoryview(entry)[_HEAD.size + entry[8] :])
+    """Return a new object from the bytes of an entry that is readable."""
+    body = orjson.loads(memoryview(entry)[_body_at(entry) :])
     return {"apiVersion": kind.api_version, "kind": kind.kind, **body}
+
+
+def identify(kind: Kind, item: Json) -> Json:
+    """The item of a list with its kind and version, which built-in lists leave out."""
+    return {**item, "apiVersion": kind.api_version, "kind": kind.kind}
+
+
+def readable(kind: Kind, entry: Entry | None) -> Json | None:
+    """Return a new object from an entry; None if there is no entry, or it is unreadable."""
+    return None if entry is None or entry[0] >= _UNREADABLE else decode(kind, entry)
+
+
+def is_unreadable(entry: Entry) -> bool:
+    """Whether an entry is that of an object that cannot be read."""
+    return entry[0] >= _UNREADABLE
+
+
+def problem_of(entry: Entry) -> str:
+    """Say why an entry is unreadable; ``""`` if it is not."""
+    return entry[_body_at(entry) :].decode() if entry[0] >= _UNREADABLE else ""
 
 
 def uid_in(entry: Entry) -> str:
     """The uid, without decoding the object."""
-    return entry[_HEAD.size : _HEAD.size + entry[8]].decode()
+    return entry[_uid_at(entry) : _body_at(entry)].decode()
 
 
 def version_in(entry: Entry) -> int:
     """The version, without decoding the object."""
-    version: int = _HEAD.unpack_from(entry)[0]
-    return version
+    if entry[0] & 0x7F == _OPAQUE_LENGTH:
+        return OPAQUE
+    return int.from_bytes(entry[_HEAD.size : _uid_at(entry)], "big")
+
+
+def is_same(one: Entry, other: Entry) -> bool:
+    """Whether two entries are the same but for their versions."""
+    if one[1:3] != other[1:3] or (one[0] ^ other[0]) & _UNREADABLE:
+        return False
+    return one[_uid_at(one) :] == other[_uid_at(other) :]
 
 
 def unversioned(entry: Entry) -> Entry:
     """The same object, older than any other."""
-    return bytes(8) + entry[8:]
+    return _HEAD.pack(entry[0] & _UNREADABLE, (entry[1] << 8) + entry[2]) + entry[_uid_at(entry) :]
 
 
 def parse_version(text: Any) -> int:
     """A resourceVersion as a number; versions of one kind of resource can be compared."""
     text = str(text or "")
-    return int(text) if text.isdecimal() else OPAQUE
+    if len(text) <= _DIGITS_MAX and text.isascii() and text.isdecimal():
+        return int(text)
+    return OPAQUE
+
+
+def is_ahead(version: int, position: int) -> bool:
+    """Whether a watch that has come to ``position`` has come further with an object of ``version``.
+
+    A version that etcd cannot have, behind a position that it can have, is a mistake of the server.
+    Were it believed, all that follows would look old.
+    """
+    return version > position and (version < _POSITIONS_MAX or position >= _POSITIONS_MAX)

@@ -4,10 +4,12 @@ A client adds two things to a transport: answers become objects or errors, and "
 is obeyed within small bounds.
 """
 
+import asyncio
+import logging
 import random
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Protocol, TypeAlias
 
 import orjson
 
@@ -15,7 +17,7 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.objects import Json, ref_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.api.wire import JSON, HttpRequest, HttpResponse, Transport
+from myrmidon.api.wire import JSON, HttpRequest, HttpResponse, ResponseStream, Transport
 from myrmidon.errors import (
     AmbiguousError,
     ApiError,
@@ -23,16 +25,24 @@ from myrmidon.errors import (
     MyrmidonError,
     ServerError,
     TransportError,
+    UnreadableObjectError,
     api_error,
 )
+from myrmidon.io.changes import identify
 from myrmidon.io.clock import LoopClock
-from myrmidon.io.scope import Scope, identify
+from myrmidon.io.lists import Page, read_page
+from myrmidon.io.pacing import pacer
+from myrmidon.io.scanner import BrokenJsonError
+from myrmidon.io.scope import Scope
+from myrmidon.io.shapes import NO_METADATA, Unreadable, problem_in, read_object, stub_of
 from myrmidon.io.throttle import RetryPolicy, retry_after
 from myrmidon.io.warning_headers import warning_texts
 
 Query: TypeAlias = tuple[tuple[str, str], ...]
 Objects: TypeAlias = list[Json]
 Texts: TypeAlias = list[str]
+
+_log = logging.getLogger(__name__)
 
 
 class Observer(Protocol):
@@ -41,14 +51,6 @@ class Observer(Protocol):
     def on_request(self, method: str, status: int, seconds: float) -> None:
         """One attempt is over."""
         ...
-
-
-class Page(NamedTuple):
-    """One page of a list; ``continue_token`` is ``""`` on the last one."""
-
-    items: Objects
-    version: str
-    continue_token: str
 
 
 class Client:
@@ -74,8 +76,14 @@ class Client:
     # ------------------------------------------------------------------ one object
 
     async def get(self, ref: ObjectRef, *, subresource: str = "") -> Json:
-        """Read one object from the server, past every cache."""
-        return await self.send(Request(Verb.GET, ref, subresource=subresource))
+        """Read one object from the server, past every cache.
+
+        Raises ``UnreadableObjectError`` where it exists and cannot be read.
+        """
+        request = Request(Verb.GET, ref, subresource=subresource)
+        if subresource:
+            return await self.send(request)
+        return _object(ref, await self.fetch(request.to_http()))
 
     async def create(
         self, kind: Kind, obj: Json, *, dry_run: bool = False, field_manager: str = ""
@@ -146,8 +154,10 @@ class Client:
         token = ""
         while True:
             request = scope.list_request(limit=page_size, continue_token=token)
-            page = page_of(_decode(await self.fetch(request)))
+            page = await read_page((await self.fetch(request)).body)
             yield page
+            if page.continue_token == token != "":
+                raise AmbiguousError("a page of a list leads to itself")
             token = page.continue_token
             if not token:
                 return
@@ -161,17 +171,29 @@ class Client:
         fields: str = "",
         page_size: int = 500,
     ) -> Objects:
-        """Every object that matches, read page by page.
+        """Return every object that matches, read page by page; an unreadable one is left out.
 
         Where the server has forgotten the moment of the first page, all is read in one request:
         half of then and half of now would be a list that was never true.
         """
         scope = Scope(kind, namespace, labels, fields)
         try:
-            pages = [page async for page in self.pages(scope, page_size=page_size)]
+            return await self._listed(scope, page_size)
         except ExpiredError:
-            pages = [page async for page in self.pages(scope, page_size=0)]
-        return [identify(kind, item) for page in pages for item in page.items]
+            return await self._listed(scope, 0)
+
+    async def _listed(self, scope: Scope, page_size: int) -> Objects:
+        found: Objects = []
+        async for page in self.pages(scope, page_size=page_size):
+            for item in page.items:
+                obj, problem = item if type(item) is Unreadable else (item, problem_in(item))
+                if problem:
+                    facts = {"scope": str(scope), "problem": problem, **stub_of(obj)["metadata"]}
+                    _log.warning("a list leaves out what cannot be read", extra={"facts": facts})
+                else:
+                    found.append(identify(scope.kind, obj))
+                await pacer().give_way()
+        return found
 
     @asynccontextmanager
     async def watch(
@@ -180,7 +202,7 @@ class Client:
         """The raw events of one watch, until the server ends it.  Caches use a reflector."""
         request = scope.watch_request(resource_version, timeout_seconds=timeout_seconds)
         async with self.stream(request) as lines:
-            yield (orjson.loads(line) async for line in lines)
+            yield (_event(line) async for line in lines)
 
     # -------------------------------------------------------------------- the wire
 
@@ -205,20 +227,36 @@ class Client:
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a stream of lines; raise where the server refuses to begin it."""
-        started_at = self._clock.monotonic()
+        """Open a stream of lines; raise where the server refuses to begin it.
+
+        Its beginning has the deadline of a request.  How long to wait for a line is up to the caller.
+        """
+        async with AsyncExitStack() as stack:
+            response = await self._opened(request, stack)
+            yield response.lines()
+
+    async def _opened(self, request: HttpRequest, stack: AsyncExitStack) -> ResponseStream:
+        started_at, status = self._clock.monotonic(), 0
+        refusal: HttpResponse | None = None
         try:
-            async with self._transport.stream(request) as response:
-                self._observe(request, response.status, started_at)
-                if response.status >= 400:
-                    body = await response.read()
-                    raise _error(HttpResponse(response.status, response.headers, body))
-                started_at = -1.0
-                yield response.lines()
+            async with asyncio.timeout(self._deadline_seconds):
+                response = await stack.enter_async_context(self._transport.stream(request))
+                status = response.status
+                if status < 400:
+                    return response
+                refusal = HttpResponse(status, response.headers)  # if the rest does not come
+                refusal = refusal._replace(body=await response.read())
+        except TimeoutError as error:
+            if refusal is None:
+                said = f"no answer in {self._deadline_seconds:g} s: {request.method} {request.path}"
+                raise AmbiguousError(said) from error
         except TransportError:
-            if started_at >= 0:
-                self._observe(request, 0, started_at)
-            raise
+            if refusal is None:
+                raise
+        finally:
+            self._observe(request, status, started_at)
+        assert refusal is not None, "returned or raised"
+        raise _error(refusal)
 
     async def close(self) -> None:
         """Let go of every connection."""
@@ -238,16 +276,6 @@ class Client:
         if self._observer is not None:
             seconds = self._clock.monotonic() - started_at
             self._observer.on_request(request.method, status, seconds)
-
-
-def page_of(body: Json) -> Page:
-    """The parts of a list that matter to whoever reads it page by page."""
-    metadata = body.get("metadata") or {}
-    return Page(
-        body.get("items") or [],
-        str(metadata.get("resourceVersion") or ""),
-        str(metadata.get("continue") or ""),
-    )
 
 
 def delete_options(
@@ -280,14 +308,35 @@ def _options(*, dry_run: bool = False, field_manager: str = "", force: bool = Fa
 
 
 def _decode(response: HttpResponse) -> Json:
-    """The object in an answer.  An answer that is cut short is no answer."""
+    """Return the object in an answer.  An answer that is cut short counts as no answer."""
     try:
         body = orjson.loads(response.body)
     except orjson.JSONDecodeError as error:
-        raise AmbiguousError(f"the answer of the server is no JSON: {error}") from error
-    if not isinstance(body, dict):
-        raise AmbiguousError(f"the answer of the server is no object: {response.body[:80]!r}")
+        raise AmbiguousError(f"the answer of the server is not JSON: {error}") from error
+    if not isinstance(body, dict) or not isinstance(body.get("metadata") or {}, dict):
+        raise AmbiguousError(f"the answer of the server is not an object: {response.body[:80]!r}")
     return body
+
+
+def _object(ref: ObjectRef, response: HttpResponse) -> Json:
+    """Return the object that was asked for.  Raise where it exists and cannot be read."""
+    try:
+        found = read_object(response.body)
+    except BrokenJsonError as error:
+        raise AmbiguousError(f"the answer of the server is not JSON: {error}") from error
+    if not isinstance(found, Unreadable):
+        return found
+    if found.problem == NO_METADATA:
+        return _decode(response)
+    raise UnreadableObjectError(str(ref), found.problem)
+
+
+def _event(line: bytes) -> Json:
+    try:
+        event = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise AmbiguousError(f"a line of a watch is not JSON: {error}") from error
+    return event if isinstance(event, dict) else {}
 
 
 def _error(response: HttpResponse) -> ApiError:
@@ -298,4 +347,5 @@ def _error(response: HttpResponse) -> ApiError:
         except orjson.JSONDecodeError:
             body = None
     text = response.body[:500].decode(errors="replace")
+    body = body if isinstance(body, dict) else None
     return api_error(response.status, body, text=text, retry_after=retry_after(response))

@@ -45,6 +45,15 @@ class Pacer:
         loop = asyncio.get_running_loop()
         if self._steps <= TURN_STEPS_MAX and loop.time() - self._began_at < TURN_SECONDS_MAX:
             return
+        await self.end_turn()
+
+    async def end_turn(self) -> None:
+        """Let all other tasks run first, however young this turn is.
+
+        For a task that makes work for another: with ``give_way`` alone, the one that is first in each
+        turn uses up the budget of the other, and what it makes piles up.
+        """
+        loop = asyncio.get_running_loop()
         if not self._ending:
             self._ending = True
             loop.call_soon(self._begin_turn)  # it runs before the tasks that give way from now on

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json, labels_of, name_of, namespace_of
+from myrmidon.api.objects import labels_of, name_of, namespace_of
 from myrmidon.api.paths import collection_path
 from myrmidon.api.refs import Kind
 from myrmidon.api.selectors import Selector, parse_selector
@@ -78,11 +78,6 @@ class Scope(NamedTuple):
         where = f" in {self.namespace}" if self.namespace else ""
         which = ",".join(text for text in (self.labels, self.fields) if text)
         return f"{self.kind}{where}{f' ({which})' if which else ''}"
-
-
-def identify(kind: Kind, item: Json) -> Json:
-    """The item of a list with its kind and version, which built-in lists leave out."""
-    return {**item, "apiVersion": kind.api_version, "kind": kind.kind}
 
 
 @cache

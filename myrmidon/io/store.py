@@ -1,6 +1,8 @@
-"""Objects in memory: how they are kept and how they are found.
+"""Store: the entries of a cache, by namespace and name, and its indexes.
 
-Which facts get in here is decided in ``cache``; this is only the shelf.
+Which facts are stored is decided in ``cache``.  Reading an unreadable object raises
+``UnreadableObjectError``: a controller that took it for absent would try to create it.  Lists leave it
+out.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,11 +11,22 @@ from typing import TypeAlias
 from myrmidon.api.objects import Json, labels_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.selectors import selector
-from myrmidon.io.changes import Entry, decode, unversioned
+from myrmidon.errors import UnreadableObjectError
+from myrmidon.io.changes import (
+    Entry,
+    decode,
+    identify,
+    is_unreadable,
+    problem_of,
+    readable,
+    uid_in,
+    unversioned,
+)
 from myrmidon.io.indexes import Indexes, IndexFunction, Key
 
 Objects: TypeAlias = list[Json]
 Refs: TypeAlias = list[ObjectRef]
+Entries: TypeAlias = list[tuple[str, list[tuple[str, Entry]]]]
 
 
 class Store:
@@ -27,11 +40,17 @@ class Store:
         self.kind = kind
         self._objects: dict[str, dict[str, Entry]] = {}
         self._indexes = Indexes()
+        self._unreadable: dict[Key, None] = {}
 
     def get(self, name: str, namespace: str = "") -> Json | None:
-        """One object, as a copy of the caller's own."""
+        """Return a copy of one object, None if it does not exist.  Raise if it is unreadable."""
         entry = self.entry((namespace, name))
-        return None if entry is None else decode(self.kind, entry)
+        if entry is None:
+            return None
+        if is_unreadable(entry):
+            ref = self.ref((namespace, name))
+            raise UnreadableObjectError(str(ref), problem_of(entry), uid=uid_in(entry))
+        return decode(self.kind, entry)
 
     def list(
         self,
@@ -40,12 +59,12 @@ class Store:
         labels: Mapping[str, str] | str | None = None,
         index: tuple[str, str] | None = None,
     ) -> Objects:
-        """The objects that match, in the order of their names.
+        """Return copies of the objects that match, in the order of their names.
 
         The order of arrival would differ from run to run, and so would what is made from it.
         """
         keys = sorted(self.keys(namespace)) if index is None else self._indexes.find(*index)
-        found = [self.get(key[1], key[0]) for key in keys if namespace in {"", key[0]}]
+        found = [readable(self.kind, self.entry(key)) for key in keys if namespace in {"", key[0]}]
         wanted = selector(labels)
         return [obj for obj in found if obj is not None and wanted.matches(labels_of(obj))]
 
@@ -56,6 +75,14 @@ class Store:
             for name in self._objects.get(space, ()):
                 yield space, name
 
+    def names(self) -> dict[str, dict[str, None]]:
+        """Return the names of everything by namespace, quickly: no key is made."""
+        return {namespace: dict.fromkeys(names) for namespace, names in self._objects.items()}
+
+    def entries(self) -> Entries:
+        """Return what is held now: for each namespace the names and entries, both sorted."""
+        return [(space, sorted(names.items())) for space, names in sorted(self._objects.items())]
+
     def refs(self, index: str, word: str) -> Refs:
         """References of what an index finds, without decoding anything."""
         return [self.ref(key) for key in self._indexes.find(index, word)]
@@ -63,14 +90,14 @@ class Store:
     def add_index(self, name: str, function: IndexFunction) -> None:
         """Declare an index; what is held already is found through it, too."""
         if self._indexes.declare(name, function):
-            for namespace, key_name in self.keys():
-                self._indexes.move(name, (namespace, key_name), None, self.get(key_name, namespace))
+            for key in self.keys():
+                self._indexes.move(name, key, None, readable(self.kind, self.entry(key)))
 
     def __len__(self) -> int:
         return sum(map(len, self._objects.values()))
 
     def stamp(self, name: str, namespace: str = "") -> int:
-        """A number for what is held, another for other content; 0 for nothing.  Decodes nothing."""
+        """Return a hash of the cached bytes, 0 if the object is absent.  Same hash, same content."""
         entry = self.entry((namespace, name))
         return 0 if entry is None else hash(entry)  # bytes remember their hash
 
@@ -85,8 +112,18 @@ class Store:
         """The reference of a key."""
         return ObjectRef(self.kind, key[1], key[0])
 
-    def replace(self, key: Key, held: Entry | None, entry: Entry | None) -> None:
-        """Hold ``entry`` where ``held`` was; None for nothing."""
+    @property
+    def unreadable(self) -> int:
+        """How many of the objects are unreadable."""
+        return len(self._unreadable)
+
+    def replace(
+        self, key: Key, held: Entry | None, entry: Entry | None, obj: Json | None = None
+    ) -> None:
+        """Hold ``entry`` where ``held`` was; None for nothing.
+
+        ``obj`` is the object of ``entry``, where the caller has it and needs it no more.
+        """
         namespace, name = key
         if entry is not None:
             self._objects.setdefault(namespace, {})[name] = entry
@@ -95,12 +132,18 @@ class Store:
             del names[name]
             if not names:
                 del self._objects[namespace]
+        if self._unreadable:
+            self._unreadable.pop(key, None)
+        if entry is not None and is_unreadable(entry):
+            self._unreadable[key] = None
         if self._indexes:
-            sides = [None if side is None else decode(self.kind, side) for side in (held, entry)]
-            self._indexes.move_all(key, *sides)
+            new = readable(self.kind, entry) if obj is None else identify(self.kind, obj)
+            self._indexes.move_all(key, readable(self.kind, held), new)
 
-    def forget_versions(self) -> None:
-        """Let every object be replaced by whatever comes."""
-        for names in self._objects.values():
-            for name, entry in names.items():
-                names[name] = unversioned(entry)
+    def forget_versions(self) -> Iterator[None]:
+        """Let every object be replaced by whatever comes; yields after each of them."""
+        for names in list(self._objects.values()):
+            for name in list(names):
+                if name in names:  # else it was removed while the caller paused
+                    names[name] = unversioned(names[name])
+                yield

@@ -16,8 +16,9 @@ Rules
     then open the watch again from R, whatever the answer.  Fresh is what a line, a page or such an
     answer was heard of; that a watch can be opened is no news, for a server without its storage
     opens watches, too.
- 7  A watch that ends at once with nothing said, cannot be read, or calls R too new, is suspect;
-    three of these in a row and we list (kubernetes/kubernetes#137089: 200 and closed, for ever).
+ 7  A watch that ends at once with nothing said, cannot be read, or refuses R (too new, 400, 422) is
+    suspect; three of these in a row and we list (kubernetes/kubernetes#137089: 200 and closed, for
+    ever).
  8  Any other refusal (401, 403, 404, 429, 5xx) or broken connection means waiting, longer each
     time, with jitter, at least for Retry-After; then the same again.  What is cached stays: being
     forbidden to look does not mean that there is nothing.  After 404 we list, because what comes
@@ -25,23 +26,30 @@ Rules
  9  A list that is older than R is not believed.  If the third in a row still is, the server was
     restored from a backup: its past is the truth now, and versions begin anew.
 10  Where the server offers streaming lists, the list arrives as the beginning of a watch and ends
-    with a bookmark that says so.  A server that refuses, or never ends it, is asked in pages.
+    with a bookmark that says so.  A server that refuses, or never ends it, is asked in pages.  A list
+    has no end if no further object comes for a while, not if all of it takes long: a long list
+    over a slow connection would otherwise be begun anew for ever.
+11  An event about an object that cannot be read is an event like any other.  A line that does not even
+    say which object it is about is a gap: we watch again from R, and list if it is there each time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from myrmidon.api.objects import Json, annotations_of, version_of
 from myrmidon.errors import (
     AmbiguousError,
     ApiError,
+    BadRequestError,
     ExpiredError,
+    InvalidError,
     NotFoundError,
     TransportError,
     api_error,
 )
-from myrmidon.io.changes import OPAQUE, Listing, WatchEvent, parse_version
+from myrmidon.io.changes import OPAQUE, Listing, WatchEvent, is_ahead, parse_version
+from myrmidon.io.shapes import Unreadable
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _TYPES = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
@@ -59,7 +67,7 @@ class Timing:
     idle_seconds: float = 90.0  # bookmarks come each minute, if anything moved
     ask_seconds: float = 10.0  # for the answer when nothing came
     short_seconds: float = 1.0  # a watch that ended sooner, and silent, is suspect
-    initial_seconds_max: float = 120.0  # for the whole of a streaming list
+    progress_seconds: float = 120.0  # until the next object of a streaming list
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +124,7 @@ class Watching:
         self._streaming = streaming
         self._position, self._number = "", OPAQUE  # R, as it was told and as a number
         self._failures = self._suspicions = self._older_lists = 0
-        self._opened_at = 0.0
+        self._opened_at = self._progress_at = 0.0
         self._heard = False
         self._initial = False  # the stream is still a list
         self._patience = 0.0  # until the next question, after one without an answer
@@ -130,11 +138,14 @@ class Watching:
     # ------------------------------------------------------------------------ reports
 
     def on_page(
-        self, items: list[Json], version: str, continue_token: str, now: float
+        self, items: Iterable[Any], version: str, continue_token: str, now: float
     ) -> Listing | None:
         """A page of a list came."""
         assert isinstance(self.action, List), f"a page came in answer to {self.action}"
         begins = not self.action.continue_token
+        if continue_token and continue_token == self.action.continue_token:
+            self.on_error(AmbiguousError("a page of a list leads to itself"))
+            return None
         if begins and not self._believes(version):
             return None
         listing = Listing(items, version, begins, not continue_token, self._forgets(begins))
@@ -149,7 +160,7 @@ class Watching:
 
     def on_open(self, now: float) -> None:
         """The server has begun to answer a watch."""
-        self._opened_at = now
+        self._opened_at = self._progress_at = now
         self._heard = False
         # A list is answered afresh; a watch that goes on inherits the silence of the one before.
         heard_at = now if self._initial or self.fresh_at is None else self.fresh_at
@@ -165,7 +176,7 @@ class Watching:
         self._fresh(now)
         if self._initial:
             return self._on_initial(event, now)
-        if not self._move(version_of(event.object)):
+        if self._is_replay(version_of(event.object)):
             return None
         self._failures = self._suspicions = 0
         self._heard = True
@@ -174,7 +185,9 @@ class Watching:
     def on_end(self, now: float) -> None:
         """The server ended the watch, in good order."""
         assert isinstance(self.action, Watch), f"a watch ended during {self.action}"
-        if self._initial:
+        if self._initial and now - self._opened_at >= self._timing.watch_seconds:
+            self._list_in_pages()  # the server ended it because we asked it to end a watch by then
+        elif self._initial:
             self._suspect(AmbiguousError("a streaming list ended before its end"))
         elif self._heard or now - self._opened_at >= self._timing.short_seconds:
             self._failures = self._suspicions = 0
@@ -203,8 +216,13 @@ class Watching:
         self._go(self._watch())
 
     def on_garbage(self) -> None:
-        """A line came that cannot be read."""
+        """A line came that does not say which object it is about."""
         self._suspect(AmbiguousError("a line of a watch cannot be read"))
+
+    def on_broken(self, error: TransportError) -> None:
+        """We failed ourselves to take in an answer: what we hold may lack it, so list again."""
+        if not isinstance(self.action, Wait):
+            self._again(self._list(), error)
 
     def on_error(self, error: ApiError | TransportError) -> None:
         """The server refused, or the connection broke."""
@@ -234,16 +252,20 @@ class Watching:
     # ---------------------------------------------------------------------- decisions
 
     def _on_initial(self, event: WatchEvent, now: float) -> WatchEvent | Listing | None:
-        if now - self._opened_at > self._timing.initial_seconds_max:
+        if self._has_no_end(now):
             self._list_in_pages()
             return None
         if event.type == "DELETED":
             return event
         begins, self._heard = not self._heard, True
         if event.type != "BOOKMARK":
-            return Listing([event.object], "", begins)
+            if event.type == "ADDED":
+                self._progress_at = now
+            item = Unreadable(event.object, event.problem) if event.problem else event.object
+            return Listing([item], "", begins)
         version = version_of(event.object)
-        is_end = annotations_of(event.object).get(INITIAL_EVENTS_END) == "true"
+        marks = annotations_of(event.object)
+        is_end = isinstance(marks, dict) and marks.get(INITIAL_EVENTS_END) == "true"
         if not is_end or not self._believes(version):
             return None
         listing = Listing([], version, begins, completes=True, forgets=self._forgets(begins=True))
@@ -251,12 +273,21 @@ class Watching:
         self._initial = False  # the same stream goes on as a watch
         return listing
 
+    def _has_no_end(self, now: float) -> bool:
+        """Whether a streaming list makes no progress, or lasts longer than a watch can.
+
+        A slow list is not begun anew as long as objects keep coming.
+        """
+        longest = 2.0 * self._timing.watch_seconds + self._timing.progress_seconds
+        silent = now - self._progress_at > self._timing.progress_seconds
+        return silent or now - self._opened_at > longest
+
     def _watch_failed(self, error: ApiError | TransportError) -> None:
         if isinstance(error, ExpiredError):
             self._suspicions += 1
             first = self._suspicions == 1
             self._again(self._list(), error, at_once=first)
-        elif _is_too_new(error):
+        elif _is_too_new(error) or isinstance(error, BadRequestError | InvalidError):
             self._suspect(error)
         elif isinstance(error, NotFoundError):
             self._again(self._list(), error)
@@ -315,13 +346,21 @@ class Watching:
     def _forgets(self, begins: bool) -> bool:
         return begins and self._older_lists > 0
 
-    def _move(self, version: str) -> bool:
-        """Move the position forward; False for what is not ahead of it."""
+    def _is_replay(self, version: str) -> bool:
+        """Whether an event is not ahead of the position; if it is, move the position.
+
+        Where positions are numbers, a version that cannot be one of them (no number, no version at
+        all, more than etcd has) is not a position: to watch from there would lose events.
+        """
         number = parse_version(version)
-        if version == self._position or OPAQUE < number < self._number:
+        if number == OPAQUE == self._number:
+            replay = bool(version) and version == self._position
+            self._position = version or self._position
+            return replay
+        if is_ahead(number, self._number):
+            self._position, self._number = version, number
             return False
-        self._position, self._number = version, number
-        return True
+        return OPAQUE < number <= self._number
 
     def _is_behind(self, version: str) -> bool:
         return OPAQUE < parse_version(version) < self._number
@@ -347,9 +386,9 @@ class Watching:
 
 
 def _refusal(status: Json) -> ApiError:
-    """The Status object of an ERROR event as the error it is."""
+    """Return the error that the Status object of an ERROR event stands for."""
     code = status.get("code")
-    return api_error(code if isinstance(code, int) else 500, status)
+    return api_error(code if type(code) is int else 500, status)
 
 
 def _is_too_new(error: ApiError | TransportError) -> bool:

@@ -87,7 +87,7 @@ class ControllerLoop:
         self.reconciler = Reconciler(crew, log, self._look_again)
         reconcile: Reconcile = self.reconciler.reconcile
         if self.tracer is not None:
-            reconcile = self.tracer.around(reconcile, self.world.get)
+            reconcile = self.tracer.around(reconcile, self.world.look)
         self.shift = Shift(
             queue=WorkQueue(),
             backoff=Backoff(options.retry_min, options.retry_max, rng.random),
@@ -187,7 +187,7 @@ class ControllerLoop:
         return None if period is None else period.total_seconds() * self._rng.uniform(0.9, 1.1)
 
     def _generation(self, ref: ObjectRef) -> int:
-        return generation_of(self.world.get(ref) or {})
+        return generation_of(self.world.look(ref) or {})
 
     def _listen_to_channels(self) -> list[Callable[[], None]]:
         return [channel.subscribe(self._from_channel) for channel in self.controller.channels]

@@ -337,4 +337,5 @@ class Manager:
         for health in self._caches.health() if self._caches else ():
             kind = health.scope.kind
             self.metrics.cache_objects.labels(*kind[:3]).set(health.objects)
+            self.metrics.unreadable.labels(*kind[:3]).set(health.unreadable)
             self.metrics.cache_staleness.labels(*kind[:3]).set(health.staleness_seconds)

@@ -239,6 +239,12 @@ class Metrics:
         self.cache_objects = Gauge(
             "myrmidon_cache_objects", "Objects in a shared cache.", _KIND, registry=self.registry
         )
+        self.unreadable = Gauge(
+            "myrmidon_unreadable_objects",
+            "Objects in a shared cache that cannot be read.",
+            _KIND,
+            registry=self.registry,
+        )
         self.cache_staleness = Gauge(
             "myrmidon_cache_staleness_seconds",
             "Time since a cache last heard from the server.",

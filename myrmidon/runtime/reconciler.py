@@ -12,10 +12,11 @@ from myrmidon.errors import (
     MyrmidonError,
     TransportError,
     UnfitObjectError,
+    UnreadableObjectError,
 )
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.raised import UnexpectedError
-from myrmidon.fsm.results import Failed, Wait
+from myrmidon.fsm.results import Failed, Wait, failure_of
 from myrmidon.fsm.status import status_after
 from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.deadlines import Deadlines
@@ -49,6 +50,8 @@ class Reconciler:
             obj = await self._read(turn.key)
             if obj is None:
                 return await self._absent(turn, log)
+        except UnreadableObjectError as error:
+            return self._unreadable(turn.key, error, log)
         except (ApiError, TransportError) as error:
             return self._unavailable(turn, error, log)
         log.debug("pass begins", cause=turn.causes, collapsed=turn.collapsed)
@@ -98,6 +101,8 @@ class Reconciler:
         except TimeoutError:
             self._crew.observing.pass_broke(timed_out=True)
             return await single.give_up(Failed("PassTimeout", f"the pass took longer than {limit}"))
+        except UnreadableObjectError as error:  # of a child that the pass itself looked at
+            return await single.give_up(failure_of(error))
 
     async def _read(self, ref: ObjectRef) -> Json | None:
         """The object as the cache has it; as the server has it, where a write got no clear answer."""
@@ -127,6 +132,19 @@ class Reconciler:
         log.warning("pass failed", reason=said.reason, error=said.message, retry=True)
         after = said.after if isinstance(said, Wait) else None
         return Outcome(failure=Failed(said.reason, said.message), after=after, backoff=True)
+
+    def _unreadable(self, ref: ObjectRef, error: UnreadableObjectError, log: Logger) -> Outcome:
+        """Report an object that exists and cannot be read, and do nothing until it changes.
+
+        Its status cannot be written without losing the conditions of other writers, so it is told
+        by an Event.
+        """
+        failure = failure_of(error)
+        log.warning("pass failed", reason=failure.reason, error=failure.message, retry=False)
+        meta = {"name": ref.name, "namespace": ref.namespace, "uid": error.uid}
+        named: Json = {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "metadata": meta}
+        self._crew.record_event(named, "Warning", failure.reason, failure.message)
+        return Outcome(failure=failure)
 
     async def _quarantine(
         self, ref: ObjectRef, obj: Json, error: UnfitObjectError, log: Logger

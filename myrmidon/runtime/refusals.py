@@ -30,6 +30,7 @@ from myrmidon.errors import (
     TooManyRequestsError,
     TransportError,
     UnknownFieldError,
+    UnreadableObjectError,
 )
 from myrmidon.fsm.results import Failed, Wait
 
@@ -43,7 +44,7 @@ def refusal(ref: ObjectRef, error: Exception) -> Wait | Failed:
     """
     if isinstance(error, LeadershipLostError):
         raise error
-    if isinstance(error, ProgrammingError):
+    if isinstance(error, ProgrammingError | UnreadableObjectError):
         return Failed(error.reason, error, retry=False)
     for kind, meaning in _MEANINGS:
         if isinstance(error, kind):

@@ -83,7 +83,7 @@ class Tracer:
         if memory is None or ref is None:
             return None  # no pass over it has ended yet
         again_at = self._again_at(loop.shift.queue.turn_of(ref))
-        return _view(loop, ref, memory, loop.world.get(ref), again_at)
+        return _view(loop, ref, memory, loop.world.look(ref), again_at)
 
     def views(self, loop: "ControllerLoop") -> Iterator[ObjectView]:
         """Every object of the controller, those that went a moment ago included."""

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 from myrmidon.api.objects import Json, ref_of, version_of
 from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.errors import UnreadableObjectError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.io.caches import Caches
@@ -109,11 +110,18 @@ class World:
     # -------------------------------------------------------------------------- reading
 
     def get(self, ref: ObjectRef) -> Json | None:
-        """One object, as a copy of the caller's own."""
+        """Return a copy of one object, None if it does not exist.  Raise if it is unreadable."""
         return self._views[ref.kind].get(ref.name, ref.namespace)
 
+    def look(self, ref: ObjectRef) -> Json | None:
+        """Return a copy of one object, None if it does not exist, ``{}`` if it is unreadable."""
+        try:
+            return self.get(ref)
+        except UnreadableObjectError:
+            return {}
+
     def stamp(self, ref: ObjectRef) -> int:
-        """A number for one object as it is held, another for other content; 0 for none."""
+        """Return a hash of the cached bytes of an object, 0 if it does not exist."""
         return self._views[ref.kind].stamp(ref.name, ref.namespace)
 
     def list(

@@ -304,7 +304,7 @@ class Cluster(ABC):
             queue, graph = loop.shift.queue, loop.controller.graph
             due = {turn.key: turn.due_at for turn in queue.owed()}
             for key in sorted(set(chosen(queue)), key=str):
-                lines += told_object(key, loop.world.get(key), graph)
+                lines += told_object(key, loop.world.look(key), graph)
                 refused = last_refusal(self.writes, key)
                 lines += [f"      refused: {refused}"] if refused else []
                 lines.append(f"      {_next_pass(due.get(key), self.loop.time())}")
