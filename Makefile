@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 PURE_TESTS := tests/api tests/generate tests/patch tests/sets tests/fsm tests/test_errors.py
-PURE := myrmidon/errors.py,myrmidon/api/*,myrmidon/patch/*,myrmidon/sets/*,myrmidon/fsm/*
+PURE := myrmidon/errors/*,myrmidon/api/*,myrmidon/patch/*,myrmidon/sets/*,myrmidon/fsm/*
 RUNNABLE := $(VENV)/.runnable
 
 help:          ## Show this help

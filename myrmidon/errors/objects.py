@@ -1,0 +1,91 @@
+"""Errors about one object on the server: whose it is, and whether it can be read."""
+
+from collections.abc import Sequence
+
+from myrmidon.errors.root import MyrmidonError
+
+
+class AlreadyOwnedError(MyrmidonError):
+    """The object belongs to another parent, by controller owner reference or by tracking label."""
+
+    def __init__(self, ref: str, owner: str, *, label: str = "") -> None:
+        self.ref, self.owner = ref, owner
+        mark = f"the label {label}" if label else "the other controller's owner reference"
+        when = " if that parent is gone" if label else ""
+        super().__init__(
+            f"{ref} is controlled by {owner} and was left alone.\n"
+            f"  fix: choose another name for the output, or remove {mark}{when}"
+        )
+
+
+class NotAdoptedError(MyrmidonError):
+    """The object exists, names no parent, and was not written by this controller."""
+
+    def __init__(self, ref: str, parent: str, *, verb: str, command: str) -> None:
+        self.ref, self.parent = ref, parent
+        super().__init__(
+            f"{ref} exists, but this controller did not create it, and it does not name {parent} "
+            "as its owner; it was left alone.\n"
+            f"  fix: choose another name for the output, or allow its adoption: "
+            f"out.{verb}(..., adopt=True) in the state, or `{command}`"
+        )
+
+
+class StalledError(MyrmidonError):
+    """The object is changed back after each of our writes; it is written less often for a while."""
+
+    def __init__(
+        self, ref: str, fields: str, manager: str, others: str | None, seconds: float
+    ) -> None:
+        self.ref, self.fields, self.others, self.seconds = ref, fields, others, seconds
+        by = f", by {others}" if others else ""
+        super().__init__(
+            f'{ref}: {fields} is written by "{manager}" and changed back each time{by}.\n'
+            "  fix: declare the field in one place only: leave it out of this output, or stop the "
+            "other writer; until then it is written at most once in 1 to 10 minutes"
+        )
+
+
+class PruneRefusedError(MyrmidonError):
+    """More objects would go at once than the guard allows; a bug is likelier than an intention."""
+
+    def __init__(self, refs: Sequence[str], limit: int) -> None:
+        self.refs, self.limit = tuple(refs), limit
+        super().__init__(
+            f"{len(refs)} objects are no longer emitted ({', '.join(refs[:3])}, ...), "
+            f"but at most {limit} are pruned at once.\n"
+            "  fix: delete them by hand, or raise ControllerOptions.prune_max"
+        )
+
+
+class TerminatingError(MyrmidonError):
+    """The object is being deleted; it can be created again when it is gone."""
+
+    def __init__(self, ref: str) -> None:
+        self.ref = ref
+        super().__init__(f"{ref} is being deleted; it is created again when it is gone")
+
+
+class UnfitObjectError(MyrmidonError):
+    """An object of the server does not fit its model."""
+
+    def __init__(self, ref: str, problems: Sequence[str]) -> None:
+        self.ref, self.problems = ref, tuple(problems)
+        super().__init__(f"{ref} does not fit its model: {'; '.join(problems)}")
+
+
+class UnreadableObjectError(MyrmidonError):
+    """An object of the server cannot be read at all: it is not valid JSON, or not an object's shape.
+
+    It exists, so it must not be taken for absent.  It is read again when the server tells of a change.
+    """
+
+    reason = "UnreadableObject"
+
+    def __init__(self, ref: str, problem: str, *, uid: str = "") -> None:
+        self.ref, self.problem, self.uid = ref, problem, uid
+        super().__init__(
+            f"{ref} cannot be read: {problem}.\n"
+            "  fix: look at it with `kubectl get -o json`, and correct or delete it; "
+            "it is read again as soon as it changes"
+        )

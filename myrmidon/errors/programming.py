@@ -1,0 +1,173 @@
+"""Errors of a running controller that does what it never declared or what cannot be written.
+
+They are not retried: the next attempt would do the same.
+"""
+
+from collections.abc import Sequence
+
+from myrmidon.errors.root import MyrmidonError, brief, names_of
+
+
+class ProgrammingError(MyrmidonError):
+    """The controller did something it never declared.  Retrying cannot help."""
+
+    reason = "ProgrammingError"
+
+
+class UndeclaredEdgeError(ProgrammingError):
+    """A result goes to a state that the edge list lacks."""
+
+    reason = "UndeclaredEdge"
+
+    def __init__(
+        self, controller: str, state: str, target: str | None, declared: Sequence[str]
+    ) -> None:
+        self.controller, self.state, self.target = controller, state, target
+        if target is None:
+            problem = (
+                f"{controller}.{state} returned Done() without goto, "
+                f"but declares {len(declared)} next states."
+            )
+            fix = f"return Done(goto=...) with one of {names_of(declared)}"
+        else:
+            listed = names_of(declared) if declared else "none"
+            problem = f"{controller}.{state} went to {target!r}, which is not declared (declared: {listed})."
+            fix = f"add {target!r} to the `then` of {controller}.{state}"
+        super().__init__(f"{problem}\n  fix: {fix}")
+
+
+class UndeclaredOutputError(ProgrammingError):
+    """A state applied or deleted an object of a kind the controller does not manage."""
+
+    reason = "UndeclaredOutput"
+
+    def __init__(self, controller: str, state: str, kind: str) -> None:
+        self.controller, self.state, self.kind = controller, state, kind
+        super().__init__(
+            f"{controller}.{state} put a {kind} into its outputs, which {controller}.manages does not list.\n"
+            "  Without it nobody watches the object and the generated role cannot write it.\n"
+            f"  fix: add it to {controller}.manages, then run `myrmidon generate rbac`"
+        )
+
+
+class UndeclaredReadError(ProgrammingError):
+    """A state read a kind that the controller neither manages nor reads."""
+
+    reason = "UndeclaredRead"
+
+    def __init__(self, controller: str, state: str, kind: str) -> None:
+        self.controller, self.state, self.kind = controller, state, kind
+        super().__init__(
+            f"{controller}.{state} read a {kind}, which {controller} lists neither in manages nor in reads.\n"
+            "  Without it there is no cache to read from and the generated role cannot read it.\n"
+            f"  fix: add it to {controller}.reads, then run `myrmidon generate rbac`"
+        )
+
+
+class StateResultError(ProgrammingError):
+    """A state returned a value that is not a result."""
+
+    reason = "NoResult"
+
+    def __init__(self, controller: str, state: str, returned: object) -> None:
+        self.controller, self.state, self.returned = controller, state, returned
+        super().__init__(
+            f"{controller}.{state} returned {brief(returned)}, which is not a result.\n"
+            "  fix: return Done(), Wait(reason, message) or Failed(reason, error)"
+        )
+
+
+class MalformedNameError(ProgrammingError):
+    """A name that would make the path of another object, of a list, or of none."""
+
+    reason = "MalformedName"
+
+    def __init__(self, described: str, why: str) -> None:
+        self.described = described
+        super().__init__(
+            f"nothing was sent for {described}: {why}.\n"
+            "  fix: check where the name comes from; to read many objects use list"
+        )
+
+
+class OutputError(ProgrammingError):
+    """An output cannot be written as it is."""
+
+    reason = "InvalidOutput"
+
+
+class StatusError(ProgrammingError):
+    """A status field that a state has set cannot be written as JSON."""
+
+    reason = "InvalidStatus"
+
+
+class UnidentifiedObjectError(OutputError):
+    """An object lacks apiVersion, kind or name."""
+
+    def __init__(self, missing: str, described: str) -> None:
+        self.missing = missing
+        super().__init__(
+            f"an object without {missing} cannot be applied or deleted: {described}.\n"
+            f"  fix: set {missing} on the object"
+        )
+
+
+class GeneratedNameError(OutputError):
+    """An output with ``generateName`` would be created anew by every pass."""
+
+    def __init__(self, described: str) -> None:
+        super().__init__(
+            f"{described} uses metadata.generateName; every pass would create another one.\n"
+            "  fix: give it a name that follows from its parent, such as "
+            "hashed_name(parent, data) for an immutable child"
+        )
+
+
+class MissingLockError(OutputError):
+    """``optimistic_lock=True`` on an object without a resourceVersion."""
+
+    def __init__(self, described: str) -> None:
+        super().__init__(
+            f"{described} is applied with optimistic_lock=True, but has no metadata.resourceVersion.\n"
+            "  fix: read the object with ctx.get, change the copy and apply that, "
+            "or drop optimistic_lock"
+        )
+
+
+class OwnerReferenceError(OutputError):
+    """An owner reference that Kubernetes does not allow."""
+
+    reason = "InvalidOwnerReference"
+
+    def __init__(self, child: str, parent: str, why: str) -> None:
+        self.child, self.parent = child, parent
+        super().__init__(
+            f"{child} cannot be owned by {parent}: {why}, and the garbage collector would delete the child.\n"
+            "  fix: apply it with owner_refs=False; it is then tracked by label "
+            "and deleted with its parent all the same"
+        )
+
+
+class SelfOutputError(OutputError):
+    """A state applies the object of its own pass, which would make it its own child."""
+
+    def __init__(self, controller: str, state: str, ref: str) -> None:
+        super().__init__(
+            f"{controller}.{state} applies {ref}, the object of the pass itself, which cannot be its own child.\n"
+            "  fix: set its status through obj.status; leave its spec and metadata to its author"
+        )
+
+
+class UnwatchedNamespaceError(OutputError):
+    """An output is in a namespace that the controller does not watch."""
+
+    reason = "NamespaceNotWatched"
+
+    def __init__(
+        self, controller: str, state: str, ref: str, namespace: str, watched: Sequence[str]
+    ) -> None:
+        super().__init__(
+            f"{controller}.{state} writes {ref}, but watches only the namespaces {', '.join(watched)}.\n"
+            f"  fix: add {namespace!r} to ControllerOptions.namespaces or to --namespace"
+        )
