@@ -209,7 +209,9 @@ class TimedSelector(selectors.DefaultSelector):
 async def restart(port: int, count: int, report: dict[str, Any]) -> None:
     """Run a manager until it has had a pass over each object and rests."""
     transport = HttpTransport(Endpoint(f"http://127.0.0.1:{port}"))
-    manager = Manager(ManagerOptions(leader_election=True, seed=0), transport=transport)
+    manager = Manager(
+        ManagerOptions(leader_election=True, freeze_garbage=True, seed=0), transport=transport
+    )
     manager.add(Labels())
     passes = manager.metrics.reconcile_total.labels("widget", "success")
     began = report["began"] = time.perf_counter()

@@ -145,6 +145,7 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         namespaces=tuple(args.namespace),
         client_qps=args.client_qps,
         client_burst=args.client_burst,
+        freeze_garbage=True,
         trace=args.trace,
     )
 

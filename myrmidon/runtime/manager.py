@@ -29,6 +29,7 @@ from myrmidon.io.unanswered import UnansweredWrites
 from myrmidon.runtime.counting import RequestCounter
 from myrmidon.runtime.election import Election
 from myrmidon.runtime.elector import Elector
+from myrmidon.runtime.garbage import freeze_until
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
 from myrmidon.runtime.lag import LoopLag
 from myrmidon.runtime.lease import default_lease_name
@@ -164,6 +165,9 @@ class Manager:
         tasks += supervisor.start("lead", partial(self._lead, supervisor), may_end=lambda: True)
         if isinstance(self._clock, LoopClock):
             tasks += supervisor.start("lag", self._lag.run)
+        if self.options.freeze_garbage:
+            freeze = partial(freeze_until, self._working.is_set, self._clock)
+            tasks += supervisor.start("garbage", freeze, may_end=self._working.is_set)
         for loop in self.loops:
             name = loop.controller.name
             tasks += supervisor.start(f"feed of {name}", loop.feed)
