@@ -34,6 +34,7 @@ ReadinessRules: TypeAlias = Mapping[tuple[str, str], ReadinessRule]
 """Rules by group and kind."""
 
 _Obj: TypeAlias = Mapping[str, Any]
+_NOTHING: Json = {}
 
 
 def is_ready(obj: Json | None, rules: ReadinessRules | None = None) -> bool:
@@ -81,12 +82,12 @@ def has_condition(condition_type: str) -> ReadinessRule:
 
 def _part(obj: _Obj, name: str) -> Mapping[str, Any]:
     part = obj.get(name)
-    return part if isinstance(part, Mapping) else {}
+    return part if isinstance(part, dict) else _NOTHING
 
 
 def _number(part: Mapping[str, Any], name: str, default: int = 0) -> int:
     value = part.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
+    return value if type(value) is int else default
 
 
 def _generation(obj: _Obj) -> int:
@@ -105,11 +106,12 @@ def _observed(obj: _Obj) -> bool:
 def _condition(part: Mapping[str, Any], *types: str) -> Condition | None:
     """The first condition of the first of these types that there is."""
     conditions = part.get("conditions")
-    known = [Condition.from_json(raw) for raw in conditions] if type(conditions) is list else []
+    if not isinstance(conditions, list):
+        return None
     for wanted in types:
-        for condition in known:
-            if condition is not None and condition.type == wanted:
-                return condition
+        for raw in conditions:
+            if isinstance(raw, dict) and raw.get("type") == wanted:
+                return Condition.from_json(raw)
     return None
 
 
@@ -212,11 +214,10 @@ def _service(obj: _Obj) -> bool:
 def _route(obj: _Obj) -> bool:
     """A route of the Gateway API: each of its parents has accepted it in its current generation."""
     parents = _part(obj, "status").get("parents")
-    if type(parents) is not list or not parents:
+    if not isinstance(parents, list) or not parents:
         return False
     accepted = (
-        _condition(parent, "Accepted") if isinstance(parent, Mapping) else None
-        for parent in parents
+        _condition(parent, "Accepted") if isinstance(parent, dict) else None for parent in parents
     )
     return all(one and one.status == "True" and _is_current(obj, one) for one in accepted)
 

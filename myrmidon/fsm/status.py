@@ -200,7 +200,8 @@ def _condition(kind: str, said: _Said, old: Json | None, generation: int, now: d
     old one only in addresses, times or ids is kept, so that retries do not change the object.
     """
     (status, reason, message), failed = said
-    message = condition_message(message)
+    if message:
+        message = condition_message(message)
     since = None
     if old is not None and old.get("status") == status:
         since = old.get("lastTransitionTime")

@@ -7,7 +7,7 @@ our own, holding what the author declared and nothing that only a server may say
 from base64 import b64encode
 from collections.abc import Mapping
 from datetime import date, datetime
-from json import JSONEncoder
+from math import isfinite
 from typing import Any
 
 import orjson
@@ -30,7 +30,10 @@ _SERVER_METADATA = frozenset(
 _EXACT = (
     orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 )
-_WITHOUT_NAN = JSONEncoder(allow_nan=False, check_circular=False, default=encodable)
+
+
+_HARMLESS = frozenset({str, int, bool, type(None)})
+_CONTAINERS = (dict, list, tuple)  # made once: a union is made anew for each question
 
 
 def manifest_of(obj: Any) -> Json:
@@ -56,19 +59,34 @@ def _encoded(declared: Mapping[str, Any]) -> Json:
     """Return a copy of the declaration as plain JSON.
 
     Encoding and decoding again is the fastest way to copy and to check, and every pass does it for
-    every output.  The walk that names paths follows only where an encoder refused.  orjson writes
-    ``null`` for NaN and infinity; where there is a ``null``, the slower encoder of the standard
-    library tells whether it stands for one of those.
+    every output.  The walk that names paths follows only where the encoder refused, or where a
+    ``null`` may stand for NaN or infinity.
     """
     try:
         # In three lists, because what is sent later is a little deeper than the manifest.
         text = orjson.dumps([[[declared]]], default=encodable, option=_EXACT)
-        if b"null" in text:
-            _WITHOUT_NAN.encode(declared)
     except (TypeError, ValueError, RecursionError):
+        return _walked(declared)
+    if b"null" in text and _may_hold_nan(declared):
         return _walked(declared)
     manifest: Json = orjson.loads(text)[0][0][0]
     return manifest
+
+
+def _may_hold_nan(value: Any) -> bool:
+    """Whether a value that was encoded holds NaN, infinity, or a type that may stand for them."""
+    left = [value]
+    while left:
+        one = left.pop()
+        for item in one.values() if isinstance(one, dict) else one:
+            kind = type(item)
+            if kind in _HARMLESS:
+                continue
+            if isinstance(item, _CONTAINERS):
+                left.append(item)
+            elif kind is not float or not isfinite(item):
+                return True
+    return False
 
 
 def _walked(declared: Mapping[str, Any]) -> Json:

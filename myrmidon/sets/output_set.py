@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from myrmidon.api import kinds as well_known
 from myrmidon.api.managed_fields import field_manager
-from myrmidon.api.objects import Json, describe, metadata
+from myrmidon.api.objects import Json, describe
 from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.errors import (
     GeneratedNameError,
@@ -134,20 +134,33 @@ class OutputSet:
         self._intentions[output.ref] = output
 
     def _ref_of(self, manifest: Mapping[str, Any]) -> ObjectRef:
-        version, called = _text(manifest, "apiVersion"), _text(manifest, "kind")
-        kind = self._kinds.get((version, called))
+        version, called = manifest.get("apiVersion"), manifest.get("kind")
+        try:
+            kind = self._kinds.get((version or "", called or ""))
+        except TypeError:  # a list or a map has no hash
+            kind = None
         if kind is None:
-            for field in ("apiVersion", "kind"):
-                if not manifest.get(field):
-                    raise UnidentifiedObjectError(field, describe(manifest))
-            raise self._undeclared(called, version)
-        meta = metadata(manifest)
-        if not isinstance(meta, Mapping):
-            raise _not_a("metadata", "dict", meta, describe(manifest))
-        name = _text(meta, "name", manifest, "metadata.")
+            raise self._unknown(manifest)
+        meta = manifest.get("metadata") or {}
+        if not isinstance(meta, dict):
+            raise _not_a("metadata", "dict", meta, manifest)
+        name, namespace = meta.get("name"), meta.get("namespace")
         if not name and meta.get("generateName"):
             raise GeneratedNameError(f"{called} {meta['generateName']}*")
-        return self._located(kind, name, _text(meta, "namespace", manifest, "metadata."))
+        for field, value in (("name", name), ("namespace", namespace)):
+            if value and not isinstance(value, str):
+                raise _not_a(f"metadata.{field}", "string", value, manifest)
+        return self._located(kind, name or "", namespace)
+
+    def _unknown(self, manifest: Mapping[str, Any]) -> OutputError:
+        """The error for an object whose apiVersion and kind are not those of a managed kind."""
+        for field in ("apiVersion", "kind"):
+            value = manifest.get(field)
+            if not value:
+                return UnidentifiedObjectError(field, describe(manifest))
+            if not isinstance(value, str):
+                return _not_a(field, "string", value, manifest)
+        return self._undeclared(manifest["kind"], manifest["apiVersion"])
 
     def _ref_to_delete(self, what: Any, name: str | None, namespace: str | None) -> ObjectRef:
         # The order matters: references and kinds are tuples, resource classes are types.
@@ -182,19 +195,10 @@ class OutputSet:
         return ObjectRef(kind, name, where)
 
 
-def _text(
-    part: Mapping[str, Any], field: str, manifest: Mapping[str, Any] | None = None, at: str = ""
-) -> str:
-    """Return a field that identifies an object, ``""`` if it is absent; raise if it is not text."""
-    value = part.get(field) or ""
-    if not isinstance(value, str):
-        raise _not_a(f"{at}{field}", "string", value, describe(manifest or part))
-    return value
-
-
-def _not_a(path: str, wanted: str, value: Any, described: str) -> OutputError:
+def _not_a(path: str, wanted: str, value: Any, manifest: Mapping[str, Any]) -> OutputError:
     return OutputError(
-        f"{path} of {described} is {value!r}, which is not a {wanted}.\n  fix: write a {wanted}"
+        f"{path} of {describe(manifest)} is {value!r}, which is not a {wanted}.\n"
+        f"  fix: write a {wanted}"
     )
 
 

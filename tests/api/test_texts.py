@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from myrmidon.api.texts import (
     condition_message,
+    event_message,
+    event_reason,
     has_lone_surrogate,
     is_shortened,
     printable,
@@ -76,3 +78,11 @@ def test_text_of_anything() -> None:
     assert text_of(UnreadableError()) == (
         "(the text of this UnreadableError cannot be read: KeyError)"
     )
+
+
+def test_an_event_fits_the_limits_of_the_api() -> None:
+    """In bytes: 128 for the reason, 1024 for the message; anything is made text."""
+    assert (event_reason("Started"), event_message(None)) == ("Started", "None")
+    assert event_reason("\ud800") == "\ufffd"
+    assert len(event_reason("ä" * 200).encode()) <= 128
+    assert len(event_message("😀" * 2000).encode()) <= 1024

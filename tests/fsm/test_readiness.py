@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myrmidon.api.objects import Json
-from myrmidon.fsm.readiness import exists, has_condition, is_ready
+from myrmidon.fsm.readiness import exists, has_condition, is_ready, is_silent
 from tests.strategies import SCALARS, documents, values
 
 APPS = "apps/v1"
@@ -206,3 +206,11 @@ def test_a_named_condition_can_be_what_counts() -> None:
     assert ready("True", 1)
     assert not ready("True", 2)
     assert not ready("False", 1)
+
+
+def test_a_custom_object_without_a_condition_is_silent() -> None:
+    """Its controller has not seen it, or its kind never reports; other kinds have their rules."""
+    assert is_silent(made(("example.com/v1", "Thing", {}, {"phase": "x"})))
+    assert not is_silent(made(("example.com/v1", "Thing", {}, condition("Ready", "False"))))
+    assert not is_silent(made(("v1", "ConfigMap", {}, None)))
+    assert not is_silent(made((GATEWAY, "Gateway", {}, None)))

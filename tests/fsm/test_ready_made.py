@@ -180,3 +180,18 @@ def test_d2_a_claim_controller_of_nothing_is_refused() -> None:
         "Nothing does not say what is claimed.\n"
         "  fix: write `class Nothing(ClaimController[YourClaim, YourClaimed])`"
     )
+
+
+def test_waiting_says_which_kind_may_never_report() -> None:
+    """A custom child without conditions; for other children there is nothing to add."""
+    method = cast("Any", when_children_ready(initial=True))
+    bucket = ObjectRef(Bucket.KIND, "b")
+    silent: Json = {"apiVersion": "example.com/v1", "kind": "Bucket", "metadata": {}}
+
+    waits = run(method(None, None, OutputSet(), Reader({POD: PENDING_POD})))
+    assert waits.message == "waiting for Pod default/p"
+    waits = run(method(None, None, OutputSet(), Reader({POD: PENDING_POD, bucket: silent})))
+    assert waits.message == (
+        "waiting for Pod default/p, Bucket.example.com b; Bucket.example.com b has not reported a "
+        "condition Ready. If Bucket.example.com never does, say what counts in Controller.readiness"
+    )
