@@ -6,7 +6,7 @@ when the walk has come to an end.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
@@ -61,7 +61,7 @@ def status_after(
     ready: bool = True,
     generation: int | None = None,
     hint: str = "",
-    former: Collection[str] = (),
+    former: tuple[str, ...] = (),
 ) -> Json:
     """All status fields as they should be: the framework's and those that states have set.
 
@@ -100,7 +100,7 @@ def conditions_after(
     *,
     ready: bool = True,
     hint: str = "",
-    former: Collection[str] = (),
+    former: tuple[str, ...] = (),
 ) -> list[Json]:
     """The list of conditions after a pass, each where it was, those of other writers untouched."""
     own = (*graph.conditions, READY) if ready else graph.conditions
@@ -194,7 +194,7 @@ def _differ_in_noise_only(old: str, new: str) -> bool:
 def _ready(outcome: Outcome, hint: str) -> ConditionValue:
     status, reason, message = _summary(outcome)
     if hint and status != "True":
-        message = f"{message}; {hint}" if message else hint
+        message = f"{message}; {hint}"
     return ConditionValue(status, reason, message)
 
 
