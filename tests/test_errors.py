@@ -183,3 +183,19 @@ def test_a_wrong_result_is_told_briefly() -> None:
         StateResultError("Things", "made", Unreadable())
     )
     assert len(str(StateResultError("Things", "made", "x" * 10**6))) < 500
+
+
+def test_misplaced_outputs_say_where_and_how_to_fix_it() -> None:
+    """O8 and W7: refused before anything is written."""
+    own = errors.SelfOutputError("Things", "made", "Thing default/it")
+    assert str(own) == (
+        "Things.made applies Thing default/it, the object of the pass itself, "
+        "which cannot be its own child.\n"
+        "  fix: set its status through obj.status; leave its spec and metadata to its author"
+    )
+    far = errors.UnwatchedNamespaceError("Things", "made", "Secret far/a", "far", ("a", "b"))
+    assert str(far) == (
+        "Things.made writes Secret far/a, but watches only the namespaces a, b.\n"
+        "  fix: add 'far' to ControllerOptions.namespaces or to --namespace"
+    )
+    assert (own.reason, far.reason) == ("InvalidOutput", "NamespaceNotWatched")

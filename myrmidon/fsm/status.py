@@ -6,7 +6,7 @@ when the walk has come to an end.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
@@ -66,7 +66,7 @@ def status_after(
     ready: bool = True,
     generation: int | None = None,
     hint: str = "",
-    former: Collection[str] = (),
+    former: tuple[str, ...] = (),
 ) -> Json:
     """All status fields as they should be: the framework's and those that states have set.
 
@@ -105,7 +105,7 @@ def conditions_after(
     *,
     ready: bool = True,
     hint: str = "",
-    former: Collection[str] = (),
+    former: tuple[str, ...] = (),
 ) -> list[Json]:
     """The list of conditions after a pass, each where it was, those of other writers untouched."""
     own = (*graph.conditions, READY) if ready else graph.conditions
@@ -253,7 +253,7 @@ def _without_noise(message: str) -> list[str]:
 def _ready(outcome: Outcome, hint: str) -> ConditionValue:
     status, reason, message = _summary(outcome)
     if hint and status != "True":
-        message = f"{message}; {hint}" if message else hint
+        message = f"{message}; {hint}"
     return ConditionValue(status, reason, message)
 
 

@@ -23,7 +23,7 @@ from myrmidon.errors import ApiError, TransportError
 from myrmidon.runtime.subject import Subject
 
 
-async def former_conditions(subject: Subject) -> frozenset[str]:
+async def former_conditions(subject: Subject) -> tuple[str, ...]:
     """The types on the object that this controller wrote and that no state declares any more."""
     crew, ref = subject.crew, subject.ref
     controller = crew.controller
@@ -31,18 +31,18 @@ async def former_conditions(subject: Subject) -> frozenset[str]:
     types = (one.get("type") for one in conditions_in(subject.obj) if isinstance(one, dict))
     undeclared = [kind for kind in types if isinstance(kind, str) and kind not in declared]
     if not undeclared:
-        return frozenset()
+        return ()
     foreign = crew.foreign_conditions.setdefault(ref, {})
     if all(kind in foreign for kind in undeclared):
-        return frozenset()
+        return ()
     try:
         fresh = await crew.client.get(ref)
     except (ApiError, TransportError) as error:
         subject.log.debug("conditions of former states not looked up", error=str(error))
-        return frozenset()
-    ours = conditions_of(fresh, controller.name).intersection(undeclared)
+        return ()
+    ours = conditions_of(fresh, controller.name)
     foreign.update({kind: None for kind in undeclared if kind not in ours})
-    return ours
+    return tuple(kind for kind in undeclared if kind in ours)
 
 
 @cache

@@ -34,7 +34,7 @@ def fields(**conditions: Any) -> Any:
     return {"f:status": {"f:conditions": {".": {}, **conditions}}}
 
 
-READY: dict[str, Any] = {'k:{"type":"Ready"}': {".": {}, "f:type": {}, "f:status": {}}}
+READY: Any = {'k:{"type":"Ready"}': {".": {}, "f:type": {}, "f:status": {}}}
 
 
 @pytest.mark.parametrize(

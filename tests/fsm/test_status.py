@@ -588,3 +588,32 @@ def test_text_in_own_fields_is_made_printable() -> None:
     loose.status.free["x"] = ["\ud800"]
 
     assert own_fields(loose) == {"free": {"x": ["\ufffd"]}}
+
+
+@given(drawn=passes(), data=st.data())
+def test_c12_conditions_of_former_states_are_removed_and_no_others(
+    drawn: tuple[Graph, Outcome], data: st.DataObject
+) -> None:
+    """Whatever the walk came to; what is not named stays as it would have been."""
+    graph, outcome = drawn
+    before = data.draw(previous(tuple(graph.conditions)))
+    old = [{"type": "Former", "status": "True"}, {"type": "Older", "status": "True"}]
+    place = data.draw(st.integers(0, len(before)))
+    mixed = [*before[:place], *old, *before[place:]]
+    after = conditions_after(outcome, graph, mixed, 3, NOW, former=("Former", "Older"))
+    assert after == conditions_after(outcome, graph, before, 3, NOW)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        (Outcome(failure=Failed("Broken", "it is")), "it is; run it"),
+        (Outcome(ended=True), ""),
+    ],
+)
+def test_w7_a_hint_ends_the_message_of_ready_unless_it_is_true(
+    outcome: Outcome, message: str
+) -> None:
+    """The command that frees the object is in the condition."""
+    (ready,) = conditions_after(outcome, Things.graph, [], 1, NOW, hint="run it")
+    assert ready["message"] == message

@@ -160,3 +160,17 @@ def test_an_entry_that_is_not_a_condition_stays() -> None:
     assert edits is not None
     with pytest.raises(JsonPatchError):
         apply_json_patch(obj_with(read), edits.body)
+
+
+def test_a_status_that_holds_needs_no_request() -> None:
+    """Nothing is sent where nothing differs."""
+    held = {"conditions": [condition("Ready")], "note": "x"}
+    assert status_edits(REF, obj_with(held), dict(held)) is None
+
+
+def test_a_status_that_is_not_a_map_is_replaced() -> None:
+    """Another party wrote it, and a schema allowed it."""
+    obj = {**obj_with(None), "status": "text"}
+    edits = status_edits(REF, obj, {"conditions": [condition("Ready")]})
+    assert edits is not None
+    assert apply_json_patch(obj, edits.body)["status"] == {"conditions": [condition("Ready")]}
