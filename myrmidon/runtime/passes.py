@@ -17,6 +17,7 @@ from myrmidon.errors import (
     MyrmidonError,
     NotFoundError,
     PruneRefusedError,
+    UnreadableObjectError,
 )
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import (
@@ -32,7 +33,7 @@ from myrmidon.fsm.engine import (
     Write,
 )
 from myrmidon.fsm.finalizers import add_finalizer, remove_finalizer
-from myrmidon.fsm.results import Failed, Wait
+from myrmidon.fsm.results import Failed, Wait, failure_of
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import reference, status_after, status_request
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
@@ -190,7 +191,10 @@ class Pass:
         if outcome.released:
             return outcome
         if outcome.ended:
-            outcome = await self._tidy(outcome)
+            try:
+                outcome = await self._tidy(outcome)
+            except UnreadableObjectError as error:
+                outcome = _unfinished(outcome, failure_of(error))
         own_fields = status_patch(self._typed)
         self.overtaken = self.overtaken or bool(own_fields)
         status = status_after(
@@ -372,10 +376,11 @@ class Pass:
 def _unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
     """The outcome of a walk whose own work failed after its last state."""
     after = report.after if isinstance(report, Wait) else None
+    retry = not isinstance(report, Failed) or report.retry
     return Outcome(
         visits=outcome.visits,
         ended=False,
         failure=report if isinstance(report, Failed) else outcome.failure,
         after=after if outcome.after is None else outcome.after,
-        backoff=outcome.backoff or after is None,
+        backoff=outcome.backoff or (after is None and retry),
     )
