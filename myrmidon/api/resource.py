@@ -259,6 +259,9 @@ def status_patch(resource: Resource[Any, Any]) -> Json:
     return difference(resource.status, resource.raw.get("status"))
 
 
+_TOO_DEEP = "it is nested deeper than the 200 levels that a model can have"
+
+
 def _read(model: type[Model], obj: Json, part: str, problems: list[str]) -> Model | None:
     value = obj.get(part)
     if value is None:
@@ -266,8 +269,13 @@ def _read(model: type[Model], obj: Json, part: str, problems: list[str]) -> Mode
     try:
         return model.from_wire(value)
     except ValidationError as error:
-        problems.extend(problems_of(error, value, part))
-        return None
+        if any(problem["type"] == "json_invalid" for problem in error.errors()):
+            problems.append(f"{part}: {_TOO_DEEP}")  # it was JSON before; only its depth is refused
+        else:
+            problems.extend(problems_of(error, value, part))
+    except RecursionError:
+        problems.append(f"{part}: {_TOO_DEEP}")
+    return None
 
 
 def _type_arguments(cls: type[Any]) -> tuple[Any, ...]:

@@ -24,6 +24,7 @@ from myrmidon.errors import (
     SelfOutputError,
     StalledError,
     StatusError,
+    UnreadableObjectError,
     UnwatchedNamespaceError,
 )
 from myrmidon.fsm.context import Cause
@@ -41,7 +42,7 @@ from myrmidon.fsm.engine import (
     Write,
     unfinished,
 )
-from myrmidon.fsm.results import Failed
+from myrmidon.fsm.results import Failed, failure_of
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import own_fields, status_after
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
@@ -192,7 +193,10 @@ class Pass:
         if outcome.released:
             return outcome
         if outcome.ended:
-            outcome = await tidy(self._subject, outcome, self._flush)
+            try:
+                outcome = await tidy(self._subject, outcome, self._flush)
+            except UnreadableObjectError as error:
+                outcome = unfinished(outcome, failure_of(error))
         outcome, changed = self._own_fields(outcome)
         hint = ""
         if outcome.failure is not None and is_deleting(self.obj):

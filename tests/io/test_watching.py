@@ -327,3 +327,77 @@ def test_unknown_events_are_skipped() -> None:
     action = watching.action
     assert watching.on_event(WatchEvent("SNAPSHOT", {}), 1.0) is None
     assert watching.action is action
+
+
+def test_a_streaming_list_that_the_server_cuts_off_is_read_in_pages() -> None:
+    """It ends a watch after the time that we ask for, also in the middle of a list."""
+    watching = Watching(jitter=lambda: 0.0)
+    watching.on_open(0.0)
+    for second in range(0, 300, 50):
+        watching.on_event(event(100 + second, "ADDED", f"o{second}"), float(second))
+    watching.on_end(300.0)
+    assert watching.action == List()
+
+
+def test_a_streaming_list_without_end_is_read_in_pages() -> None:
+    """A server that knows nothing of streaming lists and has new objects all the time."""
+    watching, now = Watching(jitter=lambda: 0.5), 0.0
+    watching.on_open(now)
+    while isinstance(watching.action, Watch) and now < 3600.0:
+        now += 50.0
+        watching.on_event(event(100 + int(now), "ADDED", f"o{now}"), now)
+    assert watching.action == List()
+
+
+@pytest.mark.parametrize("version", ["", "zz", "-4", str(2**63), str(2**64)])
+def test_what_cannot_be_a_position_does_not_move_it(version: str) -> None:
+    """K2: to watch from there would lose every deletion, or look like a replay of all that follows."""
+    watching = started("10")
+    odd = {"name": "odd", "resourceVersion": version}
+    assert watching.on_event(WatchEvent("ADDED", {"metadata": odd}), 1.0) is not None
+    assert watching.on_event(WatchEvent("BOOKMARK", {"metadata": odd}), 1.0) is not None
+    assert watching.on_event(event(11), 1.0) is not None
+    watching.on_end(60.0)
+    assert isinstance(watching.action, Watch)
+    assert watching.action.resource_version == "11"
+
+
+def test_a_server_may_have_versions_of_more_than_64_bits() -> None:
+    """Then all are, its list's as well."""
+    watching = started(str(2**70))
+    assert watching.on_event(event(2**70 + 1), 1.0) is not None
+    assert watching.on_event(event(2**70), 1.0) is None
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_position_that_is_refused_leads_to_a_list(status: int) -> None:
+    """Asking for the same again would never end."""
+    watching = started("10")
+    actions = []
+    for _ in range(3):
+        watching.on_error(refusal(status))
+        actions.append(waited(watching))
+        watching.on_open(0.0)
+    assert [type(action) for action in actions] == [Watch, Watch, List]
+
+
+def test_a_page_that_leads_to_itself_is_an_error() -> None:
+    """A list of which each page names the same next page would never end."""
+    watching = Watching(jitter=lambda: 0.5, streaming=False)
+    assert watching.on_page([], "10", "next", 0.0) is not None
+    assert watching.action == List("next")
+    assert watching.on_page([], "10", "next", 0.0) is None
+    assert isinstance(watching.action, Wait)
+
+
+def test_an_answer_that_was_not_taken_in_leads_to_a_list() -> None:
+    """The position has moved already: to watch from there would lose the event."""
+    watching = started("10")
+    watching.on_event(event(11), 1.0)
+    watching.on_broken(AmbiguousError("a mistake of ours"))
+    assert waited(watching) == List()
+    watching = started("10")
+    watching.on_error(refusal(500))
+    action = watching.action
+    watching.on_broken(AmbiguousError("a mistake of ours"))
+    assert watching.action is action
