@@ -1,6 +1,6 @@
 """A watch: a cursor over the history of one resource.
 
-It never waits.  ``take`` returns the lines that have come since it was last asked; whoever holds the
+It never waits.  ``take`` returns the lines that have come since it was last asked; the holder of the
 watch decides when to ask, so that a simulator can let one lag while others are up to date.
 """
 

@@ -33,7 +33,7 @@ _STEPS_MAX = 100_000  # values that one path may visit; only ".." and filters co
 
 
 class JsonPathError(ValueError):
-    """A text that is no path we know."""
+    """A text that is not a path that we know."""
 
 
 class JsonPath:

@@ -99,7 +99,7 @@ def deep_stack() -> Iterator[None]:
 
 
 def as_unicode(text: bytes) -> str:
-    """JSON with the replacement character where its bytes or escapes are no characters, as in Go."""
+    """JSON with the replacement character where its bytes or escapes are not characters, as in Go."""
     decoded = text.decode("utf-8", "replace")
     if "\\u" not in decoded:
         return decoded
