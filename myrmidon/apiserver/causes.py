@@ -78,7 +78,7 @@ def too_many(path: str, size: int, limit: int) -> StatusCause:
 
 
 def internal(path: str, detail: str) -> StatusCause:
-    """Something that should not happen."""
+    """An error that should not happen."""
     return StatusCause(at(path), INTERNAL, _with("Internal error", detail))
 
 

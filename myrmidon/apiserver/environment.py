@@ -21,7 +21,7 @@ class Environment(Protocol):
         ...
 
     def uid(self) -> str:
-        """A uid that nobody has had before."""
+        """A uid that was not used before."""
         ...
 
     def suffix(self) -> str:

@@ -24,7 +24,7 @@ class StatusCause(NamedTuple):
 
 
 class Failure(Exception):  # noqa: N818 - the word for what is sent, as in a Status' `status: Failure`
-    """An answer that is no success.  ``kind`` is the plural or the Kind, as the real server mixes them."""
+    """An answer with an error status.  ``kind`` is the plural or the Kind, as the real server mixes them."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ def verb_not_supported(verb: str, plural: str, group: str) -> Failure:
 
 
 def already_exists(plural: str, group: str, name: str) -> Failure:
-    """409: a create of something that is there."""
+    """409: the object to create exists."""
     return Failure(
         409,
         "AlreadyExists",
@@ -138,7 +138,7 @@ def already_exists(plural: str, group: str, name: str) -> Failure:
 
 
 def conflict(plural: str, group: str, name: str, problem: str) -> Failure:
-    """409: somebody else wrote first."""
+    """409: another client wrote first."""
     return Failure(
         409,
         "Conflict",

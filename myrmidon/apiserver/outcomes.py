@@ -1,4 +1,4 @@
-"""What may come of a request: an answer, a watch, or something that has to be waited for first."""
+"""What may come of a request: an answer, a watch, or an event that has to be waited for first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -64,7 +64,7 @@ class ApiServer:
         for manifest in first_roles() if rbac else ():
             self.create(manifest)
         self.settle()
-        self.store.compact(self.store.revision)  # nobody can have seen what came before
+        self.store.compact(self.store.revision)  # no client can have seen what came before
 
     @property
     def store(self) -> ObjectStore:
@@ -87,9 +87,9 @@ class ApiServer:
         content_type: str = "application/json",
         query: tuple[tuple[str, str], ...] = (),
     ) -> HttpResponse:
-        """A request from inside of the server: how actors write.
+        """Answer a request of an actor, at once.
 
-        Nobody waits in here, so webhooks are not asked; the write counts as allowed.
+        Webhooks are not asked, as this cannot wait; the write counts as allowed.
         """
         sent = go_json.encode(body) if body is not None else b""
         headers = {"content-type": content_type, "accept": "application/json"}
@@ -146,6 +146,6 @@ class ApiServer:
         self._settled = store.revision
 
     def due(self) -> datetime | None:
-        """When an actor next has something to do by itself."""
+        """When an actor next acts although no object changes."""
         times = [time for time in (actor.due() for actor in self.actors) if time is not None]
         return min(times, default=None)

@@ -56,7 +56,7 @@ class StoredChange:
 
     def __init__(self, resource: str, record: Record, before: Record | None, deleted: bool) -> None:
         self.resource, self.record, self.before, self.deleted = resource, record, before, deleted
-        self.size = len(go_json.encode(record.value))
+        self.size = go_json.size_of(record.value)
         self.revision = record.revision
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
 """A watch: a cursor over the history of one resource.
 
-It never waits.  ``take`` returns the lines that have come since it was last asked; whoever holds the
+It never waits.  ``take`` returns the lines that have come since it was last asked; the holder of the
 watch decides when to ask, so that a simulator can let one lag while others are up to date.
 """
 
@@ -51,7 +51,7 @@ class OpenWatch:
 
     def begin(self, *, end_mark: bool) -> None:
         """Start with what is there, as if it had just been created."""
-        with go_json.deep_stack():
+        with go_json.DeepStack():
             self._begin()
         self.cursor = self._bookmarked = self.store.revision
         if end_mark:
@@ -74,7 +74,7 @@ class OpenWatch:
             lines.append(self._expired())
             self.over = True
             return lines
-        with go_json.deep_stack():
+        with go_json.DeepStack():
             lines += [line for line in map(self._event, changes) if line is not None]
         if changes:
             self.cursor = changes[-1].revision

@@ -1,4 +1,4 @@
-"""Controllers inside of the server: what a cluster does by itself, in small.
+"""Controllers inside the server: what a cluster does by itself, in small.
 
 Each is an ``Actor`` and can be left out.  ``GarbageCollector``, ``NamespaceController`` and
 ``ServiceAccounts`` do what their namesakes do; the others stand in for kubelets and built-in

@@ -53,5 +53,5 @@ class Actor(Protocol):
         ...
 
     def due(self) -> datetime | None:
-        """When there is something to do although nothing changes; None: never."""
+        """When to act next although no object changes; None: never."""
         ...

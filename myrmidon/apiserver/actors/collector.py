@@ -37,7 +37,7 @@ class _Node:
 
 
 class GarbageCollector:
-    """Deletes what nobody owns any more."""
+    """Deletes objects whose last owner is gone."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, _Node] = {}
@@ -59,7 +59,7 @@ class GarbageCollector:
             self._learn(uid, change)
 
     def due(self) -> datetime | None:
-        """It acts when something changes, and at no other time."""
+        """None: it acts when an object changes, and at no other time."""
         return None
 
     def _learn(self, uid: str, change: StoredChange) -> None:
@@ -146,9 +146,9 @@ class GarbageCollector:
         return True
 
     def _points_into_namespace(self, server: ServerAccess, node: _Node) -> bool:
-        """Whether an object outside of all namespaces names an owner that must be in one.
+        """Whether an object outside all namespaces names an owner that must be in one.
 
-        Nobody can tell in which, so nobody can tell whether the owner is gone.
+        It cannot be known in which, so it cannot be known whether the owner is gone.
         """
         if namespace_of(node.value):
             return False
@@ -178,7 +178,7 @@ class GarbageCollector:
         """What has become of an owner: ``solid``, ``gone``, or it ``waits`` for its dependents."""
         group, version = split_api_version(str(reference.get("apiVersion") or ""))
         if server.core.registry.find_kind(group, version, str(reference.get("kind"))) is None:
-            return "solid"  # nobody can tell: the kind may come back
+            return "solid"  # unknown: the kind may come back
         owner = self._nodes.get(str(reference.get("uid")))
         if owner is None or namespace_of(owner.value) not in ("", namespace_of(node.value)):
             return "gone"

@@ -88,7 +88,7 @@ def _bring_up(core: Core, name: str) -> bool:
 
 
 def _named(core: Core, definition: Json) -> Json:
-    """The status with the names accepted that nobody else has."""
+    """The status with those names accepted that no other definition has."""
     status: Json = definition.get("status") or {}
     now = written_time(core.environment.now())
     accepted, problem = _accept(core, definition, status.get("acceptedNames") or {})

@@ -32,7 +32,7 @@ class Follower:
             self._dirty[f"{namespace_of(value)}/{owner['name']}"] = None
 
     def due(self) -> datetime | None:
-        """It acts when something changes, and at no other time."""
+        """None: it acts when an object changes, and at no other time."""
         return None
 
     def act(self, server: ServerAccess) -> bool:

@@ -30,7 +30,7 @@ class NamespaceController:
             self._terminating[name_of(value)] = self._dirty[name_of(value)] = None
 
     def due(self) -> datetime | None:
-        """It acts when something changes, and at no other time."""
+        """None: it acts when an object changes, and at no other time."""
         return None
 
     def act(self, server: ServerAccess) -> bool:

@@ -31,7 +31,7 @@ class Kubelet:
             self._news[change.record.key] = None
 
     def due(self) -> datetime | None:
-        """When the next pod has something to say."""
+        """When the status of a pod changes next."""
         return min(self._later.values(), default=None)
 
     def act(self, server: ServerAccess) -> bool:

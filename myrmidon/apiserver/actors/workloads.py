@@ -45,7 +45,7 @@ class Deployments(Follower):
             self._number(server, f"{self._sets_path(obj)}/{wanted}", latest + 1)
             return
         if _number_of(obj) != latest:
-            # By way of the status, as the real one does it: that is no new generation.
+            # By way of the status, as the real one does it: that does not bump the generation.
             self._number(server, f"{self.path(obj)}/status", latest)
             return
         if sets[wanted]["spec"].get("replicas") != replicas:
@@ -222,7 +222,7 @@ class StatefulSets(Follower):
 
 
 def template_hash(template: Json) -> str:
-    """A name for a template: other content, other name; the order of fields is no content."""
+    """A name for a template: other content, other name; the order of fields does not count."""
     return blake2b(to_json(template).encode(), digest_size=5).hexdigest()
 
 

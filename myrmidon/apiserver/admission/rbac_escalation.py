@@ -1,4 +1,4 @@
-"""Nobody hands out rights that they do not have.
+"""A user cannot give rights that they do not have.
 
 Who writes a role needs every right in it, or the verb ``escalate``; who binds one needs the rights
 of the role, or the verb ``bind`` on it.

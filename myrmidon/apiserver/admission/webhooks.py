@@ -22,7 +22,7 @@ _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": 
 
 
 class Webhooks:
-    """The admission step that asks whoever the configurations in the store name."""
+    """The admission step that asks the webhooks of the configurations in the store."""
 
     def admit(self, admission: Admission) -> Json | None:
         """Let every mutating webhook that is concerned change the object, one after the other."""
@@ -47,7 +47,7 @@ class Webhooks:
 def _concerned(admission: Admission, resource: str) -> Iterator[tuple[str, Json]]:
     call = admission.call
     if call.type.kind.group == _GROUP:
-        return  # nobody may lock himself out of the configurations
+        return  # a webhook must not lock users out of the configurations
     for record in call.core.store.scan(resource):
         for webhook in record.value.get("webhooks") or ():
             if _matches(admission, webhook):

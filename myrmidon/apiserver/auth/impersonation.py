@@ -1,4 +1,4 @@
-"""Acting as somebody else: the ``Impersonate-…`` headers, as ``kubectl --as`` sends them."""
+"""Acting as another user: the ``Impersonate-…`` headers, as ``kubectl --as`` sends them."""
 
 from collections.abc import Iterator, Mapping
 
@@ -35,7 +35,7 @@ def impersonated(user: User, headers: Mapping[str, str], authorizer: Authorizer)
 
 
 def _rights(wanted: User) -> Iterator[Attributes]:
-    """What somebody needs the right to pass for."""
+    """The users, groups and fields that a user must be allowed to impersonate."""
     if wanted.name.startswith(_ACCOUNT):
         namespace, _, account = wanted.name.removeprefix(_ACCOUNT).partition(":")
         yield Attributes(

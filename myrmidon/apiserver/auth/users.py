@@ -13,7 +13,7 @@ _PUBLIC_PATHS = ("/healthz", "/livez", "/readyz", "/version")
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody, and the groups that speak for them."""
+    """The user of a request, with their groups."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ ADMIN = User("kubernetes-admin", (MASTERS, AUTHENTICATED))
 
 
 class Attributes(NamedTuple):
-    """What somebody wants to do, as authorizers see it.  ``path`` is set for non-resource requests."""
+    """What a user wants to do, as authorizers see it.  ``path`` is set for non-resource requests."""
 
     verb: str
     group: str = ""

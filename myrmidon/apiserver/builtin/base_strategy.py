@@ -90,7 +90,7 @@ _ANSWERED_WHEN_GONE = {
         "ResourceQuota", "Service", "ServiceAccount",
     )
 }  # fmt: skip
-# Kinds that somebody else empties first: their deletion is a mark, and no change of theirs.
+# Kinds whose contents a controller deletes first: their deletion sets a mark and does not bump the generation.
 _MARKED_PLAINLY = {
     ("", "Namespace"),
     ("apiextensions.k8s.io", "CustomResourceDefinition"),
@@ -183,7 +183,7 @@ class BuiltinStrategy(Strategy):
             prepare(obj, old, self._cluster)
 
     def _reset_status(self, obj: Json) -> None:
-        """An empty status; some kinds have none at all until somebody reports one."""
+        """An empty status; some kinds have no status until a controller reports one."""
         status = self.schema.properties.get("status")
         assert isinstance(status, GoType)
         if "status" in self.schema.structs:

@@ -36,7 +36,7 @@ def decode(obj: Any, schema: GoType) -> DecodedStruct:
 
 
 def empty(schema: GoType) -> Json:
-    """What a struct looks like that nobody has filled: a status that was reset, say."""
+    """An empty struct as Go writes it: a status that was reset, for example."""
     return _Walk([]).struct({}, schema, None)
 
 
@@ -48,7 +48,7 @@ def forget_empty(obj: Json, schema: GoType) -> None:
 
 
 class _Place(NamedTuple):
-    """Where the walk is: rendered only when something is wrong there."""
+    """Where the walk is: rendered only for an error message."""
 
     parent: "_Place | None"
     key: str | int  # of a field, a map or a list

@@ -63,7 +63,7 @@ class DefinitionStrategy(KindStrategy):
         return [] if subresource else _problems(obj, old)
 
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        """Formats that nobody checks."""
+        """Formats that are not checked."""
         named = _unrecognized_formats(obj, old)
         return [*super().warnings(obj, old), *(f'unrecognized format "{name}"' for name in named)]
 

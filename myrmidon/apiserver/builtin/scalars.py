@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from myrmidon.apiserver.builtin.quantities import QuantityError, canonical
+from myrmidon.apiserver.builtin.quantities import canonical
 from myrmidon.apiserver.golang import times as go_times
+from myrmidon.apiserver.golang.quantities import QuantityError
 from myrmidon.apiserver.golang.types import json_kind
 
 

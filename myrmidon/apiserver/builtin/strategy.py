@@ -73,5 +73,5 @@ class KindStrategy(BuiltinStrategy):
         return builtin_reset_fields(self._kind, subresource, has_status=self._has_status)
 
     def blank(self) -> Json:
-        """The structs of the kind, which are there from the start and are nobody's."""
+        """The structs of the kind, which exist from the start and have no owner."""
         return blank_of(self.schema, self._kind.api_version, self._kind.kind)

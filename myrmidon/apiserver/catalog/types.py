@@ -57,7 +57,9 @@ class GoType(Schema):
     shape: Shape = "struct"
     omitted: frozenset[str] = frozenset()  # scalars whose zero is as good as nothing
     zeros: dict[str, Any] = field(default_factory=dict)  # fields that are written, come what may
-    structs: tuple[str, ...] = ()  # struct fields that exist even where nobody mentions them
+    structs: tuple[
+        str, ...
+    ] = ()  # struct fields that exist even where the body does not mention them
 
     def __post_init__(self) -> None:
         self.short_name = self.name.rpartition(".")[2]
@@ -113,7 +115,7 @@ class _Compiler:
     def _fill(self, node: GoType, source: Json) -> None:
         node.shape = _shape(node.name, source)
         node.type = _schema_type(node.shape)
-        # A quantity may be a number, too: to whoever looks at formats it is no plain string.
+        # A quantity may be a number, too, so its format is not that of a plain string.
         node.format = "quantity" if node.shape == "quantity" else source.get("format", "")
         node.int_or_string = node.shape == "int-or-string"
         node.preserve_unknown = node.shape in ("raw", "schema-or-other")

@@ -26,7 +26,7 @@ def shown(key: Value) -> str:
 
 
 def no_such_key(key: Value) -> CelEvaluationError:
-    """The error for something that is not there."""
+    """The error for a missing field or key."""
     return CelEvaluationError(f"no such key: {shown(key)}")
 
 

@@ -80,7 +80,7 @@ class Checked:
     namespaced: dict[int, str] = field(default_factory=dict)  # calls like optional.of(1)
 
     def type_of(self, expr: Expr) -> Type:
-        """The type of a part; what nobody could find out is dynamic."""
+        """The type of a part; dynamic if it cannot be inferred."""
         return substitute(self.bindings, self.types[id(expr)], free_to_dyn=True)
 
 

@@ -16,7 +16,7 @@ class CelError(Exception):
 
 
 class CelCompileError(CelError):
-    """The rule is no rule: the text is the whole message, prefix and pointers included."""
+    """The rule does not compile: the text is the whole message, prefix and pointers included."""
 
 
 class CelEvaluationError(CelError):

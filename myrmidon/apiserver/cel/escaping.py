@@ -29,7 +29,7 @@ def escape(name: str) -> str | None:
 
 
 def unescape(name: str) -> str | None:
-    """The name in documents, None if the rule's name is no escape of anything."""
+    """The name in documents, None if the rule's name is not an escaped name."""
     if "__" not in name:
         return name
     characters = {word: char for char, word in _NAMES.items()}

@@ -1,6 +1,6 @@
 """Text to tokens.
 
-What is no token is reported and skipped the way the real server's lexer does it: the complaint
+Text that is not a token is reported and skipped the way the real server's lexer does it: the complaint
 shows everything up to and including the character that could not continue a token, and reading
 goes on behind it.
 """

@@ -25,7 +25,7 @@ from myrmidon.apiserver.cel.types import (
 )
 from myrmidon.apiserver.schema_node import Schema
 
-SELF_TYPE = "selfType1"  # the real server makes a new number each time, so nobody relies on it
+SELF_TYPE = "selfType1"  # the real server makes a new number each time, so rules cannot rely on it
 LARGEST_REQUEST = 3 * 1024 * 1024
 _LONGEST_TEXT = LARGEST_REQUEST - 2  # without the quotes
 _TIMES = {

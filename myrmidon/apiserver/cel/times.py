@@ -46,7 +46,7 @@ _LOOSE_UNITS = (
 
 
 def parse_duration(text: str) -> Duration:
-    """``1h30m``; ValueError for what is no duration or too long."""
+    """``1h30m``; ValueError if it is not a duration, or too long."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise ValueError(f'time: invalid duration "{text}"')

@@ -26,7 +26,7 @@ CONTINUES = frozenset((*LEVELS, "?", ".", "["))
 
 
 class GaveUpError(Exception):
-    """There is no sense in reading on."""
+    """The text cannot be read any further."""
 
 
 def listed(kinds: frozenset[str]) -> str:
@@ -66,7 +66,7 @@ class TokenReader:
         return self.take() if self.next.kind == kind else None
 
     def within(self, closer: str, read: Callable[[], T]) -> T:
-        """Read something that ends before a token of this kind."""
+        """Read an expression that ends before a token of this kind."""
         self._closers.append(closer)
         try:
             return read()
@@ -87,7 +87,7 @@ class TokenReader:
     def sync(self, expected: frozenset[str]) -> bool:
         """Whether one of these comes next, if need be after a token that is skipped.
 
-        If not, the next token is one by which something around this could go on.
+        If not, the next token is one by which an enclosing expression could go on.
         """
         if self.next.kind in expected:
             return True

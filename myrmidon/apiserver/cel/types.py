@@ -63,7 +63,7 @@ def type_of(param: Type) -> Type:
 
 
 def optional_of(param: Type) -> Type:
-    """The type of something that may be missing."""
+    """The type of an optional value."""
     return Type("opaque", "optional_type", (param,))
 
 

@@ -52,7 +52,7 @@ class TypeValue:
 
 @dataclass(frozen=True, slots=True)
 class OptionalValue:
-    """Something that may be missing."""
+    """An optional value: it may be missing."""
 
     value: Value = None
     present: bool = False
@@ -178,7 +178,7 @@ def kind_of(value: Value) -> str:
         return "list"
     if isinstance(value, Mapping):
         return "map"
-    assert isinstance(value, Opaque), f"{value!r} is no value of the language"
+    assert isinstance(value, Opaque), f"{value!r} is not a value of the language"
     return value.type_name
 
 

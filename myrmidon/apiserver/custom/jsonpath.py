@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from myrmidon.apiserver.golang.budget import StepBudgetError, spend, step_budget
+from myrmidon.apiserver.golang.budget import StepBudget, StepBudgetError, spend
 
 _Step: TypeAlias = Callable[[Any], Iterator[Any]]
 
@@ -33,7 +33,7 @@ _STEPS_MAX = 100_000  # values that one path may visit; only ".." and filters co
 
 
 class JsonPathError(ValueError):
-    """A text that is no path we know."""
+    """A text that is not a path that we know."""
 
 
 class JsonPath:
@@ -47,7 +47,7 @@ class JsonPath:
     def find(self, value: Any) -> list[Any]:
         """All values that the path leads to, in order; none if it visits too many on the way."""
         try:
-            with step_budget(_STEPS_MAX):
+            with StepBudget(_STEPS_MAX):
                 return self.follow(value)
         except StepBudgetError:
             return []

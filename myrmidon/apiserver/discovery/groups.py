@@ -84,7 +84,7 @@ def group_list(custom: Iterable[CustomType]) -> Json:
 
 
 def group(name: str, custom: Iterable[CustomType]) -> Json | None:
-    """``/apis/<group>``, None where nobody serves the group."""
+    """``/apis/<group>``, None if the group is not served."""
     for found in group_list(custom)["groups"]:
         if found["name"] == name:
             return {"kind": "APIGroup", "apiVersion": "v1", **found}
@@ -92,7 +92,7 @@ def group(name: str, custom: Iterable[CustomType]) -> Json | None:
 
 
 def resource_list(group_name: str, version: str, custom: Iterable[CustomType]) -> Json | None:
-    """``/apis/<group>/<version>`` or ``/api/v1``, None where nobody serves the version."""
+    """``/apis/<group>/<version>`` or ``/api/v1``, None if the version is not served."""
     entries, found = _builtin_resources(group_name, version), []
     if entries is None:
         wanted = (group_name, version)

@@ -1,7 +1,7 @@
 """Field ownership: ``metadata.managedFields`` and server-side apply.
 
 Two questions: who owns what after a write (``after_update``), and what an object looks like after
-somebody has applied a configuration to it (``after_apply``).  ``to_scale`` and ``from_scale`` carry
+a manager has applied a configuration to it (``after_apply``).  ``to_scale`` and ``from_scale`` carry
 ownership through the scale subresource.
 """
 

@@ -1,7 +1,7 @@
-"""What an object is before anybody has written to it.
+"""What an object is before the first write.
 
-The real server compares a new object with an empty Go struct.  Such a struct has structs inside of
-it, lists that are null and texts that are empty; these belong to nobody, whoever creates the object.
+The real server compares a new object with an empty Go struct.  Such a struct has structs inside
+it, lists that are null and texts that are empty; these have no owner, whichever manager creates the object.
 Custom resources begin with nothing but their type.
 """
 

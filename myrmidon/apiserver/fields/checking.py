@@ -1,7 +1,7 @@
 """Whether an applied object fits its shape, in the words of the real server.
 
 This check comes before defaulting, pruning and validation and is stricter than they are: a field
-outside of the schema is an error and not a warning.
+outside the schema is an error and not a warning.
 """
 
 from collections.abc import Iterator

@@ -33,7 +33,7 @@ class Comparison(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """Changes inside of one field; None for no change, an empty node for the field as a leaf."""
+    """Changes inside one field; None for no change, an empty node for the field as a leaf."""
 
     removed: Node | None = None
     modified: Node | None = None

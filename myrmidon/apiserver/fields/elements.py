@@ -27,7 +27,7 @@ _TYPES_ORDER: dict[type, int] = {float: 0, int: 0, str: 1, bool: 2, list: 3, dic
 
 
 class ElementError(ValueError):
-    """A key of FieldsV1 that is no path element."""
+    """A key of FieldsV1 that is not a path element."""
 
 
 def field(name: str) -> Element:
@@ -70,9 +70,9 @@ def name_of(element: Element) -> str:
 
 
 def canonical(element: Element) -> Element | None:
-    """The element in the one way we write it; None for kinds that nobody knows yet.
+    """The element in the one way we write it; None for unknown kinds.
 
-    Raises ``ElementError`` for what is no element at all.
+    Raises ``ElementError`` for what is not an element at all.
     """
     if len(element) < 2:
         raise ElementError("key must be 2 characters long:")

@@ -7,7 +7,7 @@ versions of an object have in common they share.  Nodes are never changed once t
 their elements are always in the order in which the real server writes them.
 
 The algebra is that of the real server, which differs from textbook sets in one place: a difference
-takes away exactly the fields it names and leaves what is inside of them alone.
+takes away exactly the fields it names and leaves what is inside them alone.
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ class FieldSet:
 
     @classmethod
     def from_json(cls, written: Any) -> "FieldSet":
-        """Read FieldsV1 that somebody has written; raises ``ElementError``."""
+        """Read FieldsV1 of a client; raises ``ElementError``."""
         if not isinstance(written, dict):
             raise elements.ElementError("FieldsV1 must be a map")
         return cls(_read(written)[0])
@@ -75,7 +75,7 @@ class FieldSet:
         return FieldSet(difference(self.node, other.node))
 
     def without(self, other: "FieldSet") -> "FieldSet":
-        """The set without the fields of the other one and without all that is inside of them."""
+        """The set without the fields of the other one and without all that is inside them."""
         return FieldSet(deep_difference(self.node, other.node))
 
     def leaves(self) -> "FieldSet":
@@ -83,7 +83,7 @@ class FieldSet:
         return FieldSet(_leaves(self.node))
 
     def paths(self) -> Iterator[Path]:
-        """All fields: at each level those that are owned, then what is inside of them."""
+        """All fields: at each level those that are owned, then what is inside them."""
         return _paths(self.node, ())
 
 
@@ -148,7 +148,7 @@ def _intersection_of_fields(left: Node, right: Node) -> Node | None:
 
 
 def difference(left: Node, right: Node) -> Node:
-    """What is in the left but not in the right; fields inside of those in the right remain."""
+    """What is in the left but not in the right; fields inside those in the right remain."""
     if not right:
         return left
     rest: Node | None = None
@@ -180,7 +180,7 @@ def _difference_of_fields(left: Node, right: Node) -> Node | None:
 
 
 def deep_difference(left: Node, right: Node) -> Node:
-    """What is in the left and neither in the right nor inside of a field of the right."""
+    """What is in the left and neither in the right nor inside a field of the right."""
     rest = left
     for element, node in right.items():
         old = rest.get(element)

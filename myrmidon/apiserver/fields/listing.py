@@ -9,7 +9,7 @@ from myrmidon.apiserver.fields.shapes import Shape
 
 
 class ShapeError(ValueError):
-    """A value that does not fit its shape, so that nobody can say who owns what of it."""
+    """A value that does not fit its shape, so that the owners of its fields cannot be told."""
 
 
 def element_of(item: Any, shape: Shape) -> Element:

@@ -54,7 +54,7 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: Shape) -> Any:
     merged = []
     for element, index in _weave([element for element, _ in lefts], list(rights)):
         if index is not None:
-            merged.append(lefts[index][1])  # nobody applies it
+            merged.append(lefts[index][1])  # no manager applies it
             continue
         # Duplicates are not merged: the applied item takes the place of all of them.
         before = alone[element][0] if element in alone else _MISSING

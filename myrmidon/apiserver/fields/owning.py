@@ -1,7 +1,7 @@
 """Which fields a value has: those that an applied configuration claims, and all there are.
 
 The two differ in the fields between the leaves.  Who applies ``spec: {x: 1}`` claims ``x`` but not
-``spec``, since ``spec`` belongs to the schema and not to anybody; who creates an object owns all
+``spec``, since ``spec`` belongs to the schema and not to a manager; who creates an object owns all
 that was not there before.
 """
 
@@ -52,7 +52,7 @@ def _claimed_in_list(value: Any, shape: Shape) -> Node | None:
         return None
     inside: Node = {}
     for element, items in grouped(value, shape).items():
-        alone = len(items) == 1  # duplicates have an owner, but what is inside of them has none
+        alone = len(items) == 1  # duplicates have an owner, but what is inside them has none
         inside[element] = as_member(_claimed(items[0], shape.item)) if alone else {}
     return ordered(inside) or None
 

@@ -1,4 +1,4 @@
-"""What goes when a manager no longer applies it: all that was its own and is nobody else's."""
+"""What goes when a manager no longer applies it: all that it alone owned."""
 
 from collections.abc import Mapping
 
@@ -14,9 +14,9 @@ from myrmidon.apiserver.fields.versions import Versions
 def pruned(
     merged: Json, owners: Mapping[FieldManager, Owned], last: Owned | None, versions: Versions
 ) -> Json:
-    """The merged object without what the manager applied ``last`` and nobody owns now.
+    """The merged object without what the manager applied ``last`` and no manager owns now.
 
-    In three steps: take out all that was applied last, put back what somebody owns (the new
+    In three steps: take out all that was applied last, put back what any manager owns (the new
     configuration included), put back what was never applied and went only along with its parent.
     """
     if last is None or not _dropped(last, owners):
@@ -49,7 +49,7 @@ def _with_owned(
     owners: Mapping[FieldManager, Owned],
     versions: Versions,
 ) -> Json:
-    """What is left of the object, with what anybody owns in any version put back."""
+    """What is left of the object, with what any manager owns in any version put back."""
     owned_at: dict[str, Node] = {first: {}}
     for owned in owners.values():
         owned_at[owned.api_version] = union(owned_at.get(owned.api_version, {}), owned.fields)

@@ -1,6 +1,6 @@
 """Bringing entries up to date with a schema that has changed since they were written.
 
-A list or map that has become atomic is owned as a whole by whoever owned a part of it.  One that
+A list or map that has become atomic is owned as a whole by the managers that owned a part of it.  One that
 is atomic no longer stays with its owner as it was, an owner of the whole and of no part.
 """
 

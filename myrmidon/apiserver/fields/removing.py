@@ -1,4 +1,4 @@
-"""Taking fields out of an object: what its manager no longer applies and nobody else owns."""
+"""Taking fields out of an object: what its manager no longer applies and no other manager owns."""
 
 from typing import Any
 

@@ -44,7 +44,7 @@ class Shape:
 
     def __init__(self, schema: Schema, *, preserve: bool = False) -> None:
         self._schema = schema
-        # What is inside of a place that keeps unknown fields keeps them, too.
+        # What is inside a place that keeps unknown fields keeps them, too.
         self._preserve = preserve or schema.preserve_unknown
         self.atoms = _atoms_of(schema)
         self.scalar = _scalar_of(schema)
@@ -54,7 +54,7 @@ class Shape:
         self.keys = tuple(sorted(keys))
 
     def __getattr__(self, name: str) -> Any:
-        """Make what is inside when somebody first asks for it; after that it is just there."""
+        """Make the inner shapes when they are first asked for."""
         if name == "fields":
             self.fields = self._make_fields()
         elif name == "element":
@@ -129,7 +129,7 @@ def _atoms_of(schema: Schema) -> str:
 def _scalar_of(schema: Schema) -> Scalar:
     is_more = isinstance(schema, GoType) and schema.shape not in _PLAIN
     if is_more or (schema.type == "string" and schema.format not in ("", "byte")):
-        return "untyped"  # quantities may be numbers, and of other formats nobody is sure
+        return "untyped"  # quantities may be numbers, and other formats are uncertain
     return _SCALARS.get(schema.type, "untyped")
 
 

@@ -28,11 +28,11 @@ UNOWNED = FieldSet.of(
     ("f:kind",),
     ("f:metadata",),
     *(("f:metadata", f"f:{name}") for name in _IDENTITY),
-).node  # what makes an object this object belongs to nobody
+).node  # what identifies an object has no owner
 
 
 class FieldWrite(NamedTuple):
-    """Who writes, when, and which fields the write has no say in."""
+    """Who writes, when, and which fields the write does not decide."""
 
     who: FieldManager
     now: datetime
@@ -53,15 +53,15 @@ def after_update(
     """The managedFields of an object that was written; ``live`` is None for one that is new.
 
     ``new`` is the object as decoded and defaulted, before the server resets what this write has no
-    say in.  ``blank`` is what an object of the kind looks like before anybody has written to it:
-    structs of a built-in kind are there from the start and are nobody's.
+    say in.  ``blank`` is what an object of the kind looks like before the first write:
+    structs of a built-in kind exist from the start and have no owner.
     """
     before = (live or {}).get("metadata", {}).get("managedFields")
     sent = new.get("metadata", {}).get("managedFields")
     try:
         owners = _owners(before, None if subresource else sent)
         if not owners and live is not None:
-            return []  # whoever cleared them does not want to have them tracked
+            return []  # the client that cleared them does not want them tracked
         if sent is not before:
             new = {**new, "metadata": {**new.get("metadata", {}), "managedFields": before}}
         old = live if live is not None else blank or {"apiVersion": versions.api_version}
@@ -71,7 +71,7 @@ def after_update(
         who = entries.updater(manager, versions.api_version, subresource)
         owners = updated(owners, changes, FieldWrite(who, now, reset))
     except (ShapeError, EntryError):
-        # Where ownership cannot be told, nobody owns anything; the write itself may still be fine.
+        # Where ownership cannot be told, no field has an owner; the write itself may still be fine.
         return []
     return entries.write(owners)
 
@@ -116,7 +116,7 @@ def reconciled_owners(
 
 
 class Changes:
-    """What changes between two objects, in each version that somebody owns fields in."""
+    """What changes between two objects, in each version in which a manager owns fields."""
 
     def __init__(self, old: Json, new: Json, versions: Versions, reset: ResetFields) -> None:
         self.versions = versions

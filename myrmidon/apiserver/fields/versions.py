@@ -41,9 +41,9 @@ class Versions(NamedTuple):
 
 
 class ResetFields(NamedTuple):
-    """Fields that a write has no say in, because the server resets them.
+    """Fields that a write does not decide, because the server resets them.
 
-    A change there belongs to nobody.  Either some are named, or all but some (``kept``).
+    A change there has no owner.  Either some are named, or all but some (``kept``).
     """
 
     reset: FieldSet = FieldSet()

@@ -60,7 +60,7 @@ class ClientConnection(asyncio.Protocol):
         self._connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """The client has gone, and with it whoever waited for an answer."""
+        """The client has gone: cancel the request that waits for an answer."""
         self._connections.discard(self)
         self._writable.set()
         if self._busy is not None:

@@ -26,7 +26,7 @@ _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\x00\r\n]*)?")
 
 
 class ProtocolError(Exception):
-    """Bytes that are no request; the connection cannot be used any more."""
+    """Bytes that are not a request; the connection cannot be used any more."""
 
     def __init__(self, status: int, problem: str) -> None:
         super().__init__(problem)
@@ -156,13 +156,13 @@ class RequestReader:
         """Whether another chunk begins; the last one has size 0."""
         match = _CHUNK_SIZE.fullmatch(line)
         if match is None:
-            raise ProtocolError(400, "the size of a chunk is no number")
+            raise ProtocolError(400, "the size of a chunk is not a number")
         self._left = int(match[1], 16)
         self._in_chunk = self._left > 0
         return self._in_chunk
 
     def _read_trailers(self) -> bool:
-        """The end of a chunked body: trailers, which nobody needs, and an empty line."""
+        """The end of a chunked body: trailers, which are ignored, and an empty line."""
         while True:
             line = self._line()
             if line is None:
@@ -202,7 +202,7 @@ def _parse_head(head: bytes) -> _Head:
     first, *lines = head.split(b"\r\n")
     match = _REQUEST_LINE.fullmatch(first)
     if match is None:
-        raise ProtocolError(400, "the first line is no request")
+        raise ProtocolError(400, "the first line is not a request")
     headers: dict[str, str] = {}
     for line in lines:
         header = _HEADER.fullmatch(line)
@@ -244,5 +244,5 @@ def _body_length(headers: dict[str, str]) -> int:
     if length is None:
         return 0
     if not (length.isascii() and length.isdigit()) or len(length) > 15:
-        raise ProtocolError(400, "the length of the body is no number")
+        raise ProtocolError(400, "the length of the body is not a number")
     return int(length)

@@ -21,7 +21,7 @@ class LocalTransport:
         self._headers = {"authorization": f"Bearer {token}"} if token else {}
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Answer at once, unless the request has to wait for something."""
+        """Answer at once, unless the request has to wait for a revision, a webhook or a watch."""
         outcome = self._server.answer(self._own(request), self._user)
         self._server.settle()
         if isinstance(outcome, HttpResponse):

@@ -83,7 +83,7 @@ async def stream_watch(server: ApiServer, watch: OpenWatch) -> AsyncIterator[byt
 
 
 class Tending:
-    """Lets the actors act when their time has come, though nobody asks for anything."""
+    """Lets the actors act when their time has come, although there is no request."""
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server

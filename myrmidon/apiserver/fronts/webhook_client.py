@@ -13,7 +13,7 @@ _SECONDS_DEFAULT = 10
 
 async def ask(question: Mapping[str, Any]) -> Json:
     """The reply of a webhook, or ``{"error": ...}`` where there is none that can be read."""
-    import aiohttp  # noqa: PLC0415 - most servers never ask anybody
+    import aiohttp  # noqa: PLC0415 - most servers never call a webhook
 
     webhook, review = question["webhook"], question["review"]
     client = webhook.get("clientConfig") or {}
@@ -31,7 +31,7 @@ async def ask(question: Mapping[str, Any]) -> Json:
             if answer.status != 200:
                 return {"error": f"Post {url}: got status {answer.status}"}
             reply = decode(body)
-            return reply if isinstance(reply, dict) else {"error": "the answer is no object"}
+            return reply if isinstance(reply, dict) else {"error": "the answer is not an object"}
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
         return {"error": f"Post {url}: {str(error) or type(error).__name__}"}
 

@@ -7,13 +7,11 @@ nested deeper than 254 levels; ``_write`` prints those, without recursion.
 
 The real server reads JSON of up to 10,000 levels.  Here the limit is ``DEPTH_MAX``, in bodies and in
 what is stored: functions that walk over an object call themselves, and Python's stack is limited.  Code
-that walks over objects runs inside ``deep_stack``, which allows for so many levels.
+that walks over objects runs inside ``DeepStack``, which allows for so many levels.
 """
 
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -38,6 +36,14 @@ def encode(value: Any) -> bytes:
     except TypeError:
         return _write(value)
     return _write(value) if _STRANGE.search(encoded) else encoded
+
+
+def size_of(value: Any) -> int:
+    """About how many bytes the value has as JSON: exact but for numbers that Go prints otherwise."""
+    try:
+        return len(orjson.dumps(value))
+    except TypeError:
+        return len(_write(value))
 
 
 def decode(text: bytes) -> Any:
@@ -87,19 +93,23 @@ def count_values(value: Any, known: dict[int, int] | None = None) -> int:
     return count
 
 
-@contextmanager
-def deep_stack() -> Iterator[None]:
-    """Allow functions that call themselves ``DEPTH_MAX`` levels in this block."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _FRAMES_MAX))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
+class DeepStack:
+    """A block inside which functions may call themselves ``DEPTH_MAX`` levels deep."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = sys.getrecursionlimit()
+        if self._before < _FRAMES_MAX:
+            sys.setrecursionlimit(_FRAMES_MAX)
+
+    def __exit__(self, *_: object) -> None:
+        if self._before < _FRAMES_MAX:
+            sys.setrecursionlimit(self._before)
 
 
 def as_unicode(text: bytes) -> str:
-    """JSON with the replacement character where its bytes or escapes are no characters, as in Go."""
+    """JSON with the replacement character where its bytes or escapes are not characters, as in Go."""
     decoded = text.decode("utf-8", "replace")
     if "\\u" not in decoded:
         return decoded

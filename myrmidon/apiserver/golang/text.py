@@ -15,7 +15,7 @@ ESCAPES = {
     '"': '\\"',
     "\\": "\\\\",
 }
-# encoding/json escapes these so that its output can stand inside of HTML and JavaScript.
+# encoding/json escapes these so that its output can stand inside HTML and JavaScript.
 _HTML = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )

@@ -28,7 +28,7 @@ _FRACTION = re.compile(r"[.,]\d+")
 
 
 class TimeError(ValueError):
-    """A text that is no time; the message is Go's."""
+    """A text that is not a time; the message is Go's."""
 
 
 def parse_time(text: str) -> datetime:

@@ -1,6 +1,6 @@
 """Merge patch the way kube-apiserver does it, which is not quite RFC 7386.
 
-The RFC keeps the lists of a patch as they are.  Here nulls inside of them go, too, as long as the
+The RFC keeps the lists of a patch as they are.  Here nulls inside them go, too, as long as the
 list does not take the place of a map.
 """
 

@@ -26,7 +26,7 @@ class StrategicPatchError(ValueError):
 
     @classmethod
     def unknown_directive(cls, directive: Any, patch: Json) -> "StrategicPatchError":
-        """A ``$patch`` that nobody knows."""
+        """An unknown ``$patch`` directive."""
         return cls(f"unknown patch type: {go_text(directive)} in map: {go_text(patch)}")
 
     @classmethod
@@ -103,14 +103,14 @@ def merge_keyed(
         wanted = _key_of(item, key)
         found = _find(merged, key, wanted)
         if found is None:
-            merged.append(item)  # as it is: directives inside of it are not obeyed
+            merged.append(item)  # as it is: directives inside it are not obeyed
         else:
             merged[found] = merge(merged[found], item)
     return reordered(merged, additions, before, key)
 
 
 def _directed(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """The list after deletions, and the elements of the patch that are no directives."""
+    """The list after deletions, and the elements of the patch that are not directives."""
     kept = list(original)
     additions: list[Any] = []
     replaces = False

@@ -84,7 +84,7 @@ class Strategy:
         return None
 
     def is_held(self, obj: Json) -> bool:
-        """Whether something beside finalizers keeps a deleted object."""
+        """Whether anything but finalizers keeps a deleted object."""
         return False
 
     def mark_deleting(self, obj: Json, timestamp: str) -> None:
@@ -99,11 +99,11 @@ class Strategy:
         return names.subdomain_problems(name, prefix=prefix)
 
     def reset_fields(self, subresource: str) -> ResetFields:
-        """The fields that a write has no say in, so that nobody comes to own them."""
+        """The fields that a write does not decide, so that it does not come to own them."""
         return NO_RESET
 
     def blank(self) -> Json | None:
-        """An object before anybody has written to it; None: nothing at all."""
+        """An object before the first write; None: nothing at all."""
         return None
 
     def read(self, value: Json) -> Json:

@@ -24,7 +24,7 @@ def default(obj: Any, schema: Schema) -> None:
     """Fill in the defaults of absent fields, at every level whose parent is there, in place.
 
     A null counts as absent, unless the field is nullable.  A default is filled in as it stands and
-    then completed with the defaults inside of it.
+    then completed with the defaults inside it.
     """
     if _PLAN not in schema.plans:
         schema.plans[_PLAN] = _plan(schema)

@@ -1,4 +1,4 @@
-"""Objects inside of objects: ``x-kubernetes-embedded-resource``.
+"""Objects inside objects: ``x-kubernetes-embedded-resource``.
 
 They have a kind and metadata like any object, so both are read and checked like those of one.
 """

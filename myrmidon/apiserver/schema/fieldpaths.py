@@ -28,7 +28,7 @@ class FieldPathError(ValueError):
 def follow(path: str, schema: Schema, *, brackets: bool = True) -> tuple[str, Schema]:
     """The path as it is printed, and the node that it leads to.
 
-    The real server reads a dot inside of a map as a key of it, whatever the map holds.
+    The real server reads a dot inside a map as a key of it, whatever the map holds.
     """
     printed, node, tokens = "", schema, iter(_TOKEN.findall(path))
     for part in tokens:

@@ -185,7 +185,7 @@ def is_isbn13(text: str) -> bool:
 
 
 def is_credit_card(text: str) -> bool:
-    """A card number with its check digit; what is no digit is skipped."""
+    """A card number with its check digit; other characters are skipped."""
     digits = re.sub(r"[^0-9]+", "", text)
     if not _CREDIT_CARD.fits(digits):
         return False
@@ -251,7 +251,7 @@ NUMBER_FORMATS: dict[str, tuple[str, ...]] = {
 
 
 def is_recognized(name: str, type_name: str) -> bool:
-    """Whether the format means something for values of a type."""
+    """Whether the format applies to values of a type."""
     if type_name in ("", "string"):
         return name.replace("-", "") in STRING_FORMATS
     return name in NUMBER_FORMATS.get(type_name, ())

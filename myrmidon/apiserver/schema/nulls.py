@@ -10,7 +10,7 @@ def drop_nulls(value: Any, schema: Schema | None) -> None:
     """Drop the nulls of known fields that are neither nullable nor have a default, in place.
 
     Those with a default are left for ``default`` to fill in.  Nulls where the schema knows nothing
-    (preserved fields) and nulls in lists stay: the first are somebody's data, the second would
+    (preserved fields) and nulls in lists stay: the first are data of the user, the second would
     change the positions of the others, so they are refused later.
     """
     if isinstance(value, dict):

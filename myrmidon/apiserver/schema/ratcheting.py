@@ -1,6 +1,6 @@
-"""What was wrong before may stay wrong, as long as nobody touches it.
+"""What was wrong before may stay wrong, as long as a write does not change it.
 
-A schema may become stricter while objects are stored.  An update that changes something else must
+A schema may become stricter while objects are stored.  An update that changes another field must
 not fail because of it, so findings about values that are as they were are forgiven.
 """
 

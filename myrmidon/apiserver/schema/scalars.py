@@ -38,7 +38,7 @@ def types_of(source: Json) -> list[str]:
 
 
 def format_of(source: Json) -> str:
-    """The format, if it means something for values of this type."""
+    """The format, if it applies to values of this type."""
     name, types = source.get("format") or "", types_of(source)
     type_name = types[0] if len(types) == 1 else ""
     return name if formats.is_recognized(name, type_name) else ""

@@ -12,7 +12,7 @@ def compile_schema(openapi_v3: Json) -> Schema:
     """Compile an ``openAPIV3Schema``.
 
     The definition has passed ``check_definition``, so it is structural: what ``anyOf`` and its
-    like say about values is left in ``source``, and the types are all outside of them.
+    like say about values is left in ``source``, and the types are all outside them.
     """
     items, additional = openapi_v3.get("items"), openapi_v3.get("additionalProperties")
     default = openapi_v3.get("default")

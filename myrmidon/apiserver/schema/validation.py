@@ -1,6 +1,6 @@
 """Whether an object is what its schema says.
 
-The real server asks four times: for the values, for embedded objects, for lists with something in
+The real server asks four times: for the values, for embedded objects, for lists with rules in
 them twice, and for the rules (``rules.check_rules``), which are left out if the object is so wrong
 that they would stumble.
 """

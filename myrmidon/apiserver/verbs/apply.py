@@ -69,7 +69,7 @@ def _check_kind(call: Call, applied: Json) -> None:
 
 
 def read_configuration(call: Call) -> Json:
-    """The configuration of the body; somebody must say who wants it."""
+    """The configuration of the body; a field manager is required."""
     if not call.field_manager:
         raise options_failure(
             "PatchOptions", [required("fieldManager", "is required for apply patch")]

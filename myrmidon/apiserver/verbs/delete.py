@@ -135,7 +135,7 @@ def delete_collection(call: Call) -> ListPage:
 
 
 def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[Record, bool]:
-    """Delete an object, or mark it as deleted where something holds it."""
+    """Delete an object, or mark it as deleted if a finalizer or a grace period holds it."""
     old = representation.shown(call.type, record)
     call.warn(*call.type.strategy.delete_warnings(options.policy))
     run_validating(Admission(call, "DELETE", None, old))

@@ -93,7 +93,7 @@ def parse_version(version: str) -> int:
 
 
 def version_problem(version: str) -> str:
-    """What is wrong with a resourceVersion that is no number of 64 bits."""
+    """What is wrong with a resourceVersion that is not a number of 64 bits."""
     if not (version.isascii() and version.isdigit()):
         problem = "invalid syntax"
     elif len(version) > _VERSION_DIGITS_MAX or int(version) > _VERSION_MAX:

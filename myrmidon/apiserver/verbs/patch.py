@@ -58,7 +58,7 @@ def read_patched(call: Call, document: Any) -> Json:
         raise patch_failure(str(error)) from None
     api_version = document.get("apiVersion") or call.type.kind.api_version
     if split_api_version(api_version)[0] != call.type.kind.group:
-        unknown = []  # nobody knows the fields of another group
+        unknown = []  # the fields of another group are unknown here
     problems = check_fields(call, unknown, ())
     if problems:
         raise patch_failure(f"strict decoding error: {', '.join(problems)}")
@@ -73,7 +73,7 @@ def _check_type(call: Call, document: Any) -> None:
     """A custom resource of another type is an invalid object; any other is an invalid patch."""
     wanted = call.type.kind
     if not isinstance(document, dict):
-        raise patch_failure("the result is no object")
+        raise patch_failure("the result is not an object")
     kind, api_version = document.get("kind"), document.get("apiVersion")
     if not call.type.custom:
         if media_type(call) == STRATEGIC:

@@ -153,6 +153,6 @@ def _document(text: bytes, null: Any = None) -> Json:
 
 
 def patch_failure(problem: str) -> Failure:
-    """422: the patched document is no object of the type."""
+    """422: the patched document is not an object of the type."""
     cause = StatusCause("patch", "FieldValueInvalid", f"Invalid value: {problem}")
     return invalid_object("", "", "", [cause])

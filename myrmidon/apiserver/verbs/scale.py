@@ -102,7 +102,7 @@ def patch_scale(call: Call) -> Json:
 
 def _check_type(document: Any) -> None:
     if not isinstance(document, dict):
-        raise patch_failure("the result is no object")
+        raise patch_failure("the result is not an object")
     for field, wanted in (("apiVersion", SCALE.api_version), ("kind", SCALE.kind)):
         if document.get(field) and document[field] != wanted:
             raise patch_failure(

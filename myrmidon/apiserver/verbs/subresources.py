@@ -100,7 +100,7 @@ def _bind(call: Call) -> HttpResponse:
 
 
 def _evict(call: Call) -> HttpResponse:
-    """Somebody wants a pod to go; no budget stands in the way here."""
+    """Evict a pod.  Disruption budgets are not enforced here."""
     read_write_options(call, "CreateOptions")
     options: dict[str, Any] = _named_body(call, _EVICTION).get("deleteOptions") or {}
     wanted = options.get("preconditions") or {}
@@ -127,7 +127,7 @@ def _token_seconds(wanted: int | None) -> int:
 
 
 def _token(call: Call) -> HttpResponse:
-    """A token for a service account.  It names the account, and nobody checks its signature."""
+    """A token for a service account.  It names the account; its signature is not checked."""
     read_write_options(call, "CreateOptions")
     body = _body(call, _TOKEN_REQUEST)
     account = representation.shown(call.type, call.stored())

@@ -33,7 +33,7 @@ _PACKAGES = {
 
 
 class ProtobufError(ValueError):
-    """Bytes that are no object."""
+    """Bytes that are not an object."""
 
 
 def decode(body: bytes) -> Json:
@@ -173,7 +173,7 @@ _SCALARS: Mapping[str, Callable[[int | bytes], Any]] = {
     "double": _double,
 }
 
-# --------------------------------------------------------- messages that are no objects in JSON
+# --------------------------------------------------------- messages that are not objects in JSON
 
 
 def _numbers(body: bytes) -> dict[int, int]:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.apiserver.builtin.quantities import QuantityError, canonical, parse_quantity
+from myrmidon.apiserver.builtin.quantities import canonical, parse_quantity
+from myrmidon.apiserver.golang.quantities import QuantityError
 
 SUFFIXES = ["", "n", "u", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti", "e3", "E-2"]
 QUANTITIES = st.builds(

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from myrmidon.apiserver.schema.object_meta import decode_object_meta
 from myrmidon.apiserver.server import ApiServer
 from tests.apiserver.test_hostile_bodies import BOXES, definition
 
@@ -50,3 +51,11 @@ def test_an_owner_has_all_its_fields() -> None:
     assert {cause["field"] for cause in answer["details"]["causes"]} >= {
         "metadata.ownerReferences.uid"
     }
+
+
+def test_a_whole_float_becomes_an_integer() -> None:
+    """So that it is printed without a point."""
+    decoded, unknown = decode_object_meta({"generation": 2.0, "deletionGracePeriodSeconds": 0.0})
+
+    assert [type(decoded[name]) for name in sorted(decoded)] == [int, int]
+    assert unknown == []

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.json import decode, encode, same, settle_numbers
+from myrmidon.apiserver.golang.numbers import HUGE, read_int
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -56,3 +58,46 @@ def test_zero_is_not_nought_point_nought() -> None:
     assert not same({"a": 0}, {"a": 0.0})
     assert not same([1], [True])
     assert same({"a": [1, {"b": None}]}, {"a": [1, {"b": None}]})
+
+
+def nested(depth: int) -> str:
+    """A list of so many levels, with a bracket in a string that is not one."""
+    return "[" * depth + '"[[["' + "]" * depth
+
+
+@pytest.mark.parametrize("depth", [1, 254, 255, 256, go_json.DEPTH_MAX])
+def test_deep_values_survive(depth: int) -> None:
+    """Orjson prints 254 levels at most."""
+    text = nested(depth).encode()
+
+    assert go_json.encode(go_json.decode(text)) == text
+    assert go_json.size_of(go_json.decode(text)) == len(text)
+
+
+def test_values_beyond_the_limit_are_refused() -> None:
+    """With the words of Go; many brackets that are not deep are fine."""
+    with pytest.raises(go_json.DepthError, match="exceeded max depth"):
+        go_json.decode(nested(go_json.DEPTH_MAX + 1).encode())
+
+    assert len(go_json.decode(b"[" + b",".join([b"[]"] * 2000) + b"]")) == 2000
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("12", 12),
+        ("-" + "0" * 5000 + "7", -7),
+        ("0" * 5000, 0),
+        ("9" * 5000, HUGE),
+        ("-" + "9" * 5000, -HUGE),
+    ],
+)
+def test_any_number_of_digits_is_read(text: str, number: int) -> None:
+    """Python itself refuses more than 4,300."""
+    assert read_int(text) == number
+
+
+def test_a_long_text_that_is_not_a_number() -> None:
+    """It is refused as a short one is."""
+    with pytest.raises(ValueError, match="is not a number"):
+        read_int("x" * 100)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from myrmidon.apiserver.golang.budget import StepBudgetError, step_budget
+from myrmidon.apiserver.golang.budget import StepBudget, StepBudgetError
 from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
 
 
@@ -70,7 +70,7 @@ HARD = [
 def test_steps_are_linear_in_the_text(pattern: str, text: str) -> None:
     """A budget of a few steps per character is enough for patterns that invite backtracking."""
     compiled = compile_pattern(pattern)
-    with step_budget(20 * len(text) + 200_000):
+    with StepBudget(20 * len(text) + 200_000):
         compiled.matches(text)
         compiled.find(text)
 
@@ -80,7 +80,7 @@ def test_steps_beyond_the_budget_are_refused() -> None:
     compiled = compile_pattern("(a|b)*a(a|b){900}c")
     text = "".join(random.Random(1).choices("ab", k=20_000))
 
-    with step_budget(1_000_000), pytest.raises(StepBudgetError):
+    with StepBudget(1_000_000), pytest.raises(StepBudgetError):
         compiled.matches(text)
 
 

@@ -7,7 +7,7 @@ KUBERNETES = "kubernetes"  # the finalizer by which the namespace controller hol
 
 
 def create_namespace(namespace: Json, cluster: ObjectLookup) -> None:
-    """A namespace is held until somebody has emptied it."""
+    """A namespace is held by a finalizer until the namespace controller has emptied it."""
     del cluster
     namespace["status"] = {"phase": "Active"}
     finalizers = namespace["spec"].get("finalizers", [])

@@ -17,7 +17,7 @@ def create_volume(volume: Json, cluster: ObjectLookup) -> None:
 
 
 def update_volume_status(volume: Json, old: Json, cluster: ObjectLookup) -> None:
-    """The time of the last transition stays unless somebody says a new one."""
+    """The time of the last transition stays unless the request has a new one."""
     del cluster
     if volume["status"].get("phase") == old["status"].get("phase"):
         since = old["status"].get("lastPhaseTransitionTime")

@@ -47,7 +47,7 @@ def one_of(field: str, value: Any, known: Sequence[str]) -> Iterator[StatusCause
 
 
 def choice(field: str, value: Any, known: Sequence[str]) -> Iterator[StatusCause]:
-    """A choice that may be left open; an empty text is no choice."""
+    """A choice that may be left open; an empty text is not a choice."""
     if value is not None and value not in known:
         yield not_supported(field, value, known)
 

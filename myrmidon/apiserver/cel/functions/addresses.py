@@ -8,7 +8,7 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 
 
 class AddressError(ValueError):
-    """The text is no address."""
+    """The text is not an address."""
 
 
 class _BadError(Exception):

@@ -1,7 +1,7 @@
 """The authorizer's functions, declared only.
 
 Rules of custom resources have no ``authorizer`` to call them on, but the names are taken: a rule
-that uses one on something else is told that no overload fits, not that there is no such function.
+that uses one on another value is told that no overload fits, not that there is no such function.
 """
 
 from myrmidon.apiserver.cel.declarations import method

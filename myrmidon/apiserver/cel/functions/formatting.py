@@ -156,7 +156,7 @@ def _text(value: Value, _: int = 0) -> str:
 
 
 def _literal(value: Value) -> str:
-    """A value inside of a list or map, nearly as a rule would write it."""
+    """A value inside a list or map, nearly as a rule would write it."""
     match value:
         case str():
             return quote(value)

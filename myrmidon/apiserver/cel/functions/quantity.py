@@ -4,7 +4,6 @@ A quantity is an integer times a power of ten.  Large or fine ones are kept in a
 real server, and are then no integers to it, whatever their value; ``big`` remembers that.
 """
 
-import re
 from decimal import ROUND_UP, Context, Decimal
 from functools import cache
 
@@ -12,17 +11,8 @@ from myrmidon.apiserver.cel.declarations import function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.literals import INT_MAX, INT_MIN
 from myrmidon.apiserver.cel.values import NO_OVERLOAD, Opaque, Value
-from myrmidon.apiserver.golang.numbers import read_int
+from myrmidon.apiserver.golang.quantities import read_quantity
 
-_SYNTAX = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*[-+]?[0-9]*)")
-_WRONG_FORMAT = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_DIGITS_MAX = 4000
-_POWER_MAX = 1000  # of ten; a larger one makes every number too large or too small to tell
-_EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
 _FINEST = -9
 _EXACT = Context(prec=400)
 
@@ -80,30 +70,13 @@ def _fits(value: int) -> bool:
 
 
 def parse_quantity(text: str) -> QuantityValue:
-    """The quantity; ValueError with the real server's text if it is none."""
-    found = _SYNTAX.fullmatch(text)
-    if not text or found is None:
-        raise ValueError(_WRONG_FORMAT)
-    sign, whole, fraction, suffix = found.groups()
-    whole, fraction = whole.lstrip("0") or "0", fraction or ""
-    if len(whole) + len(fraction) > _DIGITS_MAX:
-        raise ValueError(_WRONG_FORMAT)
-    base, exponent = _suffix(suffix)
-    digits = int(whole + fraction) * (-1 if sign == "-" else 1)
-    if quick := _quick(digits, whole, fraction, base, exponent):
+    """The quantity; ``QuantityError`` with the real server's text if it is none."""
+    parts = read_quantity(text)
+    whole, fraction = parts.whole.lstrip("0") or "0", parts.fraction
+    digits = int(whole + fraction) * (-1 if parts.negative else 1)
+    if quick := _quick(digits, whole, fraction, parts.base, parts.power):
         return quick
-    return _rounded(digits, len(fraction), base, exponent)
-
-
-def _suffix(suffix: str) -> tuple[int, int]:
-    if suffix in _DECIMAL:
-        return 10, _DECIMAL[suffix]
-    if suffix in _BINARY:
-        return 2, _BINARY[suffix]
-    found = _EXPONENT.fullmatch(suffix)
-    if found is None:
-        raise ValueError("unable to parse quantity's suffix")
-    return 10, max(-_POWER_MAX, min(_POWER_MAX, read_int(found.group(1))))
+    return _rounded(digits, len(fraction), parts.base, parts.power)
 
 
 def _quick(

@@ -15,7 +15,7 @@ _WORD = re.compile(r"[0-9A-Za-z-]+")
 
 
 class SemverError(ValueError):
-    """The text is no version."""
+    """The text is not a version."""
 
 
 @total_ordering

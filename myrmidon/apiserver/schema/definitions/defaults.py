@@ -96,7 +96,7 @@ def _check_default(schema: Schema, path: str, *, root: bool) -> list[StatusCause
 def _check_meta_default(
     schema: Schema, resource: Schema, path: str, around: _Surround
 ) -> list[StatusCause]:
-    """A default inside of metadata is tried on an object that has nothing else."""
+    """A default inside metadata is tried on an object that has nothing else."""
     obj = around(copy_json(schema.default))
     try:
         coerce_embedded(obj, resource)
@@ -112,7 +112,7 @@ def _check_meta_default(
 
 
 def _check_value(value: Any, schema: Schema, path: str, *, root: bool) -> list[StatusCause]:
-    """The value against its schema, and the rules both as an update and as something new."""
+    """The value against its schema, and the rules both as an update and as a new object."""
     found = check_values(value, Schema(source=_relaxed(schema.source)), path=path)
     if found:
         return found

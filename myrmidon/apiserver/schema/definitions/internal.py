@@ -6,7 +6,7 @@ from typing import Any
 from myrmidon.api.objects import Json
 from myrmidon.apiserver.golang.text import Struct
 
-# The names of what moves, inside of a version and above the versions.
+# The names of what moves, inside a version and above the versions.
 _SHARED = {
     "schema": "validation",
     "subresources": "subresources",

@@ -47,7 +47,7 @@ def _check_type(schema: Json, path: str, extension: str, wanted: str) -> list[St
 
 
 def _check_set_items(items: Json, path: str) -> list[StatusCause]:
-    """The items of a set are compared as a whole, so nobody may own a part of one."""
+    """The items of a set are compared as a whole, so a manager cannot own a part of one."""
     detail = "must be atomic as item of a list with x-kubernetes-list-type=set"
     shown = items.get(_LIST)
     if items.get("type") == "array" and shown not in (None, "atomic"):

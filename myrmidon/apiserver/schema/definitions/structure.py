@@ -1,7 +1,7 @@
 """Whether a schema is structural.
 
-The types of all fields must be outside of ``anyOf`` and its like, so that pruning and defaulting
-need not guess which alternative holds.  What is inside of them may only say more about values.
+The types of all fields must be outside ``anyOf`` and its like, so that pruning and defaulting
+need not guess which alternative holds.  What is inside them may only say more about values.
 """
 
 from typing import Any, Literal
@@ -206,7 +206,7 @@ def _check_nested(
 def _check_counterparts(
     nested: Json, schema: Json | None, path: str, nested_path: str, found: list[StatusCause]
 ) -> None:
-    """Every field that a nested schema mentions must be there outside of it, too."""
+    """Every field that a nested schema mentions must be there outside it, too."""
     if schema is None:
         found.append(causes.required(path, f"because it is defined in {nested_path}"))
         return

@@ -29,7 +29,7 @@ def _common(schemas: Iterator[Any]) -> list[Any]:
 
 
 def nodes(schema: Any) -> Iterator[Json]:
-    """A schema and all schemas inside of it, whatever they are for."""
+    """A schema and all schemas inside it, whatever they are for."""
     if not isinstance(schema, dict):
         return
     yield schema
