@@ -387,7 +387,8 @@ def test_a_page_that_leads_to_itself_is_an_error() -> None:
     assert watching.on_page([], "10", "next", 0.0) is not None
     assert watching.action == List("next")
     assert watching.on_page([], "10", "next", 0.0) is None
-    assert isinstance(watching.action, Wait)
+    after: object = watching.action
+    assert isinstance(after, Wait)
 
 
 def test_an_answer_that_was_not_taken_in_leads_to_a_list() -> None:
