@@ -1,7 +1,8 @@
 """Write the list of tests below each law of reference/laws.md: ``python docs/laws.py``.
 
 A test proves a law if its name starts with the law's number (``test_a2_…``, or ``test_d3_a11_…`` for
-two laws) or if its docstring names the number.  The texts of the laws are written by hand.
+two laws) or if its docstring names the number.  A model (``RuleBasedStateMachine``) proves the laws
+that the docstrings of its rules name.  The texts of the laws are written by hand.
 """
 
 import ast
@@ -38,15 +39,26 @@ def tests_by_law() -> dict[str, dict[str, list[str]]]:
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for path in sorted((*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("examples/**/test_*.py"))):
         for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                laws_of_node = _proved_by_test(node) if node.name.startswith("test") else []
+            elif isinstance(node, ast.ClassDef):
+                laws_of_node = _proved_by_model(node)
+            else:
                 continue
-            if node.name.lower().startswith("test"):
-                for law in _proved_by(node):
-                    found[law][path.relative_to(ROOT).as_posix()].append(node.name)
+            for law in laws_of_node:
+                found[law][path.relative_to(ROOT).as_posix()].append(node.name)
     return found
 
 
-def _proved_by(test: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[str]:
+def _proved_by_model(model: ast.ClassDef) -> list[str]:
+    if "RuleBasedStateMachine" not in map(ast.unparse, model.bases):
+        return []
+    documented = (model, *(each for each in model.body if isinstance(each, ast.FunctionDef)))
+    texts = (ast.get_docstring(each) or "" for each in documented)
+    return sorted({law for text in texts for law in _IN_DOCSTRING.findall(text)})
+
+
+def _proved_by_test(test: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     prefix = re.match(r"test((_[a-z]\d{1,2})+)_", test.name)
     named = _IN_NAME.findall(f"{prefix[1]}_") if prefix else []
     told = _IN_DOCSTRING.findall(ast.get_docstring(test) or "")
