@@ -108,7 +108,10 @@ def conditions_after(
         state.condition: (value, failed) for state, value, failed in outcome.visits
     }
     if ready:
-        left[READY] = (_ready(outcome, hint), outcome.failure is not None)
+        value = _ready(outcome)
+        if hint and value.status != "True":
+            value = value._replace(message=f"{value.message}; {hint}")
+        left[READY] = (value, outcome.failure is not None)
     if not outcome.ended:  # else, branches not taken disappear
         for kind in graph.conditions:
             left.setdefault(kind, _NOT_REACHED)
@@ -191,14 +194,7 @@ def _differ_in_noise_only(old: str, new: str) -> bool:
     return _VOLATILE.sub("#", old) == _VOLATILE.sub("#", new)
 
 
-def _ready(outcome: Outcome, hint: str) -> ConditionValue:
-    status, reason, message = _summary(outcome)
-    if hint and status != "True":
-        message = f"{message}; {hint}"
-    return ConditionValue(status, reason, message)
-
-
-def _summary(outcome: Outcome) -> ConditionValue:
+def _ready(outcome: Outcome) -> ConditionValue:
     wanting = [visit for visit in outcome.visits if visit.value.status != "True"]
     if outcome.ended and not wanting and not outcome.unsettled:
         return _READY
