@@ -113,7 +113,10 @@ def conditions_after(
         state.condition: (value, failed) for state, value, failed in outcome.visits
     }
     if ready:
-        left[READY] = (_ready(outcome, hint), outcome.failure is not None)
+        value = _ready(outcome)
+        if hint and value.status != "True":
+            value = value._replace(message=f"{value.message}; {hint}")
+        left[READY] = (value, outcome.failure is not None)
     if not outcome.ended and STALLED not in own:  # a stalled state does not let the walk go on
         left |= _stalled(outcome)
     if not outcome.ended:  # else, branches not taken disappear
@@ -250,14 +253,7 @@ def _without_noise(message: str) -> list[str]:
     return ["#" if _DIGIT.search(word) else word for word in message.split()]
 
 
-def _ready(outcome: Outcome, hint: str) -> ConditionValue:
-    status, reason, message = _summary(outcome)
-    if hint and status != "True":
-        message = f"{message}; {hint}"
-    return ConditionValue(status, reason, message)
-
-
-def _summary(outcome: Outcome) -> ConditionValue:
+def _ready(outcome: Outcome) -> ConditionValue:
     wanting = [visit for visit in outcome.visits if visit.value.status != "True"]
     if outcome.ended and not wanting and not outcome.unsettled:
         return _READY

@@ -23,28 +23,35 @@ from myrmidon.errors import ApiError, TransportError
 from myrmidon.runtime.subject import Subject
 
 
-async def former_conditions(subject: Subject) -> tuple[str, ...]:
-    """The types on the object that this controller wrote and that no state declares any more."""
-    crew, ref = subject.crew, subject.ref
-    controller = crew.controller
-    declared = _declared(tuple(controller.graph.conditions), controller.options.ready_condition)
-    types = (one.get("type") for one in conditions_in(subject.obj) if isinstance(one, dict))
-    undeclared = [kind for kind in types if isinstance(kind, str) and kind not in declared]
-    if not undeclared:
-        return ()
-    foreign = crew.foreign_conditions.setdefault(ref, {})
-    if all(kind in foreign for kind in undeclared):
-        return ()
+def undeclared_conditions(subject: Subject) -> list[str]:
+    """The types on the object that no state declares and that are not known to be another writer's."""
+    controller = subject.crew.controller
+    declared = _declared(controller.graph.conditions, controller.options.ready_condition)
+    found: list[str] = []
+    for one in conditions_in(subject.obj):
+        kind = one.get("type") if type(one) is dict else None
+        if type(kind) is str and kind not in declared:
+            found.append(kind)
+    if not found:
+        return found
+    foreign = subject.crew.foreign_conditions.get(subject.ref, {})
+    return [kind for kind in found if kind not in foreign]
+
+
+async def former_conditions(subject: Subject, undeclared: Sequence[str]) -> tuple[str, ...]:
+    """Those of the undeclared types that this controller wrote; the others are remembered."""
+    crew = subject.crew
     try:
-        fresh = await crew.client.get(ref)
+        fresh = await crew.client.get(subject.ref)
     except (ApiError, TransportError) as error:
         subject.log.debug("conditions of former states not looked up", error=str(error))
         return ()
-    ours = conditions_of(fresh, controller.name)
-    foreign.update({kind: None for kind in undeclared if kind not in ours})
+    ours = conditions_of(fresh, crew.controller.name)
+    foreign = {kind: None for kind in undeclared if kind not in ours}
+    crew.foreign_conditions.setdefault(subject.ref, {}).update(foreign)
     return tuple(kind for kind in undeclared if kind in ours)
 
 
-@cache
-def _declared(conditions: Sequence[str], ready: bool) -> frozenset[str]:
+@cache  # every pass of a controller asks for the same ones
+def _declared(conditions: tuple[str, ...], ready: bool) -> frozenset[str]:
     return frozenset((*conditions, READY) if ready else conditions)

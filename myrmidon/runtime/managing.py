@@ -31,7 +31,8 @@ class Managed:
         """What the object says that it manages; never the object itself, whatever it says."""
         if self._recorded_by is not obj:
             found = recorded(obj, self._kinds)
-            self._recorded = [ref for ref in found if not self._is_own(ref)]
+            own = self._own.name if self._own else ""
+            self._recorded = [ref for ref in found if ref.name != own or not self._is_own(ref)]
             self._recorded_by = obj
         return self._recorded
 

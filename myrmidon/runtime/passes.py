@@ -51,7 +51,7 @@ from myrmidon.runtime.blocked_deletion import BLOCKED, remedy
 from myrmidon.runtime.context import Declared, PassContext
 from myrmidon.runtime.crew import Crew
 from myrmidon.runtime.finalizer_edits import ensure_finalizer, release_finalizer
-from myrmidon.runtime.former_conditions import former_conditions
+from myrmidon.runtime.former_conditions import former_conditions, undeclared_conditions
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.pruning import settle_unsure, tidy
 from myrmidon.runtime.refusals import refusal
@@ -167,10 +167,12 @@ class Pass:
         outputs = list(self._out)
         if not outputs:
             return ACTED
+        covers = self._crew.objects.covers
         for output in outputs:
-            misplaced = self._misplaced(output, state)
-            if misplaced is not None:
-                return refusal(output.ref, misplaced)
+            if output.ref == self._ref or not covers(output.ref):
+                misplaced = self._misplaced(output, state)
+                if misplaced is not None:
+                    return refusal(output.ref, misplaced)
         tracked = [one.ref for one in outputs if isinstance(one, Apply) and is_tracked(one)]
         obstacle = await record_children(self._subject, tracked) if tracked else None
         return obstacle or await self._flush(outputs, state.name)
@@ -203,7 +205,8 @@ class Pass:
             hint = remedy(self._ref)
             self._subject.event("Warning", BLOCKED, f"{outcome.failure.message}; {hint}")
         self.overtaken = self.overtaken or bool(changed)
-        former = await former_conditions(self._subject)
+        strange = undeclared_conditions(self._subject)
+        former = await former_conditions(self._subject, strange) if strange else ()
 
         def status(obj: Json) -> Json:
             return status_after(
@@ -234,7 +237,7 @@ class Pass:
 
     async def _flush(self, outputs: Sequence[Apply | Delete], state: str) -> Report:
         """Write outputs; the first one that failed is the reason for all."""
-        creating = not is_deleting(self.obj)
+        creating = not is_deleting(self._subject.obj)
         try:
             written = await self._crew.applicator.write(
                 outputs, self._subject.parent, creating=creating, by=self._subject.by

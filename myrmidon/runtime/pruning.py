@@ -45,6 +45,8 @@ async def tidy(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
     crew = subject.crew
     prunes = crew.controller.options.prune and not is_deleting(subject.obj)
     unwanted = subject.managed.unwanted(subject.obj)
+    if not (prunes or unwanted or subject.ref in crew.unsure):
+        return outcome
     seen = [ref for ref in unwanted if crew.objects.covers(ref)]
     unseen: list[UnseenChild] = []
     try:
