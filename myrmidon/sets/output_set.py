@@ -9,6 +9,7 @@ from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.errors import (
     GeneratedNameError,
     OutputError,
+    ProgrammingError,
     UndeclaredOutputError,
     UnidentifiedObjectError,
 )
@@ -137,7 +138,7 @@ class OutputSet:
                 raise _not_a(f"metadata.{field}", "string", value, manifest)
         return self._located(kind, name or "", namespace)
 
-    def _unknown(self, manifest: Mapping[str, Any]) -> OutputError:
+    def _unknown(self, manifest: Mapping[str, Any]) -> ProgrammingError:
         """The error for an object whose apiVersion and kind are not those of a managed kind."""
         for field in ("apiVersion", "kind"):
             value = manifest.get(field)
