@@ -1,7 +1,21 @@
 """From a request to what comes of it.
 
-Synchronous and pure: everything it knows is in the request and in ``Core``.  What cannot be answered
-at once (a watch, a revision of the future, a webhook) is a value that the front of the server acts on.
+The steps, in this order, are those of the real server:
+
+1. who asks (``auth``): token, impersonation;
+2. what the path names (``routing``): a resource, or a document of ``discovery``;
+3. whether the user may (the authorizer), also for resources that do not exist;
+4. which resource type it is, and whether that type has the verb and the subresource;
+5. the verb (``verbs.dispatch``).
+
+Everything is synchronous and known from the request and ``Core``.  What cannot be answered at once (a watch, a
+revision of the future, a webhook) is a value that the front acts on.  A request that needs a webhook
+raises ``WebhookNeeded``, becomes a ``Question``, and is run again from its start with the reply; ``Draws`` makes
+sure that it then sees the same time and gets the same uids.  Nothing is written before the last step, so that a
+run that ends early leaves nothing behind.
+
+Bodies and patterns of clients are bounded here: ``DeepStack`` allows for objects of ``DEPTH_MAX`` levels,
+``StepBudget`` limits what all regular expressions of one request may cost.  Beyond that the answer is a 400.
 """
 
 import re

@@ -1,4 +1,20 @@
-"""The server: a store, what is served, who may ask, and what happens beside the requests."""
+"""The server: the store, the resource types, the users, and the actors that run after a request.
+
+``answer`` handles one request, synchronously.  It does not run the actors: the front first makes the
+answer, then calls ``settle``.
+
+Settling: the actors (garbage collector, namespace controller, CustomResourceDefinitions, stand-ins for
+controllers) see every change since they were last run, in the order of revisions, and then act.  Their
+writes are requests like any other, so they cause changes that the actors see in the next round.  ``settle``
+returns when a round writes nothing.  A server whose actors never come to rest is a bug, and an
+``AssertionError`` after 1,000 rounds.
+
+Time does not pass in here.  An actor that wants to act later (a pod that becomes ready after a second) says
+so with ``due``; a front calls ``settle`` again at that time, and a simulator when it pleases.  ``settled`` is
+called at the end of each settling, so that a front can set its timer.
+
+A server without users takes every request as one of the administrator; see ``auth.users``.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime

@@ -1,7 +1,16 @@
-"""A watch: a cursor over the history of one resource.
+"""An open watch: a cursor over the history of one resource.
 
-It never waits.  ``take`` returns the lines that have come since it was last asked; the holder of the
-watch decides when to ask, so that a simulator can let one lag while others are up to date.
+A watch remembers the revision up to which it has told its client everything.  ``take`` asks the store for the
+changes after that revision and returns them as lines.  It never waits: the holder of the watch decides when
+to ask, so that a simulator can let one watch lag while others are up to date.
+
+A change is an event of the client's selection, not of the store: an object that begins to match the selectors is
+ADDED, one that stops to match is DELETED (in its last matching state, with the revision of the change), and one
+that matches neither before nor after is not mentioned.
+
+If the history no longer reaches back to the cursor, the watch ends with an ERROR line that holds the Status of a
+410, as the real server does it.  A bookmark moves the cursor to the current revision; it is sent only if the
+revision has moved since the last one.
 """
 
 from collections.abc import Callable

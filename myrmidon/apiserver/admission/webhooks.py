@@ -1,7 +1,11 @@
-"""Admission webhooks: whom to ask about a write, and what an answer means.
+"""Admission webhooks: which ones to ask about a write, and what an answer means.
 
-Only the sending is somewhere else (``asking.py``): a request that needs an answer stops with
-``WebhookNeeded``, and is run again from its start when the answer is there.
+The configurations are objects in the store.  A webhook is asked if its rules, selectors and match policy
+cover the write.  Mutating webhooks answer with a JSON patch, validating ones only allow or deny.
+
+Sending is the business of ``fronts.webhook_client``: a request that needs an answer stops with
+``WebhookNeeded`` and is run again from its start when the answer is there.  Answers are kept by the key of the
+question, so a request with three webhooks is run four times and asks each of them once.
 """
 
 from base64 import b64decode

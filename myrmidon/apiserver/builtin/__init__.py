@@ -1,14 +1,20 @@
-"""The kinds that every Kubernetes server has: types, defaults, rules and tables.
+"""The kinds that every Kubernetes server has: decoding, defaults, rules and tables.
 
-files.py        the recorded facts, opened when first asked for
-kinds.py        what is served: groups, versions, resources
-types.py        the Go types behind the kinds
-decoding.py     JSON to an object as a Go program would have read, completed and written it
-defaults/       what the server fills in
-validation/     what the server refuses
-strategies.py   what is particular about a kind: generation, status, preparation
-conversion.py   kinds that two groups serve from one store
-tables/         the columns that ``kubectl get`` shows
+resource_types     every built-in resource, as the registry has them
+strategy           a built-in kind with owners of fields; base_strategy is what it stands on
+definitions        the strategy of CustomResourceDefinitions
+decoding           JSON to an object as a Go program would have read, completed and written it
+scalars            the scalar types of decoding: quantities, times, int-or-string, bytes
+defaults/          what the server fills in
+preparing/         what it resets and allocates before validation
+validation/        what it refuses
+conversion         kinds that two groups serve from one store
+field_selectors    which fields can be selected
+quantities         the canonical form of quantities
+lookup             what a kind may look up about other objects
+tables/            the columns that ``kubectl get`` shows
+
+The recorded types and resources are in the package ``catalog``.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,14 @@
-"""Server-side apply: an object says what one manager wants; the server works out the rest."""
+"""Server-side apply: from the live object and the configuration of one manager to the new object.
+
+1. The configuration is checked against the schema and merged into the live object: maps key by key, lists by
+   their keys if they are lists of type map or set, atomic values as a whole.
+2. The manager owns what the configuration mentions.  A field that another manager owns with another value is a
+   conflict, unless the value is the same (both own it then) or ``force`` takes it.
+3. What the manager applied last time and no longer mentions is removed, if no other manager owns it.
+4. Fields that the write does not decide (``resets``) have no new owner.
+
+All of it is a function of values; the result is the object and its new ``managedFields``.
+"""
 
 from datetime import datetime
 from typing import Any, NamedTuple

@@ -1,4 +1,8 @@
-"""What the fronts of the server have in common: waiting.
+"""Waiting, which the fronts have in common: for revisions, webhooks, the lines of a watch, and actors.
+
+``answer`` turns an outcome into an answer or a watch: it waits until the store has reached a revision, or
+asks a webhook and runs the request again.  ``stream_watch`` yields the lines of a watch as they come, and bookmarks
+each minute and shortly before the end.  ``Tending`` lets the actors act when their time has come.
 
 Time is that of the running loop, so a loop with virtual time makes all of it instant.
 """
