@@ -26,7 +26,8 @@ _WORD = re.compile(r"[A-Za-z0-9-]+")
 def object_path(ref: ObjectRef, subresource: str = "") -> str:
     """Return the path of one object, or of one of its subresources."""
     name = ref.name if _PLAIN.fullmatch(ref.name) else _escaped(ref)
-    path = f"{_home(ref)}/{name}"
+    home = collection_path(ref.kind, ref.namespace) if ref.namespace else _home(ref)
+    path = f"{home}/{name}"
     if not subresource:
         return path
     if not _WORD.fullmatch(subresource):
@@ -38,7 +39,7 @@ def new_object_path(ref: ObjectRef) -> str:
     """Return the path that an object is created at; its name may be left to the server."""
     if ref.name and not _PLAIN.fullmatch(ref.name):
         _escaped(ref)  # checks it
-    return _home(ref)
+    return collection_path(ref.kind, ref.namespace) if ref.namespace else _home(ref)
 
 
 @lru_cache(maxsize=1024)
@@ -60,10 +61,10 @@ def collection_path(kind: Kind, namespace: str = "") -> str:
 
 
 def _home(ref: ObjectRef) -> str:
-    """Return the path of the collection that an object is in."""
-    if ref.kind.namespaced and not ref.namespace:
+    """Return the path of the collection that an object without a namespace is in."""
+    if ref.kind.namespaced:
         raise MalformedNameError(str(ref), "it has no namespace, but its kind is namespaced")
-    return collection_path(ref.kind, ref.namespace)
+    return collection_path(ref.kind)
 
 
 def _escaped(ref: ObjectRef) -> str:

@@ -90,7 +90,7 @@ class Connection:
 
     def received(self, data: Bytes) -> None:
         """Parse bytes of an answer."""
-        if self._is_idle():
+        if self._begun is None and (self._answer is None or self._answer.done()):
             self._fail("the server sent bytes that belong to no request")
             self.close()
             return
@@ -117,7 +117,7 @@ class Connection:
 
     def on_message_begin(self) -> None:  # noqa: D102
         self._headers, self._body, self._has_begun = [], [], False
-        if self._is_idle():  # after an answer, in the same bytes
+        if self._answer is not None and self._answer.done():  # after an answer, in the same bytes
             self.is_reusable = False
 
     def on_header(self, name: bytes, value: bytes) -> None:  # noqa: D102
@@ -158,12 +158,6 @@ class Connection:
             self._answer.set_result(HttpResponse(status, tuple(self._headers), body))
 
     # ------------------------------------------------------------------------------ inside
-
-    def _is_idle(self) -> bool:
-        """Whether no answer is waited for."""
-        if self._begun is not None:
-            return False
-        return self._answer is None or self._answer.done()
 
     def _usable_wire(self, loop: asyncio.AbstractEventLoop, until: float = float("inf")) -> Wire:
         assert self.wire is not None, "a request needs an open connection"

@@ -26,7 +26,7 @@ class TlsWire:
             self._incoming, self._outgoing, server_hostname=server_name
         )
         self._shaken: asyncio.Future[None] | None = None
-        self._is_open, self._is_lost = True, False
+        self._is_live = True  # neither closed nor lost
 
     async def shake_hands(self) -> None:
         """Do the handshake; raise ``ssl.SSLError`` or ``OSError`` if it fails."""
@@ -42,11 +42,11 @@ class TlsWire:
     @property
     def is_quiet(self) -> bool:
         """Whether nothing has arrived that was not read yet."""
-        return self._is_open and not self._is_lost and self._lower.is_quiet
+        return self._is_live and self._lower.is_quiet
 
     def write(self, data: bytes) -> None:
         """Encrypt and send."""
-        if not self._is_open:
+        if not self._is_live:
             return
         try:
             written = self._session.write(data)
@@ -67,12 +67,12 @@ class TlsWire:
 
     def close(self) -> None:
         """Close in good order, without a TLS goodbye: nobody waits for the answer to it."""
-        self._is_open = False
+        self._is_live = False
         self._lower.close()
 
     def reset(self) -> None:
         """Reset the connection."""
-        self._is_open = False
+        self._is_live = False
         self._lower.reset()
 
     # ------------------------------------------------------------ called by the lower wire
@@ -115,7 +115,7 @@ class TlsWire:
 
     def _read(self) -> None:
         try:
-            while self._is_open and not self._is_lost and self._incoming.pending:
+            while self._is_live and self._incoming.pending:
                 data = self._session.read(_READ_BYTES)
                 if not data:
                     self._lose(None)
@@ -136,8 +136,8 @@ class TlsWire:
             self._lower.write(self._outgoing.read())
 
     def _lose(self, error: Exception | None) -> None:
-        if self._is_open and not self._is_lost:
-            self._is_lost = True
+        if self._is_live:
+            self._is_live = False
             self.receiver.lost(error)
 
 
