@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NS",
         help="watch only this namespace; may be repeated (default: all)",
     )
+    _add_election_arguments(parser)
     parser.add_argument(
         "--metrics-addr",
         default=":8080",
@@ -47,23 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=":8081",
         metavar="ADDR",
         help="where healthz and readyz are served (default :8081; '' for none)",
-    )
-    parser.add_argument(
-        "--leader-election",
-        action="store_true",
-        help="run several replicas, of which one, the leader, works",
-    )
-    parser.add_argument(
-        "--leader-election-id",
-        default="",
-        metavar="ID",
-        help="name of the Lease; default: myrmidon- and the name and group of the first controller",
-    )
-    parser.add_argument(
-        "--leader-election-namespace",
-        default="",
-        metavar="NS",
-        help="namespace of the Lease (default: the pod's or the context's)",
     )
     parser.add_argument(
         "--client-qps",
@@ -100,6 +84,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log-format", choices=("text", "json"), default="text")
     parser.add_argument(
         "--log-level", choices=("debug", "info", "warning", "error"), default="info"
+    )
+
+
+def _add_election_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--leader-election",
+        action="store_true",
+        help="run several replicas, of which one, the leader, works",
+    )
+    parser.add_argument(
+        "--leader-election-id",
+        default="",
+        metavar="ID",
+        help="name of the Lease; default: myrmidon- and the name and group of the first controller",
+    )
+    parser.add_argument(
+        "--leader-election-namespace",
+        default="",
+        metavar="NS",
+        help="namespace of the Lease (default: the pod's or the context's)",
     )
 
 

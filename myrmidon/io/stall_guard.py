@@ -14,7 +14,7 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Request, Verb
 from myrmidon.errors import StalledError
 from myrmidon.sets.output_set import Output, manager_of
-from myrmidon.sets.stalling import Stall, Stalls, field_text
+from myrmidon.sets.stalling import ContestedFields, Stalls, field_text
 
 Wish: TypeAlias = tuple[ObjectRef, str]  # an object, and the state that has something to say of it
 
@@ -65,7 +65,9 @@ class StallGuard:
         self._stalls.expire(self._clock.monotonic())
         return len(self.wishes)
 
-    def _error(self, wish: Wish, output: Output, current: Json, stall: Stall) -> StalledError:
+    def _error(
+        self, wish: Wish, output: Output, current: Json, stall: ContestedFields
+    ) -> StalledError:
         ours, others = manager_of(output), stall.others
         if others is None and "managedFields" in metadata(current):
             others = _others(current, stall, ours)
@@ -74,7 +76,7 @@ class StallGuard:
         return StalledError(str(output.ref), fields, ours, others, stall.seconds)
 
 
-def _others(current: Json, stall: Stall, ours: str) -> str:
+def _others(current: Json, stall: ContestedFields, ours: str) -> str:
     found: dict[str, str] = {}
     for field in stall.fields:
         found |= managers_of(current, field)

@@ -32,7 +32,7 @@ from myrmidon.errors import UsageError
 from myrmidon.runtime.lease import (
     RELEASED_SECONDS,
     SECONDS_MAX,
-    Record,
+    LeaseRecord,
     granted_seconds,
     read_lease,
     with_spec,
@@ -91,14 +91,14 @@ class Election:
     def __init__(self, identity: str, terms: Terms | None = None) -> None:
         self.identity, self.terms = identity, terms or Terms()
         self._lease: Json | None = None
-        self._record: Record | None = None
+        self._record: LeaseRecord | None = None
         self._is_known = False  # False before the first read and after a conflict
         self._is_unanswered = False  # whether the last write may or may not have taken effect
         self._unchanged_since = _NEVER
         self._patience = self.terms.lease_seconds
         # What the last confirmed write of ours left, and the (renewTime, sent at) of writes that
         # are bound to the record as it is and may still take effect.
-        self._written: Record | None = None
+        self._written: LeaseRecord | None = None
         self._attempts: list[tuple[str, float]] = []
         self._leads_until = self._safe_until = _NEVER
         self._has_resigned = False
@@ -209,7 +209,7 @@ class Election:
     def _has_time_left(self, now: float) -> bool:
         return now < self._leads_until
 
-    def _changed(self, record: Record | None, now: float) -> None:
+    def _changed(self, record: LeaseRecord | None, now: float) -> None:
         """Start to wait for the holder anew; none of our earlier writes can take effect any more.
 
         The durations before and after the change both count: it may have been shortened by hand.
@@ -219,7 +219,7 @@ class Election:
         self._unchanged_since = now
         self._attempts = []
 
-    def _confirmed(self, record: Record | None) -> float | None:
+    def _confirmed(self, record: LeaseRecord | None) -> float | None:
         """Return when we sent the write that left this record, None if it was not ours.
 
         Equal stamps are possible where the wall clock was set back; the earliest time is safe.
@@ -229,7 +229,7 @@ class Election:
         times = (sent_at for stamp, sent_at in self._attempts if stamp == record.renewed_at)
         return min(times, default=None)
 
-    def _renewed(self, record: Record, sent_at: float) -> None:
+    def _renewed(self, record: LeaseRecord, sent_at: float) -> None:
         self._written = record
         self._leads_until = sent_at + self.terms.renew_seconds
         self._safe_until = sent_at + (self.terms.renew_seconds + self.terms.lease_seconds) / 2
@@ -252,7 +252,7 @@ class Election:
             return
         self._leads_until = self._safe_until = _NEVER
 
-    def _spec(self, record: Record, stamp: str, *, acquired: bool) -> Json:
+    def _spec(self, record: LeaseRecord, stamp: str, *, acquired: bool) -> Json:
         assert self._lease is not None
         before = self._lease.get("spec")
         kept = before.get("acquireTime") if isinstance(before, dict) and not acquired else None

@@ -16,7 +16,7 @@ record single entries.  Such a condition has to be removed by hand.
 from collections.abc import Sequence
 from functools import cache
 
-from myrmidon.api.conditions import READY
+from myrmidon.api.conditions import READY, STALLED
 from myrmidon.api.managed_fields import conditions_of
 from myrmidon.api.objects import conditions_in
 from myrmidon.errors import ApiError, TransportError
@@ -54,4 +54,5 @@ async def former_conditions(subject: Subject, undeclared: Sequence[str]) -> tupl
 
 @cache  # every pass of a controller asks for the same ones
 def _declared(conditions: tuple[str, ...], ready: bool) -> frozenset[str]:
-    return frozenset((*conditions, READY) if ready else conditions)
+    own = (*conditions, STALLED)  # Stalled is removed by the first pass that is not
+    return frozenset((*own, READY) if ready else own)

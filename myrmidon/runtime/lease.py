@@ -24,7 +24,7 @@ _NAME_CHARACTERS_MAX = 253
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LeaseRecord:
     """One state of the Lease.  Two reads that give equal records saw the same write."""
 
     uid: str
@@ -43,12 +43,12 @@ class Record:
         return not self.holder and self.seconds == RELEASED_SECONDS
 
 
-def read_lease(lease: object) -> Record:
+def read_lease(lease: object) -> LeaseRecord:
     """Return what a Lease says, whatever types its fields have."""
     fields = _mapping(lease)
     meta, spec = _mapping(fields.get("metadata")), _mapping(fields.get("spec"))
     transitions = spec.get("leaseTransitions")
-    return Record(
+    return LeaseRecord(
         uid=_text(meta.get("uid")),
         version=_text(meta.get("resourceVersion")),
         holder=_text(spec.get("holderIdentity")),

@@ -7,7 +7,7 @@ notices, and decides when to write and when to wait.  It is fed with three event
 - ``wrote``: a write changed an existing object.  The difference between the object before and after
   it says which fields were not as declared.  A field that was different before the previous write
   as well has been changed back in between: one reversal.
-- ``check``: a write is due.  The answer is None, or a ``Stall``: wait so long before the next one.
+- ``check``: a write is due.  The answer is None, or a ``ContestedFields``: wait so long before the next one.
 - ``held``: nothing is to be written.
 
 After ``_REVERSALS_MAX`` reversals of a field the output is stalled.  From then on it is written
@@ -49,7 +49,7 @@ _FIELDS_MAX = 64
 _METADATA = ("labels", "annotations", "ownerReferences", "finalizers")
 
 
-class Stall(NamedTuple):
+class ContestedFields(NamedTuple):
     """Why an output is not written, or not settled: these fields are changed back."""
 
     fields: tuple[Field, ...]
@@ -100,7 +100,7 @@ class Stalls(Generic[KeyT]):
         now: float,
         *,
         declared: Mapping[str, Any] | None = None,
-    ) -> Stall | None:
+    ) -> ContestedFields | None:
         """Take note of a write that changed an existing object.
 
         ``declared`` limits the comparison to fields that the request carried.  Returns the stall
@@ -116,7 +116,7 @@ class Stalls(Generic[KeyT]):
         self._series[key] = series
         return self._stall(series, _HOLD_SECONDS) if series.stalled else None
 
-    def check(self, key: KeyT, declaration: int, now: float) -> Stall | None:
+    def check(self, key: KeyT, declaration: int, now: float) -> ContestedFields | None:
         """Answer whether a write that is due must wait."""
         series = self._series.get(key)
         if series is None or not series.delay:
@@ -129,7 +129,7 @@ class Stalls(Generic[KeyT]):
         left = series.written_at + series.delay - now
         return self._stall(series, left) if left > 0 else None
 
-    def held(self, key: KeyT, declaration: int, now: float) -> Stall | None:
+    def held(self, key: KeyT, declaration: int, now: float) -> ContestedFields | None:
         """Take note that the object is as declared; a stall is over when that has lasted."""
         series = self._series.get(key)
         if series is None or not series.stalled:
@@ -191,8 +191,8 @@ class Stalls(Generic[KeyT]):
             series.delay = min(max(doubled, _DELAY_SECONDS_MIN), _DELAY_SECONDS_MAX)
 
     @staticmethod
-    def _stall(series: _Series, seconds: float) -> Stall:
-        return Stall(series.contested, seconds, series.others)
+    def _stall(series: _Series, seconds: float) -> ContestedFields:
+        return ContestedFields(series.contested, seconds, series.others)
 
 
 def changed_fields(

@@ -407,7 +407,7 @@ def test_readiness_is_declared_by_kind() -> None:
 @pytest.mark.parametrize(
     ("readiness", "told"),
     [
-        ({"Pod": exists}, "Bad.readiness lists 'Pod', which is no kind"),
+        ({"Pod": exists}, "Bad.readiness lists 'Pod', which is not a kind"),
         ({kinds.POD: exists}, "Bad.readiness lists Pod, which the controller does not read"),
         ({Thing: True}, "Bad.readiness[Thing] is True, which is not a function of one object"),
         ({Thing: bool}, "which is not a function of one object"),

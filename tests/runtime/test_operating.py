@@ -138,7 +138,7 @@ def test_probes_and_metrics_over_http() -> None:
     lines = ready[1].splitlines()
     assert lines[-1] == "readyz check passed"
     assert "[+]cache ConfigMap ok" in lines
-    tasks = ("caches", "lead", "lag", "events of thing", "feed of thing", "workers of thing")
+    tasks = ("caches", "lead", "lag", "feed of thing", "events of thing", "workers of thing")
     assert [line for line in lines if "]task " in line] == [f"[+]task {one} ok" for one in tasks]
     assert len(lines) == len(Things.managed_kinds) + len(tasks) + 2
     assert metrics[0] == 200

@@ -188,7 +188,7 @@ def test_a_task_may_end_when_it_is_cancelled_or_its_owner_says_so() -> None:
 
 def test_a_manager_that_stops_has_no_complaint() -> None:
     """Workers that end because they were told to are not missed."""
-    options = ManagerOptions(seed=0, leader_election=True)
+    options = ManagerOptions(seed=0, leader_election=True, leader_election_id="myrmidon")
     with Harness(Called(), options=options) as cluster:
         cluster.apply(thing())
         cluster.settle()

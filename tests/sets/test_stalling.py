@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from myrmidon.api.managed_fields import managers_of, wrote
 from myrmidon.api.objects import Json
-from myrmidon.sets.stalling import Stall, Stalls, changed_fields, field_text
+from myrmidon.sets.stalling import ContestedFields, Stalls, changed_fields, field_text
 from tests.sets.outputs import SPECS
 
 MINUTE, HOUR = 60.0, 3600.0
@@ -26,7 +26,7 @@ class Fight:
     def __init__(self, *, pause: float) -> None:
         self.stalls: Stalls[str] = Stalls()
         self.now, self.pause, self.writes = 1000.0, pause, 0
-        self.stalled: Stall | None = None
+        self.stalled: ContestedFields | None = None
 
     def round(self, value: object = "theirs", declaration: int = 1) -> bool:
         """One reversal; whether it was written over."""
@@ -92,8 +92,10 @@ def test_a15_a_stall_lasts_until_a_write_has_held() -> None:
     assert fight.stalls.stalled
     fight.now += MINUTE
     assert fight.round()
-    assert fight.stalled == Stall((("data", "a"),), 10.0, None)
-    assert fight.stalls.held("key", 1, fight.now + 4) == Stall((("data", "a"),), 6.0, None)
+    assert fight.stalled == ContestedFields((("data", "a"),), 10.0, None)
+    assert fight.stalls.held("key", 1, fight.now + 4) == ContestedFields(
+        (("data", "a"),), 6.0, None
+    )
     assert fight.stalls.held("key", 1, fight.now + 10) is None
     assert not fight.stalls.stalled
     assert fight.round()
