@@ -66,7 +66,7 @@ def test_a_timer_at_the_end_of_an_advance_has_fired(step: int) -> None:
         assert seconds(periodic.ran_at) == list(range(0, 55, 5))
 
 
-@pytest.mark.parametrize("period", [0.1, 0.3, 1 / 3, 0.7, 1e-3])
+@pytest.mark.parametrize("period", [0.1, 0.3, 1 / 3, 0.7, 0.101])
 def test_a_boundary_that_floating_point_misses_is_met(period: float) -> None:
     """0.1 + 0.1 + 0.1 is not 0.3, but three tenths of a second are."""
 
