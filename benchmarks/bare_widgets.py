@@ -16,7 +16,7 @@ import aiohttp
 import orjson
 
 from myrmidon.api.wire import JSON
-from myrmidon.io.config import load_endpoint
+from myrmidon.io.access.kubeconfig import load_endpoint
 
 WIDGETS = "/apis/bench.dev/v1/namespaces/bench/widgets"
 CONFIG_MAPS = "/api/v1/namespaces/bench/configmaps"

@@ -23,9 +23,9 @@ import psutil
 from myrmidon.api.kinds import CONFIG_MAP, NAMESPACE
 from myrmidon.errors import AlreadyExistsError
 from myrmidon.io import Caches, Client, LoopClock, Scope
-from myrmidon.io.certificates import ssl_context
-from myrmidon.io.config import load_endpoint
-from myrmidon.io.http import HttpTransport
+from myrmidon.io.access.certificates import ssl_context
+from myrmidon.io.access.kubeconfig import load_endpoint
+from myrmidon.io.http.transport import HttpTransport
 
 SPACE = "bench-cache"
 SCOPE = Scope(CONFIG_MAP, SPACE)

@@ -27,7 +27,7 @@ from myrmidon.api.kinds import CONFIG_MAP
 from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
 from myrmidon.errors import TransportError
 from myrmidon.io import Caches, Client, Subscription, by_owner
-from myrmidon.io.watching import Timing
+from myrmidon.io.watch.protocol import Timing
 
 PAGE_SIZE = 500
 WAYS = ("pages", "stream", "whole")

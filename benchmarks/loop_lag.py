@@ -29,8 +29,8 @@ from myrmidon.api import kinds
 from myrmidon.api.objects import Json
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm import Controller, Done, Result, state
-from myrmidon.io.config import Endpoint
-from myrmidon.io.http import HttpTransport
+from myrmidon.io.access.kubeconfig import Endpoint
+from myrmidon.io.http.transport import HttpTransport
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness

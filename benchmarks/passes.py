@@ -46,9 +46,9 @@ def main() -> None:
 def _round(cluster: Harness) -> float:
     """Let every object have a pass; the CPU seconds that took."""
     loop: ControllerLoop = cluster.manager.loops[0]
-    for obj in loop.world.list(Widget.KIND):
+    for obj in loop.view.list(Widget.KIND):
         ref = Widget.from_json(obj).ref
-        loop.shift.add(ref, cause=_RESYNC, urgency=Urgency.BACKGROUND)
+        loop.pool.add(ref, cause=_RESYNC, urgency=Urgency.BACKGROUND)
     began = time.process_time()
     cluster.settle()
     return time.process_time() - began

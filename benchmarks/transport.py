@@ -1,7 +1,7 @@
 """What does a write cost its sender?  ``python -m benchmarks.transport``.
 
 ConfigMaps are created on the embedded API server, which runs in a process of its own and speaks TLS:
-through a plain aiohttp session, through the connections of ``myrmidon.io.pool``, and through
+through a plain aiohttp session, through the connections of ``myrmidon.io.http.pool``, and through
 the whole client, on asyncio's event loop and on uvloop if it is installed.  Counted is the CPU time
 of this process alone, in turn, the best of several rounds.
 """
@@ -22,11 +22,11 @@ import orjson
 
 from myrmidon.api import kinds
 from myrmidon.cli.event_loops import loop_factory
-from myrmidon.io.addresses import Address
+from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint
 from myrmidon.io.client import Client
-from myrmidon.io.config import Endpoint, load_endpoint
-from myrmidon.io.http import HttpTransport
-from myrmidon.io.pool import Limits, Pool
+from myrmidon.io.http.addresses import Address
+from myrmidon.io.http.pool import Limits, Pool
+from myrmidon.io.http.transport import HttpTransport
 
 PATH = "/api/v1/namespaces/default/configmaps"
 HEADERS = {"accept": "application/json", "content-type": "application/json"}

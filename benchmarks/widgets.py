@@ -43,10 +43,10 @@ from myrmidon.api.paths import collection_path
 from myrmidon.api.wire import HttpRequest
 from myrmidon.errors import AlreadyExistsError
 from myrmidon.generate import crd
+from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint
 from myrmidon.io.client import Client
-from myrmidon.io.config import Endpoint, load_endpoint
-from myrmidon.io.http import HttpTransport
-from myrmidon.io.scope import Scope
+from myrmidon.io.http.transport import HttpTransport
+from myrmidon.io.watch.scope import Scope
 from tests.cluster.controlplane.binaries import find as binaries
 from tests.cluster.controlplane.controlplane import ControlPlane
 

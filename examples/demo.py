@@ -17,7 +17,7 @@ from myrmidon.cli.dev import is_all_ready, unready
 from myrmidon.cli.views import View, view_for
 from myrmidon.cli.workbench import Workbench
 from myrmidon.errors import MyrmidonError
-from myrmidon.io.clock import LoopClock
+from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.snapshot import Snapshot
 
 TARGET = str(Path(__file__).parent / "web_app")

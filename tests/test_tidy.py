@@ -19,7 +19,7 @@ LINES_PER_FUNCTION_MAX = 70
 LONGER: dict[str, int] = {}
 
 # Who may do what nobody else may, and why.
-CLOCKS = {"io/clock.py", "testing/clock.py"}
+CLOCKS = {"io/timers/clock.py", "testing/clock.py"}
 NOBODY: set[str] = set()
 ALLOWED: dict[str, set[str]] = {
     "time.time": CLOCKS,
@@ -28,7 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "datetime.now": {*CLOCKS, "cli/certificates.py", "cli/server.py"},  # meet the world themselves
     "datetime.utcnow": NOBODY,
     # The last two sleep(0), which gives way and waits for nothing.
-    "asyncio.sleep": {*CLOCKS, "testing/harness.py", "io/pacing.py"},
+    "asyncio.sleep": {*CLOCKS, "testing/harness.py", "io/timers/pacing.py"},
     "asyncio.wait_for": NOBODY,
     "asyncio.create_task": NOBODY,
     "asyncio.ensure_future": NOBODY,

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from myrmidon.errors import ApiError, TransportError, UsageError
+from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint
 from myrmidon.io.client import Client
-from myrmidon.io.config import Endpoint, load_endpoint
-from myrmidon.io.http import HttpTransport
+from myrmidon.io.http.transport import HttpTransport
 
 
 def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:

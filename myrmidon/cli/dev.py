@@ -16,7 +16,7 @@ from myrmidon.api.clock import Clock
 from myrmidon.cli.views import View, name_of, view_for
 from myrmidon.cli.workbench import Workbench
 from myrmidon.errors import MyrmidonError
-from myrmidon.io.clock import LoopClock
+from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.snapshot import ObjectView, Snapshot
 
 _LOOK_SECONDS = 0.1

@@ -26,11 +26,11 @@ from myrmidon.cli.views import age
 from myrmidon.errors import NotFoundError, TransportError, UsageError
 from myrmidon.fsm.readiness import is_ready
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
+from myrmidon.io.access.kubeconfig import Endpoint
 from myrmidon.io.client import Client
-from myrmidon.io.clock import LoopClock
-from myrmidon.io.config import Endpoint
 from myrmidon.io.discovery import Discovery
-from myrmidon.io.http import HttpTransport
+from myrmidon.io.http.transport import HttpTransport
+from myrmidon.io.timers.clock import LoopClock
 
 _EVENTS_SHOWN = 5
 _WRITES_SHOWN = 3

@@ -35,8 +35,8 @@ from myrmidon.errors import (
     UnreadableObjectError,
 )
 from myrmidon.io.client import Client, is_ambiguous
-from myrmidon.io.clock import LoopClock
 from myrmidon.io.stall_guard import StallGuard, Wish
+from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.warning_headers import Warnings
 from myrmidon.sets.adoption import is_adoption
 from myrmidon.sets.output_set import Apply, Delete, Output

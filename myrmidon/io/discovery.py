@@ -12,7 +12,7 @@ from myrmidon.api.refs import Kind, split_api_version
 from myrmidon.api.wire import JSON
 from myrmidon.errors import ApiError, NotFoundError, ServerError, TransportError
 from myrmidon.io.client import Client
-from myrmidon.io.clock import LoopClock
+from myrmidon.io.timers.clock import LoopClock
 
 _AGGREGATED = f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,{JSON}"
 

@@ -1,6 +1,24 @@
-"""Runs machines against servers: queue, workers, manager, leadership."""
+"""Runs state machines against servers.
 
-from myrmidon.runtime.election import Terms
+manager          many controllers in one process: start, lead, stop, fail together
+loop             one controller: its view of the cluster, its queue, its workers
+queue, delays    which key is next, and when
+worker           takes keys and has them reconciled
+triggers         which objects a change concerns
+backoff          the delay after failures
+cluster_view     what one controller sees of its cluster, through shared caches
+echoes           which watch events are the echo of our own writes
+reconcile/       one pass over one object
+leader/          leader election
+metrics/         every metric
+health           healthz, readyz and metrics over HTTP
+logs, trace, snapshot          what happened and why
+supervision, lag, garbage      the process watches itself
+inbox            events from other threads
+preflight, remotes, options    start-up
+"""
+
+from myrmidon.runtime.leader import Terms
 from myrmidon.runtime.manager import Manager
 from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.options import ManagerOptions

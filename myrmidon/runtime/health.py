@@ -11,8 +11,8 @@ from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from myrmidon.errors import UsageError
-from myrmidon.runtime.exposition import exposition
-from myrmidon.runtime.metrics import Metrics
+from myrmidon.runtime.metrics.exposition import exposition
+from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.snapshot import ObjectView, Wrote
 
 Check = Callable[[], str | None]

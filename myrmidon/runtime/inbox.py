@@ -12,7 +12,7 @@ from threading import Lock
 from typing import NoReturn
 
 from myrmidon.api.refs import ObjectRef
-from myrmidon.io.pacing import pacer
+from myrmidon.io.timers.pacing import pacer
 
 
 class Inbox:

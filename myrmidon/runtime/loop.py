@@ -2,7 +2,7 @@
 
 ``feed`` turns changes of the caches into keys, ``listen`` does the same for what channels send, and
 ``work`` is one worker.  The manager starts each as a task of its own.  All three run over any number of
-objects without waiting, so all three give way to the event loop (``io.pacing``).
+objects without waiting, so all three give way to the event loop (``io.timers.pacing``).
 """
 
 import asyncio
@@ -19,25 +19,25 @@ from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.watches import Key
 from myrmidon.io.applicator import Applicator
-from myrmidon.io.caches import Caches
-from myrmidon.io.changes import Change, Source
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
-from myrmidon.io.pacing import pacer
-from myrmidon.io.shared import Subscription
+from myrmidon.io.timers.pacing import pacer
+from myrmidon.io.watch.caches import Caches
+from myrmidon.io.watch.changes import Change, Source
+from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.runtime.backoff import Backoff
-from myrmidon.runtime.crew import Crew
+from myrmidon.runtime.cluster_view import ClusterView
 from myrmidon.runtime.echoes import Echoes
 from myrmidon.runtime.inbox import Inbox
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.metrics import Metrics
-from myrmidon.runtime.observing import Observing
+from myrmidon.runtime.metrics.controller import Observing
+from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.queue import Urgency, WorkQueue
-from myrmidon.runtime.reconciler import Reconciler
+from myrmidon.runtime.reconcile.dependencies import PassDependencies
+from myrmidon.runtime.reconcile.reconciler import Reconciler
 from myrmidon.runtime.trace import TracedApplicator, Tracer
 from myrmidon.runtime.triggers import Trigger, Triggers, key_of
-from myrmidon.runtime.worker import Reconcile, Shift, work
-from myrmidon.runtime.world import World
+from myrmidon.runtime.worker import Reconcile, WorkerPool, work
 
 RecordEvent = Callable[[Json, str, str, str], None]
 
@@ -61,7 +61,7 @@ class ControllerLoop:
     ) -> None:
         self.controller = controller
         self._echoes = Echoes(controller.name)
-        self.world = World(
+        self.view = ClusterView(
             type(controller), caches, self._echoes, namespaces, options=controller.options
         )
         self._triggers = Triggers(type(controller), metrics.user_function_failed)
@@ -74,21 +74,21 @@ class ControllerLoop:
         self.tracer = Tracer(clock) if trace else None
         applicator = self._applicator(client, clock)
         self.stalled = applicator.stalled
-        crew = Crew(
+        deps = PassDependencies(
             controller,
             client,
             applicator,
-            self.world,
+            self.view,
             clock,
             observing,
             record_event,
             Discovery(client, clock=clock),
         )
-        self.reconciler = Reconciler(crew, log, self._look_again)
+        self.reconciler = Reconciler(deps, log, self._look_again)
         reconcile: Reconcile = self.reconciler.reconcile
         if self.tracer is not None:
-            reconcile = self.tracer.around(reconcile, self.world.look)
-        self.shift = Shift(
+            reconcile = self.tracer.around(reconcile, self.view.look)
+        self.pool = WorkerPool(
             queue=WorkQueue(),
             backoff=Backoff(options.retry_min, options.retry_max, rng.random),
             reconcile=reconcile,
@@ -104,18 +104,18 @@ class ControllerLoop:
 
     async def feed(self) -> None:
         """Turn changes into keys, until cancelled."""
-        self.world.subscribe(self._subscription)
+        self.view.subscribe(self._subscription)
         await self.take_all(self._subscription)
 
     async def listen(self) -> None:
         """Turn what channels send into keys, until cancelled."""
         await self._inbox.empty(
-            lambda ref, delay: self.shift.add(ref, cause=Cause("channel"), delay=delay)
+            lambda ref, delay: self.pool.add(ref, cause=Cause("channel"), delay=delay)
         )
 
     async def work(self) -> None:
-        """Be one worker: reconcile keys as they come due, until the shift is over."""
-        await work(self.shift)
+        """Be one worker: reconcile keys as they come due, until the pool is over."""
+        await work(self.pool)
 
     async def take_all(self, changes: Subscription, remote: str | None = None) -> None:
         """Add the keys that each change concerns, until cancelled.
@@ -134,7 +134,7 @@ class ControllerLoop:
         """Add the keys that one change concerns."""
         for trigger in self._triggers.of(change, remote):
             version = change.version
-            if version and trigger.key in self.shift.queue.working:
+            if version and trigger.key in self.pool.queue.working:
                 self._echoes.hold(trigger, version)
             elif not self._echoes.is_echo(trigger, version):
                 # What the first list finds is old; a live change should not wait behind it.
@@ -150,12 +150,12 @@ class ControllerLoop:
         """Let go of caches and channels."""
         for unsubscribe in self._unsubscribe:
             unsubscribe()
-        self.world.close()
+        self.view.close()
 
     @property
     def is_idle(self) -> bool:
         """Whether no change or channel event waits to be taken and no key is due or in work."""
-        queue = self.shift.queue
+        queue = self.pool.queue
         busy = len(self._subscription) or len(self._inbox) or queue.working
         return not busy and not any(queue.depth(urgency) for urgency in Urgency)
 
@@ -168,26 +168,26 @@ class ControllerLoop:
             "clock": clock,
         }
         if self.tracer is None:
-            return Applicator(client, self.world, **how)
-        traced = TracedApplicator(client, self.world, **how)
+            return Applicator(client, self.view, **how)
+        traced = TracedApplicator(client, self.view, **how)
         traced.tracer = self.tracer
         return traced
 
     def _add(self, trigger: Trigger, urgency: Urgency) -> None:
-        if not self.world.concerns(trigger.key):
+        if not self.view.concerns(trigger.key):
             return
-        self.shift.observing.triggered(trigger.key, trigger.cause)
-        self.shift.add(trigger.key, cause=trigger.cause, urgency=urgency)
+        self.pool.observing.triggered(trigger.key, trigger.cause)
+        self.pool.add(trigger.key, cause=trigger.cause, urgency=urgency)
 
     def _look_again(self, key: ObjectRef) -> None:
-        self.shift.add(key, cause=Cause("again", ref=key))
+        self.pool.add(key, cause=Cause("again", ref=key))
 
     def _resync_seconds(self) -> float | None:
         period = self.controller.options.sync_period
         return None if period is None else period.total_seconds() * self._rng.uniform(0.9, 1.1)
 
     def _generation(self, ref: ObjectRef) -> int:
-        return generation_of(self.world.look(ref) or {})
+        return generation_of(self.view.look(ref) or {})
 
     def _listen_to_channels(self) -> list[Callable[[], None]]:
         return [channel.subscribe(self._from_channel) for channel in self.controller.channels]
@@ -195,5 +195,5 @@ class ControllerLoop:
     def _from_channel(self, key: Key, debounce: timedelta) -> None:
         """Note what a channel sent, perhaps from another thread."""
         ref = key_of(self.controller.kind(), key)
-        if self.world.concerns(ref):
+        if self.view.concerns(ref):
             self._inbox.put(ref, debounce.total_seconds())

@@ -17,25 +17,25 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.api.wire import Transport
 from myrmidon.errors import DefinitionError, MyrmidonError
 from myrmidon.fsm.controller import Controller
-from myrmidon.io.caches import Caches
+from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.client import Client
-from myrmidon.io.clock import LoopClock
-from myrmidon.io.config import load_endpoint
 from myrmidon.io.events import EventRecorder
-from myrmidon.io.fencing import FencedTransport
-from myrmidon.io.http import HttpTransport
+from myrmidon.io.http.fence import FencedTransport
+from myrmidon.io.http.transport import HttpTransport
+from myrmidon.io.http.unanswered import UnansweredWrites
 from myrmidon.io.throttle import ThrottledTransport, TokenBucket
-from myrmidon.io.unanswered import UnansweredWrites
-from myrmidon.runtime.counting import RequestCounter
-from myrmidon.runtime.election import Election
-from myrmidon.runtime.elector import Elector
+from myrmidon.io.timers.clock import LoopClock
+from myrmidon.io.watch.caches import Caches
 from myrmidon.runtime.garbage import freeze_until
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
 from myrmidon.runtime.lag import LoopLag
-from myrmidon.runtime.lease import default_lease_name
+from myrmidon.runtime.leader.election import Election
+from myrmidon.runtime.leader.elector import Elector
+from myrmidon.runtime.leader.lease import default_lease_name
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
-from myrmidon.runtime.metrics import Metrics
+from myrmidon.runtime.metrics.client import RequestCounter
+from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import preflight
 from myrmidon.runtime.remotes import check_remotes, watch_remote
@@ -190,7 +190,7 @@ class Manager:
     async def _lead(self, supervisor: Supervisor) -> None:
         """Start the workers as soon as they may work; a standby has everything but them."""
         for loop in self.loops:
-            await loop.world.wait_synced()
+            await loop.view.wait_synced()
         self._log.info("caches in sync")
         if self._elector is not None:
             await self._elector.elected.wait()
@@ -199,7 +199,7 @@ class Manager:
                 f"workers of {loop.controller.name}",
                 loop.work,
                 count=loop.controller.options.workers,
-                may_end=partial(getattr, loop.shift, "stopping"),
+                may_end=partial(getattr, loop.pool, "stopping"),
             )
         self._working.set()
 
@@ -212,7 +212,7 @@ class Manager:
         """
         self._log.info("stopping")
         for loop in self.loops:
-            loop.shift.stop()
+            loop.pool.stop()
         if self._workers:
             await asyncio.wait(self._workers, timeout=self.options.shutdown_timeout.total_seconds())
         ending = [*self._workers, *writers]
@@ -280,7 +280,7 @@ class Manager:
         assert self._caches is not None
 
         def record_event(obj: Json, kind: str, reason: str, message: str) -> None:
-            loop.shift.observing.recorded_event(obj, kind, reason)
+            loop.pool.observing.recorded_event(obj, kind, reason)
             events.record(obj, kind, reason, message)
 
         loop = ControllerLoop(
@@ -336,7 +336,7 @@ class Manager:
         now = self._clock.monotonic()
         self.metrics.loop_lag.set(self._lag.longest(now))
         for loop in self.loops:
-            loop.shift.observing.queue_looked_at(loop.shift.queue, now)
+            loop.pool.observing.queue_looked_at(loop.pool.queue, now)
             self.metrics.stalled.labels(loop.controller.name).set(loop.stalled())
         for health in self._caches.health() if self._caches else ():
             kind = health.scope.kind

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from myrmidon.errors import UsageError
-from myrmidon.io.watching import Timing
-from myrmidon.runtime.election import Terms
+from myrmidon.io.watch.protocol import Timing
+from myrmidon.runtime.leader.election import Terms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

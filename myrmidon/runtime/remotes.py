@@ -12,10 +12,10 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.wire import Transport
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import kind_of
-from myrmidon.io.caches import Caches
 from myrmidon.io.client import Client
-from myrmidon.io.shared import Subscription
 from myrmidon.io.tasks import lasting
+from myrmidon.io.watch.caches import Caches
+from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.runtime.loop import ControllerLoop
 
 

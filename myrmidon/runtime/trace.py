@@ -82,14 +82,14 @@ class Tracer:
         ref = memory.ref if memory is not None else _NOBODY
         if memory is None or ref is None:
             return None  # no pass over it has ended yet
-        again_at = self._again_at(loop.shift.queue.turn_of(ref))
-        return _view(loop, ref, memory, loop.world.look(ref), again_at)
+        again_at = self._again_at(loop.pool.queue.turn_of(ref))
+        return _view(loop, ref, memory, loop.view.look(ref), again_at)
 
     def views(self, loop: "ControllerLoop") -> Iterator[ObjectView]:
         """Every object of the controller, those that went a moment ago included."""
         kind, now = loop.controller.kind(), self._clock.now()
-        due = {turn.key: turn for turn in loop.shift.queue.owed()}
-        present = {ref_of(kind, obj).key: obj for obj in loop.world.list(kind)}
+        due = {turn.key: turn for turn in loop.pool.queue.owed()}
+        present = {ref_of(kind, obj).key: obj for obj in loop.view.list(kind)}
         for key, obj in present.items():
             ref = ref_of(kind, obj)
             memory = self._memories.get(key) or _Memory(ref)

@@ -18,7 +18,7 @@ from myrmidon.api.selectors import selector
 from myrmidon.fsm.context import Cause, Relation
 from myrmidon.fsm.controller import Controller, kind_of
 from myrmidon.fsm.watches import Key, Watch
-from myrmidon.io.changes import Change
+from myrmidon.io.watch.changes import Change
 from myrmidon.sets.ownership import tracked_parent
 
 _log = logging.getLogger("myrmidon.triggers")

@@ -1,7 +1,7 @@
 """Worker: takes keys that are due, has them reconciled, puts them back when they ask for it.
 
 A pass over a converged object sends nothing and therefore never waits.  Between two passes a worker
-gives way to the event loop as soon as the turn has used up its budget (``io.pacing``), so that a
+gives way to the event loop as soon as the turn has used up its budget (``io.timers.pacing``), so that a
 restart over any number of objects leaves room for the lease, the probes and signals.
 
 An object may ask for its next pass (``Wait(after=...)``, a recheck, a retry).  It gets it after
@@ -24,13 +24,13 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import Outcome
-from myrmidon.io.pacing import pacer
+from myrmidon.io.timers.pacing import pacer
+from myrmidon.io.timers.wakeup import Wakeup
 from myrmidon.runtime.backoff import Backoff
-from myrmidon.runtime.bell import Bell
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.observing import Observing
+from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.queue import DUE_NOW, Turn, Urgency, WorkQueue
-from myrmidon.runtime.running import is_failure
+from myrmidon.runtime.reconcile.run_state import is_failure
 
 Reconcile = Callable[[Turn[ObjectRef]], Awaitable[Outcome | None]]
 
@@ -39,7 +39,7 @@ AGAIN_SECONDS_MAX = timedelta(days=366).total_seconds()
 
 
 @dataclass(slots=True)
-class Shift:
+class WorkerPool:
     """What the workers of one controller share."""
 
     queue: WorkQueue[ObjectRef]
@@ -52,7 +52,7 @@ class Shift:
     generation: Callable[[ObjectRef], int]
     began: Callable[[ObjectRef], None] = lambda _key: None
     ended: Callable[[ObjectRef], None] = lambda _key: None
-    bell: Bell = field(default_factory=Bell)
+    wakeup: Wakeup = field(default_factory=Wakeup)
     stopping: bool = False
 
     def add(
@@ -68,7 +68,7 @@ class Shift:
         delay = min(delay, AGAIN_SECONDS_MAX)
         self.queue.add(key, now=now, due_at=now + delay, urgency=urgency, cause=cause)
         self.observing.added(delayed=delay > 0)
-        self.bell.ring()
+        self.wakeup.ring()
 
     def take(self) -> Turn[ObjectRef] | None:
         """Return the key whose turn it is, None if none is due; see to it that the next is noticed.
@@ -80,84 +80,84 @@ class Shift:
         turn = self.queue.take(now)
         wake_at = self.queue.wake_at()
         if wake_at == DUE_NOW:
-            self.bell.ring()
+            self.wakeup.ring()
         elif wake_at is not None:
-            self.bell.ring_within(wake_at - now)
+            self.wakeup.ring_within(wake_at - now)
         return turn
 
     def stop(self) -> None:
         """Begin no new passes; those under way go on."""
         self.stopping = True
-        self.bell.ring_for_all()
+        self.wakeup.ring_for_all()
 
 
-async def work(shift: Shift) -> None:
-    """Reconcile keys as they come due, one at a time, until the shift is over."""
+async def work(pool: WorkerPool) -> None:
+    """Reconcile keys as they come due, one at a time, until the pool is over."""
     pace, task = pacer(), asyncio.current_task()
     while True:
         await pace.give_way()
         if task is not None and task.cancelling():
             raise asyncio.CancelledError  # a state has swallowed it, or raised another error for it
-        if shift.stopping:
+        if pool.stopping:
             return
-        turn = shift.take()
+        turn = pool.take()
         if turn is None:
-            await shift.bell.sleep()  # no await since take(), so no add went unseen
+            await pool.wakeup.sleep()  # no await since take(), so no add went unseen
             continue
-        shift.began(turn.key)
+        pool.began(turn.key)
         try:
-            await _take_turn(shift, turn)
+            await _take_turn(pool, turn)
         finally:
-            shift.ended(turn.key)
-            shift.queue.finish(turn.key, now=shift.clock.monotonic())
+            pool.ended(turn.key)
+            pool.queue.finish(turn.key, now=pool.clock.monotonic())
 
 
-async def _take_turn(shift: Shift, turn: Turn[ObjectRef]) -> None:
-    started_at = shift.clock.monotonic()
-    shift.observing.pass_began(turn, started_at)
+async def _take_turn(pool: WorkerPool, turn: Turn[ObjectRef]) -> None:
+    started_at = pool.clock.monotonic()
+    pool.observing.pass_began(turn, started_at)
     outcome: Outcome | None = None
     broken = True
     try:
-        outcome = await shift.reconcile(turn)
+        outcome = await pool.reconcile(turn)
         broken = False
     except LeadershipLostError:
         raise
     except BaseException as error:
         if not is_failure(error):
             raise
-        shift.observing.pass_broke(timed_out=False)
-        shift.log.crash("pass broke", error, object=turn.key.key)
+        pool.observing.pass_broke(timed_out=False)
+        pool.log.crash("pass broke", error, object=turn.key.key)
     finally:
-        seconds = shift.clock.monotonic() - started_at
-        shift.observing.pass_ended(outcome, seconds, broken=broken)
-    _again(shift, turn.key, outcome, broken=broken)
+        seconds = pool.clock.monotonic() - started_at
+        pool.observing.pass_ended(outcome, seconds, broken=broken)
+    _again(pool, turn.key, outcome, broken=broken)
 
 
-def _again(shift: Shift, key: ObjectRef, outcome: Outcome | None, *, broken: bool) -> None:
+def _again(pool: WorkerPool, key: ObjectRef, outcome: Outcome | None, *, broken: bool) -> None:
     """Put a key back for when it asks to be looked at again."""
     if broken or (outcome is not None and outcome.backoff):
-        delay = shift.backoff.failed(key, shift.generation(key))
+        delay = pool.backoff.failed(key, pool.generation(key))
         if outcome is not None and outcome.after is not None:
             delay = min(delay, outcome.after.total_seconds())
-        _put_back(shift, key, "timer", delay)
+        _put_back(pool, key, "timer", delay)
         return
-    shift.backoff.succeeded(key)
+    pool.backoff.succeeded(key)
     if outcome is None or outcome.released:
         return
     if outcome.after is not None:
-        _put_back(shift, key, "timer", outcome.after.total_seconds())
+        _put_back(pool, key, "timer", outcome.after.total_seconds())
         return
-    seconds = shift.resync()
+    seconds = pool.resync()
     if seconds is not None:
-        _put_back(shift, key, "resync", seconds, Urgency.BACKGROUND)
+        _put_back(pool, key, "resync", seconds, Urgency.BACKGROUND)
 
 
 def _put_back(
-    shift: Shift,
+    pool: WorkerPool,
     key: ObjectRef,
     relation: Literal["timer", "resync"],
     delay: float,
     urgency: Urgency = Urgency.LIVE,
 ) -> None:
     delay = max(delay, AGAIN_SECONDS_MIN)
-    shift.add(key, cause=Cause(relation), delay=delay, urgency=urgency)
+    pool.add(key, cause=Cause(relation), delay=delay, urgency=urgency)

@@ -269,8 +269,8 @@ class Cluster(ABC):
         One that is in work is owed its next pass when that work is over, however long ago it was due.
         """
         for loop in self.manager.loops:
-            for turn in loop.shift.queue.owed():
-                if turn.key in loop.shift.queue.working:
+            for turn in loop.pool.queue.owed():
+                if turn.key in loop.pool.queue.working:
                     continue
                 if any(cause.relation != "resync" for cause in turn.causes):
                     yield turn.due_at
@@ -279,14 +279,14 @@ class Cluster(ABC):
         """Look at every object; in the loop, because the queue asks its clock."""
         for loop in self.manager.loops:
             kind = loop.controller.kind()
-            for obj in loop.world.list(kind):
-                loop.shift.add(ref_of(kind, obj), cause=Cause("resync"))
+            for obj in loop.view.list(kind):
+                loop.pool.add(ref_of(kind, obj), cause=Cause("resync"))
 
     def _all_objects(self) -> Objects:
         found: Objects = []
         for loop in self.manager.loops:
             for kind in (loop.controller.kind(), *loop.controller.managed_kinds):
-                found += loop.world.list(kind)
+                found += loop.view.list(kind)
         return found
 
     def _unmet(self, within: timedelta, problem: Exception | None) -> str:
@@ -301,10 +301,10 @@ class Cluster(ABC):
         """Tell of each object that was chosen what it waits for."""
         lines: list[str] = []
         for loop in self.manager.loops:
-            queue, graph = loop.shift.queue, loop.controller.graph
+            queue, graph = loop.pool.queue, loop.controller.graph
             due = {turn.key: turn.due_at for turn in queue.owed()}
             for key in sorted(set(chosen(queue)), key=str):
-                lines += told_object(key, loop.world.look(key), graph)
+                lines += told_object(key, loop.view.look(key), graph)
                 refused = last_refusal(self.writes, key)
                 lines += [f"      refused: {refused}"] if refused else []
                 lines.append(f"      {_next_pass(due.get(key), self.loop.time())}")
@@ -319,9 +319,9 @@ class Cluster(ABC):
 
     def _not_ready(self, queue: "WorkQueue[ObjectRef]") -> Iterable[ObjectRef]:
         for loop in self.manager.loops:
-            if loop.shift.queue is queue:
+            if loop.pool.queue is queue:
                 kind = loop.controller.kind()
-                for obj in loop.world.list(kind):
+                for obj in loop.view.list(kind):
                     ready = find(obj, READY)
                     current = ready is not None and ready.observed_generation == generation_of(obj)
                     if not current or ready is None or ready.status != "True":

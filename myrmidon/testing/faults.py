@@ -23,7 +23,7 @@ import orjson
 from myrmidon.api.clock import Clock
 from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
 from myrmidon.errors import AmbiguousError, UnreachableError
-from myrmidon.io.clock import LoopClock
+from myrmidon.io.timers.clock import LoopClock
 
 # ----------------------------------------------------------------------- the faults
 

@@ -22,10 +22,10 @@ from myrmidon.api.requests import Request, Verb
 from myrmidon.errors import AlreadyExistsError, ApiError, NotFoundError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.readiness import is_ready
+from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.client import Client
-from myrmidon.io.clock import LoopClock
-from myrmidon.io.config import load_endpoint
-from myrmidon.io.http import HttpTransport
+from myrmidon.io.http.transport import HttpTransport
+from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.testing.cluster import Cluster, definitions_of

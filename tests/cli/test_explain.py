@@ -13,7 +13,7 @@ from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.explain import last_pass
 from myrmidon.cli.main import main
 from myrmidon.generate import crd
-from myrmidon.io.clock import LoopClock
+from myrmidon.io.timers.clock import LoopClock
 from tests.cli.test_front_door import cluster
 from tests.runtime.things import Thing, Things
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from myrmidon.api.refs import ObjectRef
 from myrmidon.cli.workbench import Workbench
-from myrmidon.io.clock import LoopClock
+from myrmidon.io.timers.clock import LoopClock
 from tests.cli.test_front_door import CONTROLLER
 
 SAMPLE = """\

@@ -17,8 +17,8 @@ from myrmidon.errors import UsageError
 from myrmidon.fsm import Controller
 from myrmidon.generate import crd
 from myrmidon.generate.rbac import binding
-from myrmidon.io.config import load_endpoint
-from myrmidon.io.http import HttpTransport
+from myrmidon.io.access.kubeconfig import load_endpoint
+from myrmidon.io.http.transport import HttpTransport
 from myrmidon.runtime import Manager, ManagerOptions, Terms
 from myrmidon.testing.faults import Faults, FaultyTransport
 from myrmidon.testing.recording import RecordingTransport

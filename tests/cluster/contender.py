@@ -6,10 +6,10 @@ import signal
 import sys
 
 from myrmidon.api.wire import HttpRequest, HttpResponse
-from myrmidon.io.config import load_endpoint
-from myrmidon.io.http import HttpTransport
+from myrmidon.io.access.kubeconfig import load_endpoint
+from myrmidon.io.http.transport import HttpTransport
 from myrmidon.runtime import Manager, ManagerOptions
-from myrmidon.runtime.election import Terms
+from myrmidon.runtime.leader.election import Terms
 from myrmidon.runtime.logs import configure
 from myrmidon.testing.faults import is_write
 from tests.cluster.web_apps import WebApps

@@ -10,9 +10,9 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 from myrmidon.api.wire import HttpRequest
-from myrmidon.io.config import load_endpoint
-from myrmidon.io.http import HttpTransport
-from myrmidon.io.watching import Timing
+from myrmidon.io.access.kubeconfig import load_endpoint
+from myrmidon.io.http.transport import HttpTransport
+from myrmidon.io.watch.protocol import Timing
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.testing.faults import Fault, FaultyTransport
 from tests.cluster.controlplane.processes import wait_until

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from myrmidon.api.wire import HttpRequest
-from myrmidon.io.config import load_endpoint
-from myrmidon.io.http import HttpTransport
+from myrmidon.io.access.kubeconfig import load_endpoint
+from myrmidon.io.http.transport import HttpTransport
 from tests.cluster.controlplane.controlplane import ADMIN_TOKEN, DEV_TOKEN, ControlPlane
-from tests.io.connect_proxy import ConnectProxy
+from tests.io.http.connect_proxy import ConnectProxy
 
 REVIEW = HttpRequest(
     "POST",

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from myrmidon.api.wire import HttpRequest
-from myrmidon.io.watching import Timing
+from myrmidon.io.watch.protocol import Timing
 from myrmidon.testing.faults import (
     Break,
     Cut,

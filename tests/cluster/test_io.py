@@ -11,9 +11,9 @@ from myrmidon.api.objects import Json, uid_of, version_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import ConflictError, NotFoundError
 from myrmidon.io import Caches, Client, Discovery, LoopClock, Subscription, View
-from myrmidon.io.config import load_endpoint
-from myrmidon.io.http import HttpTransport
-from myrmidon.io.watching import Timing
+from myrmidon.io.access.kubeconfig import load_endpoint
+from myrmidon.io.http.transport import HttpTransport
+from myrmidon.io.watch.protocol import Timing
 
 
 def play(kubeconfig: Path, check: Callable[[Client], Awaitable[None]]) -> None:

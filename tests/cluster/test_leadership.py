@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from myrmidon.runtime.election import Terms
+from myrmidon.runtime.leader.election import Terms
 from tests.cluster.contender import LEASE, TERMS
 from tests.cluster.controlplane.controlplane import ControlPlane
 from tests.cluster.controlplane.processes import wait_until

@@ -82,7 +82,7 @@ def test_the_past_is_compacted_away(
     life: Life, plane: ControlPlane, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The versions of all watches are too old: all is listed again, and a deletion is found out."""
-    caplog.set_level(logging.INFO, "myrmidon.io.reflector")
+    caplog.set_level(logging.INFO, "myrmidon.io.watch.reflector")
     with Proxy(plane.port) as proxy:
         kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", plane, port=proxy.port)
         with running(life, kubeconfig) as manager:

@@ -12,7 +12,7 @@ from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
 from myrmidon.testing import LiveCluster
-from tests.runtime.test_former_conditions import Renamed
+from tests.runtime.reconcile.test_former_conditions import Renamed
 from tests.runtime.things import Thing, Things, thing
 from tests.runtime.webapps import cluster_role
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 from prometheus_client import CollectorRegistry
 
-from myrmidon.runtime.metrics import Metrics
+from myrmidon.runtime.metrics.families import Metrics
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(ROOT.glob("docs/**/*.md"))

@@ -11,7 +11,7 @@ from myrmidon.api.wire import HttpResponse
 from myrmidon.errors import LeadershipLostError
 from myrmidon.io.client import Client
 from myrmidon.io.events import EventRecorder
-from myrmidon.io.fencing import FencedTransport
+from myrmidon.io.http.fence import FencedTransport
 from tests.io.fakes import Answer, FakeClock, ScriptedTransport, answer
 from tests.io.model_server import config_map
 

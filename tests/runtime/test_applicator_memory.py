@@ -27,7 +27,7 @@ def test_same_question_is_decided_once(monkeypatch: pytest.MonkeyPatch) -> None:
         cluster.apply(thing())
         cluster.settle()
         cluster.advance(MINUTES)
-        applicator = cluster.manager.loops[0].reconciler._crew.applicator
+        applicator = cluster.manager.loops[0].reconciler._deps.applicator
         decide = Mock(wraps=applicator._decide)
         monkeypatch.setattr(applicator, "_decide", decide)
         cluster.advance(MINUTES)

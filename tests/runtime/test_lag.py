@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from myrmidon.io.clock import LoopClock
+from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime.lag import SAMPLE_SECONDS, WARN_SECONDS, WINDOW_SECONDS, LoopLag
 from myrmidon.runtime.logs import Logger
 from myrmidon.testing import VirtualClock, VirtualTimeLoop, run

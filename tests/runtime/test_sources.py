@@ -25,7 +25,7 @@ from myrmidon.fsm import (
 )
 from myrmidon.fsm.context import Cause, Context
 from myrmidon.fsm.options import ControllerOptions
-from myrmidon.io.changes import Change, Source, encode
+from myrmidon.io.watch.changes import Change, Source, encode
 from myrmidon.runtime import ManagerOptions
 from myrmidon.runtime.queue import Urgency
 from myrmidon.sets import OutputSet
@@ -128,7 +128,7 @@ def test_an_echo_that_is_looked_at_after_its_pass_wakes_nobody() -> None:
         cluster.settle()
         (loop,) = cluster.manager.loops
         ref = ObjectRef(Thing.KIND, "it", "default")
-        obj = loop.world.get(ref) or {}
+        obj = loop.view.get(ref) or {}
         version = int(version_of(obj))
         for number in (version, version + 1):
             entry = encode(obj, "uid", number)
@@ -145,7 +145,7 @@ def test_what_a_list_finds_waits_behind_what_happens() -> None:
         for name, source in (("a", Source.LIST), ("b", Source.LIST), ("c", Source.WATCH)):
             entry = encode({}, "uid", 1)
             loop.take(Change(ObjectRef(Thing.KIND, name, "default"), None, entry, source))
-        queue = loop.shift.queue
+        queue = loop.pool.queue
         assert [queue.depth(Urgency.BACKGROUND), queue.depth(Urgency.LIVE)] == [2, 1]
 
 

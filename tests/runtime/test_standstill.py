@@ -10,8 +10,8 @@ import pytest
 from myrmidon.api.refs import ObjectRef
 from myrmidon.fsm import Channel, Done, Result, Wait
 from myrmidon.fsm.context import Context
-from myrmidon.io.changes import Change, Source, encode
-from myrmidon.io.pacing import TURN_STEPS_MAX
+from myrmidon.io.timers.pacing import TURN_STEPS_MAX
+from myrmidon.io.watch.changes import Change, Source, encode
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness
@@ -183,7 +183,7 @@ def test_q8_many_passes_are_run_in_portions() -> None:
 def adds(cluster: Harness) -> Turns:
     """Count the keys that the only controller adds to its queue in each turn from now on."""
     (loop,) = cluster.manager.loops
-    queue, turns = loop.shift.queue, Turns(cluster.loop)
+    queue, turns = loop.pool.queue, Turns(cluster.loop)
     inner = queue.add
 
     def add(*args: Any, **kwargs: Any) -> None:

@@ -11,14 +11,14 @@ from myrmidon.api import kinds
 from myrmidon.errors import MyrmidonError, TaskEndedError
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
-from myrmidon.io.caches import Caches
 from myrmidon.io.events import EventRecorder
-from myrmidon.io.reflector import Reflector
 from myrmidon.io.tasks import lasting
+from myrmidon.io.watch.caches import Caches
+from myrmidon.io.watch.reflector import Reflector
 from myrmidon.runtime import ManagerOptions
 from myrmidon.runtime import loop as controller_loop
-from myrmidon.runtime.elector import Elector
 from myrmidon.runtime.inbox import Inbox
+from myrmidon.runtime.leader.elector import Elector
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness, run
 from tests.runtime.test_standstill import Called
@@ -102,14 +102,14 @@ def test_q9_an_exception_outside_of_a_state_ends_no_worker() -> None:
         cluster.apply(thing())
         cluster.settle()
         (loop,) = cluster.manager.loops
-        inner = loop.shift.reconcile
+        inner = loop.pool.reconcile
 
         async def reconcile(turn: Any) -> Any:
             if turn.key.name == "bad":
                 await awaits_a_cancelled_task()
             return await inner(turn)
 
-        loop.shift.reconcile = reconcile
+        loop.pool.reconcile = reconcile
         for _ in range(20):
             Called.channel.send("default/bad")
             cluster.advance(MINUTE)

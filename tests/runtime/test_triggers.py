@@ -24,7 +24,7 @@ from myrmidon import (
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.fsm.context import Cause
-from myrmidon.io.changes import Change, Source, encode
+from myrmidon.io.watch.changes import Change, Source, encode
 from myrmidon.runtime.triggers import Trigger, Triggers, author, key_of, parent_of
 from myrmidon.testing import Harness
 from tests.runtime.things import Thing, Things, thing

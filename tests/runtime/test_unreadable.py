@@ -13,7 +13,7 @@ from myrmidon.api.objects import Json
 from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
 from myrmidon.fsm import Controller, Done, Result
 from myrmidon.fsm.context import Context
-from myrmidon.runtime.metrics import Metrics
+from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness
 from tests.runtime.test_trouble import loosen

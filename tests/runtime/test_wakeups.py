@@ -1,4 +1,4 @@
-"""Q10: queue, bell and workers together: a key that is due is taken at once if a worker is idle."""
+"""Q10: queue, wakeup and workers together: a key that is due is taken at once if a worker is idle."""
 
 import asyncio
 from datetime import timedelta
@@ -12,10 +12,10 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.fsm.engine import Outcome
 from myrmidon.runtime.backoff import Backoff
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.metrics import Metrics
-from myrmidon.runtime.observing import Observing
+from myrmidon.runtime.metrics.controller import Observing
+from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.queue import Turn, WorkQueue
-from myrmidon.runtime.worker import Shift, work
+from myrmidon.runtime.worker import WorkerPool, work
 from myrmidon.testing import VirtualClock, VirtualTimeLoop, run
 from tests.runtime.things import Thing, Things
 
@@ -33,7 +33,7 @@ class Office:
         self.all_busy_until = 0.0
         self.finished_at: dict[ObjectRef, float] = {}
         self.passes = 0
-        self.shift = Shift(
+        self.pool = WorkerPool(
             queue=WorkQueue(),
             backoff=Backoff(timedelta(seconds=1), timedelta(seconds=300), lambda: 1.0),
             reconcile=self.reconcile,
@@ -48,7 +48,7 @@ class Office:
     def ended(self, key: ObjectRef) -> None:
         """A key can be taken again, and a worker is idle."""
         self.finished_at[key] = self.loop.time()
-        if len(self.shift.queue.working) == WORKERS:
+        if len(self.pool.queue.working) == WORKERS:
             self.all_busy_until = self.loop.time()
 
     async def reconcile(self, turn: Turn[ObjectRef]) -> Outcome | None:
@@ -58,7 +58,7 @@ class Office:
         waited = self.loop.time() - takeable_at
         if waited > 0.1:
             self.late.append((turn.key.name, waited))
-        await self.shift.clock.sleep(self.seconds[turn.key.name])
+        await self.pool.clock.sleep(self.seconds[turn.key.name])
         return None
 
 
@@ -81,15 +81,15 @@ def late(day: Day, seconds: dict[str, float]) -> list[tuple[str, float]]:
         office = Office(seconds)
         async with asyncio.TaskGroup() as group:
             for _ in range(WORKERS):
-                group.create_task(work(office.shift))
+                group.create_task(work(office.pool))
             for pause, key, delay in day:
-                await office.shift.clock.sleep(pause)
-                office.shift.add(ObjectRef(Thing.KIND, key, "default"), delay=delay)
-            while len(office.shift.queue):
-                await office.shift.clock.sleep(1.0)
+                await office.pool.clock.sleep(pause)
+                office.pool.add(ObjectRef(Thing.KIND, key, "default"), delay=delay)
+            while len(office.pool.queue):
+                await office.pool.clock.sleep(1.0)
                 # A queue that is owed nothing for longer than the longest delay has lost a wakeup.
                 assert office.loop.time() < 1000.0
-            office.shift.stop()
+            office.pool.stop()
         return office.late
 
     return run(main())
@@ -116,13 +116,13 @@ def test_q10_a_ring_for_a_cancelled_worker_is_passed_on(victim: int) -> None:
     async def main() -> tuple[float, int]:
         office = Office({"a": 0.0})
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(work(office.shift)) for _ in range(WORKERS)]
-            await office.shift.clock.sleep(1.0)
-            office.shift.add(ObjectRef(Thing.KIND, "a", "default"))
+            tasks = [group.create_task(work(office.pool)) for _ in range(WORKERS)]
+            await office.pool.clock.sleep(1.0)
+            office.pool.add(ObjectRef(Thing.KIND, "a", "default"))
             tasks[victim].cancel()
-            await office.shift.clock.sleep(1.0)
+            await office.pool.clock.sleep(1.0)
             passes = office.passes
-            office.shift.stop()
+            office.pool.stop()
         return office.loop.time(), passes
 
     assert run(main()) == (2.0, 1)

@@ -13,10 +13,10 @@ from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm.engine import Outcome
 from myrmidon.runtime.backoff import Backoff
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.metrics import Metrics
-from myrmidon.runtime.observing import Observing
+from myrmidon.runtime.metrics.controller import Observing
+from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.queue import Turn, Urgency, WorkQueue
-from myrmidon.runtime.worker import Shift, work
+from myrmidon.runtime.worker import WorkerPool, work
 from myrmidon.testing import VirtualClock, VirtualTimeLoop, run
 from tests.runtime.things import Thing, Things
 
@@ -35,7 +35,7 @@ class Day:
         self.said, self.passes = list(said), list[tuple[float, str, Urgency]]()
         self.ended: list[float] = []
         self.loop = loop
-        self.shift = Shift(
+        self.pool = WorkerPool(
             queue=WorkQueue(),
             backoff=Backoff(timedelta(seconds=1), timedelta(seconds=300), lambda: 1.0),
             reconcile=self.reconcile,
@@ -48,12 +48,12 @@ class Day:
         )
 
     async def reconcile(self, turn: Turn[ObjectRef]) -> Outcome | None:
-        """Say the next thing; after the last the shift is over."""
+        """Say the next thing; after the last the pool is over."""
         causes = " ".join(cause.relation for cause in turn.causes)
         self.passes.append((round(self.loop.time(), 3), causes, turn.urgency))
         said = self.said.pop(0)
         if not self.said:
-            self.shift.stop()
+            self.pool.stop()
         if isinstance(said, Exception):
             raise said
         return said
@@ -64,8 +64,8 @@ def lived(*said: Said) -> Day:
 
     async def main() -> Day:
         day = Day(*said)
-        day.shift.add(IT)
-        await work(day.shift)
+        day.pool.add(IT)
+        await work(day.pool)
         return day
 
     return run(main())
@@ -115,9 +115,9 @@ def test_an_object_that_is_gone_is_owed_nothing() -> None:
 
     async def main() -> list[Turn[ObjectRef]]:
         day = Day(None)
-        day.shift.add(IT)
-        await work(day.shift)
-        return day.shift.queue.owed()
+        day.pool.add(IT)
+        await work(day.pool)
+        return day.pool.queue.owed()
 
     assert run(main()) == []
 
@@ -127,30 +127,30 @@ def test_a_lost_lease_ends_the_work() -> None:
 
     async def main() -> Day:
         day = Day(LeadershipLostError("another leads"), None)
-        day.shift.add(IT)
+        day.pool.add(IT)
         with pytest.raises(LeadershipLostError):
-            await work(day.shift)
+            await work(day.pool)
         return day
 
     day = run(main())
-    assert day.shift.queue.owed() == []
-    assert not day.shift.queue.working
+    assert day.pool.queue.owed() == []
+    assert not day.pool.queue.working
     assert len(day.ended) == 1
 
 
 @pytest.mark.parametrize(
     "wake",
-    [lambda day: day.shift.stop(), lambda day: day.shift.add(IT)],
+    [lambda day: day.pool.stop(), lambda day: day.pool.add(IT)],
     ids=["stop", "add"],
 )
 def test_an_idle_worker_wakes(wake: Callable[[Day], None]) -> None:
-    """When the shift ends, and when something is added."""
+    """When the pool ends, and when something is added."""
 
     async def main() -> float:
         day = Day(None)
         async with asyncio.TaskGroup() as group:
-            group.create_task(work(day.shift))
-            await day.shift.clock.sleep(5.0)
+            group.create_task(work(day.pool))
+            await day.pool.clock.sleep(5.0)
             wake(day)
         return day.loop.time()
 
@@ -166,16 +166,16 @@ def test_what_is_added_during_its_own_work_is_taken_by_an_idle_worker() -> None:
 
         async def slow(turn: Turn[ObjectRef]) -> Outcome | None:
             outcome = await inner(turn)
-            await day.shift.clock.sleep(10.0)
+            await day.pool.clock.sleep(10.0)
             return outcome
 
-        day.shift.reconcile = slow
+        day.pool.reconcile = slow
         async with asyncio.TaskGroup() as group:
             for _ in range(2):
-                group.create_task(work(day.shift))
-            day.shift.add(IT)
-            await day.shift.clock.sleep(2.0)
-            day.shift.add(IT)
+                group.create_task(work(day.pool))
+            day.pool.add(IT)
+            await day.pool.clock.sleep(2.0)
+            day.pool.add(IT)
         return [at for at, _, _ in day.passes]
 
     assert run(main()) == [0.0, 10.0]
@@ -198,11 +198,11 @@ def test_q9_a_cancelled_worker_ends_whatever_a_state_makes_of_it(raises: bool) -
                 if raises:
                     raise ValueError("cleaning up failed") from None
 
-        day.shift.reconcile = reconcile
+        day.pool.reconcile = reconcile
         for name in ("a", "b", "c"):
-            day.shift.add(IT._replace(name=name))
+            day.pool.add(IT._replace(name=name))
         async with asyncio.TaskGroup() as group:
-            worker = group.create_task(work(day.shift))
+            worker = group.create_task(work(day.pool))
             await began.wait()
             worker.cancel()
         assert worker.cancelled()

@@ -13,10 +13,10 @@ import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from myrmidon.io.clock import LoopClock
-from myrmidon.io.watching import Timing
+from myrmidon.io.timers.clock import LoopClock
+from myrmidon.io.watch.protocol import Timing
 from myrmidon.runtime import Manager, ManagerOptions
-from myrmidon.runtime.election import Terms
+from myrmidon.runtime.leader.election import Terms
 from myrmidon.runtime.logs import configure
 from tests.soak.chaos import CONTROLLERS
 from tests.soak.pace import monotonic, pause, wall

@@ -1,0 +1,83 @@
+"""Open a connection: look up the name, connect, pass the proxy, do the TLS handshake.
+
+A name may have several addresses, and a connection to one of them may hang instead of failing.
+So the next address is tried after a quarter of a second, beside the first, and the first that
+answers is taken (Happy Eyeballs, RFC 8305).  This is done before a transport is made, because
+uvloop's ``create_connection`` tries one address after the other.
+
+A proxy is asked for a tunnel (CONNECT) where the server speaks TLS.  Where it does not, the proxy
+is sent the request itself; see ``pool``.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Sequence
+
+from aiohappyeyeballs import AddrInfoType, start_connection
+
+from myrmidon.io.http.addresses import Address
+from myrmidon.io.http.tls import TlsWire, client_context
+from myrmidon.io.http.tunnels import open_tunnel
+from myrmidon.io.http.wires import Receiver, SocketWire, Wire
+
+_NEXT_ADDRESS_SECONDS = 0.25
+
+
+async def dial(address: Address, receiver: Receiver) -> Wire:
+    """Return an open wire to the server.  A caller who gives up leaves no socket behind.
+
+    Raises ``OSError``, of which ``ssl.SSLError`` and ``socket.gaierror`` are kinds.
+    """
+    lowest = wire = await _connected(address, receiver)
+    try:
+        if address.proxy is not None:
+            if address.proxy.is_tls:
+                context = address.tls or client_context()
+                wire = await _secured(wire, context, address.proxy.host, receiver)
+            if address.tls is not None:
+                await open_tunnel(wire, address)
+        if address.tls is not None:
+            wire = await _secured(wire, address.tls, address.server_name or address.host, receiver)
+    except BaseException:
+        lowest.close()
+        raise
+    return wire
+
+
+async def _connected(address: Address, receiver: Receiver) -> Wire:
+    """Connect to the proxy, or to the server."""
+    loop = asyncio.get_running_loop()
+    place = address.proxy or address
+    infos = await _addresses(place.host, place.port)
+    sock = await start_connection(infos, happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS)
+    try:
+        wire = SocketWire(sock, receiver)
+        await loop.create_connection(lambda: wire, sock=sock)
+    except BaseException:
+        sock.close()
+        raise
+    return wire
+
+
+async def _secured(
+    lower: Wire, context: ssl.SSLContext, server_name: str, receiver: Receiver
+) -> Wire:
+    """Put TLS on top of a wire."""
+    wire = TlsWire(lower, context, server_name, receiver)
+    lower.receiver = wire
+    await wire.shake_hands()
+    return wire
+
+
+async def _addresses(host: str, port: int) -> Sequence[AddrInfoType]:
+    """Look up a name.  One that cannot be a host name fails like one that is not known."""
+    try:  # a number needs no thread that asks for it
+        flags = socket.AI_NUMERICHOST
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
+    except (socket.gaierror, UnicodeError):
+        loop = asyncio.get_running_loop()
+    try:
+        return await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:
+        raise socket.gaierror(socket.EAI_NONAME, f"{host!r} is not a host name") from error

@@ -1,0 +1,155 @@
+"""TLS on a wire, and the context that it takes its certificates from.
+
+OpenSSL works on two buffers in memory here, between a wire that carries the encrypted bytes and a
+receiver of the decrypted ones.  ``asyncio.sslproto`` does the same with twice the work in Python
+for each message, keeps 256 KiB for each connection and does not tell an end with a TLS goodbye
+(close_notify) from a connection that was cut; here the latter is an error.
+"""
+
+import asyncio
+import ssl
+
+from myrmidon.io.http.wires import Bytes, Receiver, Wire
+
+_READ_BYTES = 1 << 16  # more than one TLS record
+
+
+class TlsWire:
+    """A wire that encrypts, on top of a lower one.  ``shake_hands`` comes first."""
+
+    def __init__(
+        self, lower: Wire, context: ssl.SSLContext, server_name: str, receiver: Receiver
+    ) -> None:
+        self._lower, self.receiver = lower, receiver
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._session = context.wrap_bio(
+            self._incoming, self._outgoing, server_hostname=server_name
+        )
+        self._shaken: asyncio.Future[None] | None = None
+        self._is_live = True  # neither closed nor lost
+
+    async def shake_hands(self) -> None:
+        """Do the handshake; raise ``ssl.SSLError`` or ``OSError`` if it fails."""
+        shaken = self._shaken = asyncio.get_running_loop().create_future()
+        self._shake()
+        await shaken
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether all that was written has been handed to the kernel."""
+        return self._lower.is_flushed
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing has arrived that was not read yet."""
+        return self._is_live and self._lower.is_quiet
+
+    def write(self, data: bytes) -> None:
+        """Encrypt and send."""
+        if not self._is_live:
+            return
+        try:
+            written = self._session.write(data)
+            while written < len(data):
+                written += self._session.write(memoryview(data)[written:])
+        except ssl.SSLError as error:
+            self._lose(error)
+            return
+        self._lower.write(self._outgoing.read())
+
+    def pause(self) -> None:
+        """Stop reading."""
+        self._lower.pause()
+
+    def resume(self) -> None:
+        """Read again."""
+        self._lower.resume()
+
+    def close(self) -> None:
+        """Close in good order, without a TLS goodbye: nobody waits for the answer to it."""
+        self._is_live = False
+        self._lower.close()
+
+    def reset(self) -> None:
+        """Reset the connection."""
+        self._is_live = False
+        self._lower.reset()
+
+    # ------------------------------------------------------------ called by the lower wire
+
+    def received(self, data: Bytes) -> None:
+        """Decrypt bytes and pass them on."""
+        self._incoming.write(data)
+        if self._shaken is None:
+            self._read()
+        else:
+            self._shake()
+
+    def lost(self, error: Exception | None) -> None:
+        """Report the end.  One without a TLS goodbye may have cut a message short: an error."""
+        error = error or ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "connection closed without goodbye")
+        if self._shaken is None:
+            self._lose(error)
+        elif not self._shaken.done():
+            self._shaken.set_exception(error)
+
+    # ------------------------------------------------------------------------------ inside
+
+    def _shake(self) -> None:
+        assert self._shaken is not None
+        if self._shaken.done():  # failed, or given up
+            return
+        try:
+            self._session.do_handshake()
+        except ssl.SSLWantReadError:
+            self._flush()
+            return
+        except ssl.SSLError as error:
+            self._flush()  # the alert that tells the server why
+            self._shaken.set_exception(error)
+            return
+        self._shaken.set_result(None)
+        self._shaken = None
+        self._flush()
+        self._read()  # what the server sent along with its last message of the handshake
+
+    def _read(self) -> None:
+        try:
+            while self._is_live and self._incoming.pending:
+                data = self._session.read(_READ_BYTES)
+                if not data:
+                    self._lose(None)
+                    break
+                self.receiver.received(data)
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLError as error:
+            self._flush()  # the alert that tells the server why
+            self._lose(error)
+            return
+        if self._outgoing.pending:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Send what OpenSSL has to say itself: handshakes, key updates, alerts."""
+        if self._outgoing.pending:
+            self._lower.write(self._outgoing.read())
+
+    def _lose(self, error: Exception | None) -> None:
+        if self._is_live:
+            self._is_live = False
+            self.receiver.lost(error)
+
+
+def client_context(cafile: str | None = None, cadata: str | None = None) -> ssl.SSLContext:
+    """Return a context that verifies servers, and accepts the certificates that kubectl accepts.
+
+    Python 3.13 demands of each CA the extensions that RFC 5280 asks for, and many a cluster's CA
+    has no key usage.  Go does not ask for it, and takes an intermediate CA for a trusted one if it
+    is all that the file holds.  The signature, the validity and the name are verified all the same.
+    """
+    context = ssl.create_default_context(cafile=cafile, cadata=cadata)
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    return context

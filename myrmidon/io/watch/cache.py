@@ -1,0 +1,294 @@
+"""Cache: decides which facts about objects count, those of the list and watch and those of own writes.
+
+Both arrive in any order, so each is judged by its version.  Versions of one kind of resource are
+comparable numbers, and that is enough for four rules:
+
+1  A fact that is not newer than the object held is dropped: no object ever goes back.
+2  An own write is visible at once, and its echo through the watch changes nothing.
+3  An object that we deleted stays deleted, although the watch may be behind and still tell of its life.
+4  An own write that the watch has already passed is not brought back: if its object is not held,
+   the watch has told of its end as well.
+
+A list is taken in object by object, and the caller may pause between any two of them (``loading``).
+Readers then see some objects as the list has them and others as they were before.  That is no different
+from a watch that is behind: each object by itself only moves forward (rule 1), own writes stay visible
+(rule 2), and objects that are missing from the list are removed at its end, when all of it is known.
+
+An object that cannot be read (``shapes``) is kept as an unreadable entry under the same rules.  It is
+reported once, when it becomes unreadable, and not again with each list.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from myrmidon.api.objects import Json, finalizers_of, is_deleting, metadata
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.io.watch.changes import (
+    OPAQUE,
+    Change,
+    Entry,
+    Listing,
+    Source,
+    WatchEvent,
+    encode,
+    encode_unreadable,
+    is_ahead,
+    is_same,
+    parse_version,
+    problem_of,
+    uid_in,
+    version_in,
+)
+from myrmidon.io.watch.indexes import IndexFunction, Key
+from myrmidon.io.watch.scope import Scope
+from myrmidon.io.watch.shapes import UID_MAX, Unreadable, problem_in
+from myrmidon.io.watch.store import Store
+from myrmidon.io.watch.tombstones import Tombstones
+
+Transform: TypeAlias = Callable[[Json], Json]
+Changes: TypeAlias = list[Change]
+Sighting: TypeAlias = tuple[Key, str, int]  # key, uid and version: what a fact is about
+
+_REPORTS_MAX = 20  # about objects that cannot even be told apart
+
+_log = logging.getLogger(__name__)
+
+
+class Cache(Store):
+    """The objects of one scope.  A reflector and our own writes fill it, everyone reads it."""
+
+    def __init__(
+        self,
+        scope: Scope | Kind,
+        *,
+        indexes: Mapping[str, IndexFunction] | None = None,
+        transform: Transform | None = None,
+        keep_managed_fields: bool = False,
+    ) -> None:
+        self.scope = scope if isinstance(scope, Scope) else Scope(scope)
+        super().__init__(self.scope.kind)
+        self.version = 0  # how far the watch has come
+        self._unlisted: dict[str, dict[str, None]] | None = None  # during a list: not found so far
+        self._nameless: dict[str, None] = {}  # problems of objects without a name, once reported
+        self._tombstones = Tombstones()
+        self._expected: dict[Key, int] = {}
+        self._transform = transform
+        self._keep_managed_fields = keep_managed_fields
+        for name, function in (indexes or {}).items():
+            self.add_index(name, function)
+
+    # ------------------------------------------------------------------- list and watch
+
+    def load(self, listing: Listing) -> Changes:
+        """Take in a part of a list at once; at the end of the list, what was in no part is gone."""
+        return [change for change in self.loading(listing) if change is not None]
+
+    def loading(self, listing: Listing) -> Iterator[Change | None]:
+        """Do the same step by step: yields after each object, so that the caller may pause there.
+
+        Nothing else of the list and watch may be taken in before the last step.
+        """
+        if listing.forgets:
+            self.version = 0
+            self._tombstones = Tombstones()
+            self._expected.clear()
+            for _ in self.forget_versions():
+                yield None
+        if listing.begins:
+            self._unlisted = self.names()
+            self._tombstones.begin_list()
+        for item in listing.items:
+            obj, problem = item if type(item) is Unreadable else (item, "")
+            yield self._put(self._sighting(obj), obj, Source.LIST, problem=problem)
+        if listing.completes:
+            yield from self._sweep(parse_version(listing.version))
+
+    def apply(self, event: WatchEvent) -> Change | None:
+        """Take in one event of the watch."""
+        seen = key, uid, version = self._sighting(event.object)
+        if is_ahead(version, self.version):
+            self.version = version
+        if event.type == "BOOKMARK":
+            return None
+        if event.type == "DELETED":
+            self._tombstones.settle(key, uid)
+            return self._remove(key, version, Source.WATCH)
+        return self._put(seen, event.object, Source.WATCH, problem=event.problem)
+
+    # ----------------------------------------------------------------------- own writes
+
+    def record_write(self, obj: Json, *, by: str = "") -> Change | None:
+        """Make the answer to an own write (or a live read) visible at once."""
+        seen = key, _, version = self._sighting(obj)
+        held = self.entry(key)
+        if held is None and OPAQUE < version <= self.version:
+            return None  # rule 4
+        problem = problem_in(obj)
+        admitted = None if problem else self.scope.admits(obj)
+        if admitted is False or (admitted is None and held is None):
+            return None if held is None else self._bury(seen, by)
+        if not problem and _is_gone(obj):
+            return self._bury(seen, by)
+        shown = {"metadata": metadata(obj)} if self.scope.metadata_only and not problem else obj
+        change = self._put(seen, shown, Source.WRITE, by, problem=problem)
+        if change is not None and self._unlisted is not None:
+            # A list that does not have it can still be newer than the write.
+            self._unlisted.setdefault(key[0], {})[key[1]] = None
+        return change
+
+    def record_delete(
+        self, ref: ObjectRef, *, uid: str, version: str = "", by: str = ""
+    ) -> Change | None:
+        """Forget an object that is gone: a delete of ours removed it, or a live read missed it.
+
+        ``uid`` says which incarnation; a later one of that name stays.  ``version`` is what was
+        decided on, for a watch that has not come that far and will still tell of its life.
+        """
+        key = (ref.namespace, ref.name)
+        held = self.entry(key)
+        last = parse_version(version)
+        if held is not None and uid_in(held) == uid:
+            last = max(last, version_in(held))
+        elif last <= (self.version if held is None else version_in(held)):
+            return None  # the watch has told of its end already, or of its successor
+        self._tombstones.add(key, uid, last, final=True)
+        return self._remove(key, last, Source.WRITE, by)
+
+    def expect(self, ref: ObjectRef, version: str) -> None:
+        """A write whose answer was not the object itself: we are behind until the watch is there."""
+        self._expected[ref.namespace, ref.name] = parse_version(version)
+
+    def is_behind(self, ref: ObjectRef) -> bool:
+        """Whether the object is older here than our own last write to it."""
+        key = (ref.namespace, ref.name)
+        expected = self._expected.get(key)
+        if expected is None:
+            return False
+        held = self.entry(key)
+        if max(self.version, version_in(held) if held else OPAQUE) < expected:
+            return True
+        del self._expected[key]
+        return False
+
+    # ------------------------------------------------------------------------ judgement
+
+    def _sighting(self, obj: Any) -> Sighting:
+        """Which object a fact is about.  It has no name if it cannot be told."""
+        meta = obj.get("metadata") if type(obj) is dict else None
+        if type(meta) is not dict:
+            return ("", ""), "", OPAQUE
+        name, namespace, uid = meta.get("name"), meta.get("namespace") or "", meta.get("uid")
+        if type(name) is not str or type(namespace) is not str:
+            name = namespace = ""
+        elif not self.kind.namespaced:
+            namespace = ""
+        if type(uid) is not str or len(uid) > UID_MAX:
+            uid = ""
+        return (namespace, name), uid, parse_version(meta.get("resourceVersion"))
+
+    def _put(
+        self, seen: Sighting, obj: Json, source: Source, by: str = "", *, problem: str = ""
+    ) -> Change | None:
+        key, uid, version = seen
+        if self._unlisted and source is not Source.WRITE:
+            self._unlisted.get(key[0], {}).pop(key[1], None)
+        if not key[1]:
+            self._report_nameless(problem or problem_in(obj))
+            return None
+        held = self.entry(key)
+        if held is not None and OPAQUE < version <= version_in(held):
+            return None  # rule 1
+        if self._tombstones.hides(key, uid, version):
+            return None  # rule 3
+        self._tombstones.clear(key)
+        if problem := problem or problem_in(obj):
+            entry = encode_unreadable(problem, uid, version)
+        else:
+            obj = self._kept(obj)
+            entry = self._encoded(obj, uid, version)
+            problem = problem_of(entry)
+        ours = source is not Source.WRITE and self._transform is None and not problem
+        self.replace(key, held, entry, obj if ours else None)
+        if held is not None and is_same(held, entry):
+            return None
+        if problem:
+            self._report(key, problem)
+        return Change(self.ref(key), held, entry, source, by)
+
+    def _kept(self, obj: Json) -> Json:
+        """A copy to work on: the caller may still hold the object itself."""
+        kept = {**obj, "metadata": {**obj["metadata"]}}
+        if not self._keep_managed_fields:
+            kept["metadata"].pop("managedFields", None)
+        return kept
+
+    def _remove(self, key: Key, version: int, source: Source, by: str = "") -> Change | None:
+        held = self.entry(key)
+        if held is None or OPAQUE < version < version_in(held):
+            return None
+        self.replace(key, held, None)
+        return Change(self.ref(key), held, None, source, by)
+
+    def _bury(self, seen: Sighting, by: str) -> Change | None:
+        """It is gone, or no longer ours to see; something newer of that name may come."""
+        key, uid, version = seen
+        self._tombstones.add(key, uid, version, final=False)
+        return self._remove(key, version, Source.WRITE, by)
+
+    def _sweep(self, version: int) -> Iterator[Change | None]:
+        unlisted, self._unlisted = self._unlisted or {}, None
+        self.version = max(self.version, version)
+        self._tombstones.complete_list()
+        for namespace, names in unlisted.items():
+            for name in names:
+                # What is newer than the list was written while it was on its way.
+                yield self._remove((namespace, name), version, Source.LIST)
+
+    def _encoded(self, obj: Json, uid: str, version: int) -> Entry:
+        """The entry of an object, as the transform wants it; unreadable if it is not JSON."""
+        if self._transform is not None:
+            try:
+                return encode(self._transform(self._kept(obj)), uid, version)
+            except Exception:  # noqa: BLE001  user code; one object must not stop the others
+                _log.exception(
+                    "transform failed, object kept as it is",
+                    extra={"facts": {"kind": self.kind.kind}},
+                )
+        try:
+            return encode(obj, uid, version)
+        except RecursionError:
+            return encode_unreadable("it is nested too deeply", uid, version)
+        except (TypeError, ValueError) as error:
+            return encode_unreadable(f"it is not valid JSON ({error})", uid, version)
+
+    # ---------------------------------------------------------------------------- reports
+
+    def _report(self, key: Key, problem: str) -> None:
+        facts = {"kind": self.kind.kind, "object": self.ref(key).key, "problem": problem}
+        _log.warning(
+            "an object cannot be read: reading it fails and lists leave it out",
+            extra={"facts": facts},
+        )
+
+    def _report_nameless(self, problem: str) -> None:
+        if problem not in self._nameless and len(self._nameless) < _REPORTS_MAX:
+            self._nameless[problem] = None
+            facts = {"kind": self.kind.kind, "problem": problem}
+            _log.warning(
+                "an object without a name cannot be read and is skipped", extra={"facts": facts}
+            )
+
+
+def _is_gone(obj: Json) -> bool:
+    """Whether an answer is the last state of an object that no longer exists.
+
+    The answer to the removal of the last finalizer is the object, but the write was its deletion.
+    Pods have a grace period and namespaces finalizers of their own; those live on.
+    """
+    if not is_deleting(obj):
+        return False
+    spec = obj.get("spec")
+    held_by = finalizers_of(obj) or (isinstance(spec, dict) and spec.get("finalizers"))
+    grace = metadata(obj).get("deletionGracePeriodSeconds")
+    return not held_by and not grace

@@ -1,0 +1,149 @@
+"""Store: the entries of a cache, by namespace and name, and its indexes.
+
+Which facts are stored is decided in ``cache``.  Reading an unreadable object raises
+``UnreadableObjectError``: a controller that took it for absent would try to create it.  Lists leave it
+out.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from myrmidon.api.objects import Json, labels_of
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.selectors import selector
+from myrmidon.errors import UnreadableObjectError
+from myrmidon.io.watch.changes import (
+    Entry,
+    decode,
+    identify,
+    is_unreadable,
+    problem_of,
+    readable,
+    uid_in,
+    unversioned,
+)
+from myrmidon.io.watch.indexes import Indexes, IndexFunction, Key
+
+Objects: TypeAlias = list[Json]
+Refs: TypeAlias = list[ObjectRef]
+Entries: TypeAlias = list[tuple[str, list[tuple[str, Entry]]]]
+
+
+class Store:
+    """Entries by namespace and name, with indexes.
+
+    Two levels of dictionaries instead of one with pairs for keys: a pair costs 72 bytes, and
+    there are as many as objects.
+    """
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self._objects: dict[str, dict[str, Entry]] = {}
+        self._indexes = Indexes()
+        self._unreadable: dict[Key, None] = {}
+
+    def get(self, name: str, namespace: str = "") -> Json | None:
+        """Return a copy of one object, None if it does not exist.  Raise if it is unreadable."""
+        entry = self.entry((namespace, name))
+        if entry is None:
+            return None
+        if is_unreadable(entry):
+            ref = self.ref((namespace, name))
+            raise UnreadableObjectError(str(ref), problem_of(entry), uid=uid_in(entry))
+        return decode(self.kind, entry)
+
+    def list(
+        self,
+        namespace: str = "",
+        *,
+        labels: Mapping[str, str] | str | None = None,
+        index: tuple[str, str] | None = None,
+    ) -> Objects:
+        """Return copies of the objects that match, in the order of their names.
+
+        The order of arrival would differ from run to run, and so would what is made from it.
+        """
+        keys = sorted(self.keys(namespace)) if index is None else self._indexes.find(*index)
+        found = [readable(self.kind, self.entry(key)) for key in keys if namespace in {"", key[0]}]
+        wanted = selector(labels)
+        return [obj for obj in found if obj is not None and wanted.matches(labels_of(obj))]
+
+    def keys(self, namespace: str = "") -> Iterator[Key]:
+        """Namespace and name of everything, or of everything in one namespace."""
+        spaces = (namespace,) if namespace else tuple(self._objects)
+        for space in spaces:
+            for name in self._objects.get(space, ()):
+                yield space, name
+
+    def names(self) -> dict[str, dict[str, None]]:
+        """Return the names of everything by namespace, quickly: no key is made."""
+        return {namespace: dict.fromkeys(names) for namespace, names in self._objects.items()}
+
+    def entries(self) -> Entries:
+        """Return what is held now: for each namespace the names and entries, both sorted."""
+        return [(space, sorted(names.items())) for space, names in sorted(self._objects.items())]
+
+    def refs(self, index: str, word: str) -> Refs:
+        """References of what an index finds, without decoding anything."""
+        return [self.ref(key) for key in self._indexes.find(index, word)]
+
+    def add_index(self, name: str, function: IndexFunction) -> None:
+        """Declare an index; what is held already is found through it, too."""
+        if self._indexes.declare(name, function):
+            for key in self.keys():
+                self._indexes.move(name, key, None, readable(self.kind, self.entry(key)))
+
+    def __len__(self) -> int:
+        return sum(map(len, self._objects.values()))
+
+    def stamp(self, name: str, namespace: str = "") -> int:
+        """Return a hash of the cached bytes, 0 if the object is absent.  Same hash, same content."""
+        entry = self.entry((namespace, name))
+        return 0 if entry is None else hash(entry)  # bytes remember their hash
+
+    # ------------------------------------------------------------------- for the cache
+
+    def entry(self, key: Key) -> Entry | None:
+        """What is held under a key."""
+        names = self._objects.get(key[0])
+        return None if names is None else names.get(key[1])
+
+    def ref(self, key: Key) -> ObjectRef:
+        """The reference of a key."""
+        return ObjectRef(self.kind, key[1], key[0])
+
+    @property
+    def unreadable(self) -> int:
+        """How many of the objects are unreadable."""
+        return len(self._unreadable)
+
+    def replace(
+        self, key: Key, held: Entry | None, entry: Entry | None, obj: Json | None = None
+    ) -> None:
+        """Hold ``entry`` where ``held`` was; None for nothing.
+
+        ``obj`` is the object of ``entry``, where the caller has it and needs it no more.
+        """
+        namespace, name = key
+        if entry is not None:
+            self._objects.setdefault(namespace, {})[name] = entry
+        elif held is not None:
+            names = self._objects[namespace]
+            del names[name]
+            if not names:
+                del self._objects[namespace]
+        if self._unreadable:
+            self._unreadable.pop(key, None)
+        if entry is not None and is_unreadable(entry):
+            self._unreadable[key] = None
+        if self._indexes:
+            new = readable(self.kind, entry) if obj is None else identify(self.kind, obj)
+            self._indexes.move_all(key, readable(self.kind, held), new)
+
+    def forget_versions(self) -> Iterator[None]:
+        """Let every object be replaced by whatever comes; yields after each of them."""
+        for names in list(self._objects.values()):
+            for name in list(names):
+                if name in names:  # else it was removed while the caller paused
+                    names[name] = unversioned(names[name])
+                yield

@@ -1,0 +1,173 @@
+"""ClusterView: what one controller sees of its cluster, through shared caches."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from myrmidon.api.objects import Json, ref_of, version_of
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.errors import UnreadableObjectError
+from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.options import ControllerOptions
+from myrmidon.io.watch.caches import Caches
+from myrmidon.io.watch.indexes import IndexFunction
+from myrmidon.io.watch.subscriptions import Subscription
+from myrmidon.io.watch.views import View
+from myrmidon.runtime.echoes import Echoes
+from myrmidon.runtime.reconcile.children import by_parent
+
+Refs: TypeAlias = list[ObjectRef]
+_CHILDREN = "myrmidon.dev/children"  # the index of all controllers that look for children
+
+
+class ClusterView:
+    """Reads of declared kinds, and the record of own writes.
+
+    Undeclared kinds have no view here: they are never listed, and reading one is refused before it
+    comes to this.
+    """
+
+    def __init__(
+        self,
+        controller: type[Controller[Any]],
+        caches: Caches,
+        echoes: Echoes,
+        namespaces: Iterable[str] = (),
+        *,
+        options: ControllerOptions | None = None,
+    ) -> None:
+        self._caches, self._echoes, self._controller = caches, echoes, controller
+        options = options or controller.options
+        spaces = self._spaces = options.namespaces or tuple(namespaces)
+        self._namespaces = frozenset(spaces if controller.kind().namespaced else ())
+        self._views: dict[Kind, View] = {
+            controller.kind(): caches.view(
+                controller.kind(),
+                namespaces=spaces,
+                labels=options.selector,
+                indexes=self._indexes(controller.kind(), options),
+            )
+        }
+        for kind in (*controller.managed_kinds, *controller.read_kinds):
+            if kind not in self._views:
+                self._views[kind] = caches.view(
+                    kind, namespaces=spaces, indexes=self._indexes(kind, options)
+                )
+        self._by_parent = [
+            self._views[kind]
+            for kind in controller.managed_kinds
+            if _CHILDREN in self._indexes(kind, options)
+        ]
+
+    def subscribe(self, subscription: Subscription) -> None:
+        """Hear of every change of every declared kind."""
+        for view in self._views.values():
+            view.subscribe(subscription)
+
+    async def wait_synced(self) -> None:
+        """Wait until every declared kind was listed once."""
+        for view in self._views.values():
+            await view.wait_synced()
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether every declared kind was listed once."""
+        return all(view.is_synced for view in self._views.values())
+
+    def close(self) -> None:
+        """Need the caches no more."""
+        for view in self._views.values():
+            view.close()
+
+    def concerns(self, ref: ObjectRef) -> bool:
+        """Whether the object is in a namespace that this controller handles.
+
+        A cluster-scoped child may name a parent in a namespace that another process handles.
+        """
+        return not self._namespaces or ref.namespace in self._namespaces
+
+    def _indexes(self, kind: Kind, options: ControllerOptions) -> dict[str, IndexFunction]:
+        """What the controller declares for a kind, under names that no other controller uses.
+
+        Kinds whose objects must be found by their parent have an index for that, too.
+        """
+        functions = self._controller.index_functions.get(kind, {})
+        indexes = {_named(self._controller, name): each for name, each in functions.items()}
+        finds = options.prune or self._controller.graph.finalizer is not None
+        if finds and kind in self._controller.managed_kinds:
+            indexes[_CHILDREN] = by_parent
+        return indexes
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """The namespaces that are watched; empty for all of them."""
+        return self._spaces
+
+    def covers(self, ref: ObjectRef) -> bool:
+        """Whether a cache would show the object: its kind is declared, its namespace is watched."""
+        view = self._views.get(ref.kind)
+        return view is not None and view.covers(ref.namespace)
+
+    # -------------------------------------------------------------------------- reading
+
+    def get(self, ref: ObjectRef) -> Json | None:
+        """Return a copy of one object, None if it does not exist.  Raise if it is unreadable."""
+        return self._views[ref.kind].get(ref.name, ref.namespace)
+
+    def look(self, ref: ObjectRef) -> Json | None:
+        """Return a copy of one object, None if it does not exist, ``{}`` if it is unreadable."""
+        try:
+            return self.get(ref)
+        except UnreadableObjectError:
+            return {}
+
+    def stamp(self, ref: ObjectRef) -> int:
+        """Return a hash of the cached bytes of an object, 0 if it does not exist."""
+        return self._views[ref.kind].stamp(ref.name, ref.namespace)
+
+    def list(
+        self,
+        kind: Kind,
+        namespace: str = "",
+        *,
+        labels: Mapping[str, str] | str | None = None,
+        index: tuple[str, str] | None = None,
+    ) -> list[Json]:
+        """All objects that match."""
+        named = (_named(self._controller, index[0]), index[1]) if index else None
+        return self._views[kind].list(namespace, labels=labels, index=named)
+
+    def children(self, uid: str) -> Refs:
+        """The cached objects of managed kinds that name the parent of that uid.
+
+        Empty for controllers that neither prune nor have a finalizer graph: only these need to
+        find children that no status records, so only these have the index.
+        """
+        return [ref for view in self._by_parent for ref in view.refs(_CHILDREN, uid)]
+
+    # ----------------------------------------------------------------------- own writes
+
+    def is_unknown(self, ref: ObjectRef) -> bool:
+        """Whether a write to the object got no clear answer, and no read since."""
+        return self._caches.is_unknown(ref)
+
+    def mark_unknown(self, ref: ObjectRef) -> None:
+        """A write to the object got no clear answer."""
+        self._caches.mark_unknown(ref)
+
+    def clear_unknown(self, ref: ObjectRef) -> None:
+        """A read has settled it."""
+        self._caches.clear_unknown(ref)
+
+    def record_write(self, kind: Kind, obj: Json, *, by: str) -> None:
+        """Show the answer to a write at once."""
+        ref = ref_of(kind, obj)
+        self._echoes.expect(by, ref, version_of(obj))
+        self._caches.record_write(ref, obj, by=by)
+
+    def record_delete(self, ref: ObjectRef, *, uid: str, by: str) -> None:
+        """Show that an object is gone at once."""
+        self._caches.record_delete(ref, uid=uid, by=by)
+
+
+def _named(controller: type[Controller[Any]], index: str) -> str:
+    return f"{controller.name}/{index}"

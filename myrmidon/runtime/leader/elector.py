@@ -1,0 +1,199 @@
+"""Elector: the loop that reads and writes the Lease.  ``runtime.leader.election`` takes every decision."""
+
+import asyncio
+from contextlib import suppress
+from datetime import datetime
+from typing import NoReturn
+
+from myrmidon.api import kinds
+from myrmidon.api.clock import Clock
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import ObjectRef
+from myrmidon.errors import (
+    ApiError,
+    ConflictError,
+    LeadershipLostError,
+    NotFoundError,
+    TransportError,
+    UnreachableError,
+)
+from myrmidon.io.client import Client
+from myrmidon.runtime.leader.election import Create, Election, Follow, Update
+from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.metrics.families import Metrics
+
+
+class Elector:
+    """One candidate for one Lease."""
+
+    def __init__(
+        self,
+        client: Client,
+        lease: ObjectRef,
+        election: Election,
+        *,
+        clock: Clock,
+        log: Logger,
+        metrics: Metrics,
+    ) -> None:
+        self._client, self._lease, self._election = client, lease, election
+        self._clock, self._log = clock, log.having(lease=lease.key, identity=election.identity)
+        self._gauge = metrics.leading.labels(lease.name)
+        self._gauge.set(0)
+        self._led = self._told_unheld = False
+        self.elected = asyncio.Event()
+
+    async def run(self) -> NoReturn:
+        """Take part until cancelled; raise LeadershipLostError when leading has ended."""
+        while True:
+            seconds = await self._step()
+            self._check()
+            await self._pause(seconds)
+            self._check()
+
+    def permit(self) -> float:
+        """Return after how many seconds a write must be given up; raise if none may be sent.
+
+        UnreachableError where that is not known yet: the write is not sent, and tried again.
+        """
+        now, election = self._clock.monotonic(), self._election
+        if election.leads(now):
+            return election.safe_until - now
+        if election.is_in_doubt(now):
+            raise UnreachableError(
+                f"not sent: the lease {self._lease.key} was written by another client, and is being "
+                "read again"
+            )
+        raise LeadershipLostError(
+            f"{election.identity} may no longer write: its lease {self._lease.key} {election.loss}"
+        )
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process leads at this very moment."""
+        return self._election.leads(self._clock.monotonic())
+
+    async def resign(self, *, release: bool = True) -> None:
+        """Stop leading; with ``release`` give the Lease back, so that another can lead at once."""
+        self._election.resign()
+        self._gauge.set(0)
+        self._led = False
+        if not release:
+            self._log.warning("lease not released", error="writes without an answer are under way")
+            return
+        try:
+            await self._release()
+        except (ApiError, TransportError) as error:
+            self._log.warning("lease not released", error=str(error))
+
+    # --------------------------------------------------------------------------- inside
+
+    async def _step(self) -> float:
+        """Make one attempt; return the seconds until the next."""
+        sent_at = self._clock.monotonic()
+        step = self._election.step(sent_at, _stamp(self._clock.now()))
+        if isinstance(step, Follow):
+            await self._pause(step.seconds)
+            return await self._read()
+        return await self._write(step, sent_at)
+
+    async def _write(self, step: Create | Update, sent_at: float) -> float:
+        """Create or update the Lease; return the seconds until the next attempt."""
+        retry = self._election.terms.retry_seconds
+        try:
+            if isinstance(step, Create):
+                lease = await self._client.create(
+                    kinds.LEASE, self._identified({"spec": step.spec})
+                )
+                self._election.observe(lease, self._clock.monotonic())
+                return 0.0
+            lease = await self._client.update(kinds.LEASE, self._identified(step.lease))
+        except (ConflictError, NotFoundError):
+            # Another client wrote or deleted it: nothing is written until it was read again.
+            self._election.refused()
+            return await self._read() or (retry / 4 if isinstance(step, Update) else retry / 2)
+        except (ApiError, TransportError) as error:
+            self._log.warning("lease not renewed", error=str(error))
+            self._election.unanswered()
+            return retry / 2
+        self._election.wrote(lease, sent_at, self._clock.monotonic())
+        self._lead()
+        return retry
+
+    async def _read(self) -> float:
+        """Read the Lease; return the seconds to wait, 0.0 if it was read."""
+        try:
+            lease: Json | None = await self._client.get(self._lease)
+        except NotFoundError:
+            lease = None
+        except (ApiError, TransportError) as error:
+            self._log.warning("lease not read", error=str(error))
+            return self._election.terms.retry_seconds / 2
+        self._election.observe(lease, self._clock.monotonic())
+        self._lead()
+        self._tell_unheld()
+        return 0.0
+
+    async def _release(self) -> None:
+        """Write the resignation; after a renewal whose answer was not awaited, a second time."""
+        for is_last in (False, True):
+            stamp = _stamp(self._clock.now())
+            lease = self._election.resignation(self._clock.monotonic(), stamp)
+            if lease is None:
+                return
+            try:
+                await self._client.update(kinds.LEASE, self._identified(lease))
+            except ConflictError:
+                if is_last:
+                    raise
+                await self._read()
+            else:
+                self._log.info("lease released")
+                return
+
+    def _lead(self) -> None:
+        """Tell the manager if this process has begun to lead."""
+        if not self._led and self.leads:
+            self._led = True
+            self._gauge.set(1)
+            self._log.info("leading")
+            self.elected.set()
+
+    def _tell_unheld(self) -> None:
+        """Say once why a Lease without a holder is not taken at once."""
+        if not self._told_unheld and self._election.is_unheld:
+            self._told_unheld = True
+            self._log.info(
+                "lease has no holder",
+                waits_seconds=self._election.terms.lease_seconds,
+                why="it may have been deleted or edited while another replica leads",
+            )
+
+    def _check(self) -> None:
+        """Raise if this process led and has lost the Lease; being in doubt is not a loss yet."""
+        if self._led:
+            self._gauge.set(self.leads)
+            with suppress(UnreachableError):
+                self.permit()
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but not beyond the moment at which leading ends."""
+        if self._led:
+            seconds = min(seconds, self._election.leads_until - self._clock.monotonic())
+        if seconds > 0:
+            await self._clock.sleep(seconds)
+
+    def _identified(self, lease: Json) -> Json:
+        """Return the Lease with our own words for kind, name and namespace."""
+        place = {"name": self._lease.name, "namespace": self._lease.namespace}
+        return {
+            **lease,
+            "apiVersion": kinds.LEASE.api_version,
+            "kind": kinds.LEASE.kind,
+            "metadata": {**lease.get("metadata", {}), **place},
+        }
+
+
+def _stamp(now: datetime) -> str:
+    """The time as a Lease prints it: exactly six digits, also where they are zeros."""
+    return now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,137 @@
+"""What is counted about the passes of one controller."""
+
+from typing import Any
+
+from myrmidon.api.objects import Json, ref_of
+from myrmidon.api.refs import ObjectRef
+from myrmidon.api.texts import event_reason
+from myrmidon.fsm.context import Cause
+from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.engine import Outcome
+from myrmidon.runtime.metrics.families import Metrics
+from myrmidon.runtime.queue import Turn, Urgency, WorkQueue
+
+
+class Observing:
+    """Feeds the metrics of one controller.
+
+    The series are looked up once, and gauges are set only when they change: a pass over a
+    converged object should not cost more to count than to run.
+    """
+
+    def __init__(self, controller: type[Controller[Any]], metrics: Metrics) -> None:
+        self.metrics = metrics
+        self._name, self._kind = controller.name, controller.kind()
+        self._state_seconds = {
+            state: metrics.state_seconds.labels(*self._kind[:3], state)
+            for state in controller.graph.states
+        }
+        self._results = {
+            result: metrics.reconcile_total.labels(controller.name, result)
+            for result in ("success", "error", "requeue", "requeue_after")
+        }
+        self._pass_seconds = metrics.reconcile_seconds.labels(controller.name)
+        self._active = metrics.workers_active.labels(controller.name)
+        self._adds = metrics.queue_adds.labels(controller.name, controller.name)
+        self._retries = metrics.queue_retries.labels(controller.name, controller.name)
+        self._queued_seconds = metrics.queue_seconds.labels(controller.name, controller.name)
+        self._work_seconds = metrics.work_seconds.labels(controller.name, controller.name)
+        self._writes: dict[tuple[str, str, str], Any] = {}
+        self._shown: dict[ObjectRef, tuple[str, bool]] = {}
+        self._begun: dict[ObjectRef, tuple[int, float, frozenset[bool]]] = {}
+        metrics.start_controller(controller.name, controller.options.workers)
+
+    def state_ran(self, state: str, seconds: float) -> None:
+        """One run of one state is over."""
+        self._state_seconds[state].observe(seconds)
+
+    def wrote(self, kind: str, verb: str, outcome: str) -> None:
+        """One output was dealt with."""
+        key = (kind, verb, outcome)
+        counter = self._writes.get(key)
+        if counter is None:
+            counter = self._writes[key] = self.metrics.writes.labels(*key)
+        counter.inc()
+
+    def triggered(self, ref: ObjectRef, cause: Cause) -> None:
+        """An event led to a pass."""
+        source = cause.ref.kind if cause.ref else ref.kind
+        self.metrics.triggered(source, ref, cause.event, cause.relation, self._name)
+
+    def added(self, *, delayed: bool) -> None:
+        """A key was put into the queue."""
+        (self._retries if delayed else self._adds).inc()
+
+    def pass_began(self, turn: Turn[ObjectRef], now: float) -> None:
+        """A worker has taken a key."""
+        self._active.inc()
+        self._queued_seconds.observe(max(now - max(turn.due_at, turn.added_at), 0.0))
+
+    def pass_ended(self, outcome: Outcome | None, seconds: float, *, broken: bool = False) -> None:
+        """A worker is done with a key."""
+        self._active.dec()
+        self._pass_seconds.observe(seconds)
+        self._work_seconds.observe(seconds)
+        self._results["error" if broken else _result(outcome)].inc()
+        if broken or (outcome is not None and outcome.failure is not None):
+            self.metrics.reconcile_errors.labels(self._name).inc()
+            if outcome is not None and outcome.failure is not None and not outcome.failure.retry:
+                self.metrics.terminal_errors.labels(self._name).inc()
+
+    def pass_broke(self, *, timed_out: bool) -> None:
+        """A pass ended with an exception, or at its time limit."""
+        counter = self.metrics.timeouts if timed_out else self.metrics.panics
+        counter.labels(self._name).inc()
+
+    def queue_looked_at(self, queue: WorkQueue[ObjectRef], now: float) -> None:
+        """What a scrape wants to know about the queue at this moment."""
+        ages = [now - since for since in queue.working.values()]
+        self.metrics.unfinished_seconds.labels(self._name, self._name).set(sum(ages))
+        self.metrics.longest_seconds.labels(self._name, self._name).set(max(ages, default=0.0))
+        for urgency in Urgency:
+            depth = self.metrics.queue_depth.labels(self._name, self._name, urgency.name.lower())
+            depth.set(queue.depth(urgency))
+
+    def processed(
+        self, ref: ObjectRef, generation: int, since: float, now: float, *, success: bool
+    ) -> None:
+        """The first success and the first failure of a generation are timed from its first event."""
+        known = self._begun.get(ref)
+        if known is None or known[0] != generation:
+            known = (generation, since, frozenset())
+        if success not in known[2]:
+            self.metrics.processing_seconds.labels(*self._kind[:3], str(success).lower()).observe(
+                max(now - known[1], 0.0)
+            )
+            known = (generation, known[1], known[2] | {success})
+        self._begun[ref] = known
+
+    def shows(self, ref: ObjectRef, status: str, *, suspended: bool) -> None:
+        """What the object's Ready says now, and whether it is suspended."""
+        if self._shown.get(ref) == (status, suspended):
+            return
+        if suspended or self._shown.get(ref, ("", False))[1]:
+            self.metrics.suspension_of(ref, suspended)
+        self.metrics.readiness_of(ref, status)
+        self._shown[ref] = (status, suspended)
+
+    def recorded_event(self, obj: Json, event_type: str, reason: str) -> None:
+        """Count a Kubernetes Event.  One label that cannot be encoded would break /metrics."""
+        shown = event_reason(event_type), event_reason(reason)
+        self.metrics.recorded(ref_of(self._kind, obj), *shown, self._name)
+
+    def forget(self, ref: ObjectRef) -> None:
+        """The object is gone, and its series go with it."""
+        self._begun.pop(ref, None)
+        self._shown.pop(ref, None)
+        self.metrics.forget(ref)
+
+
+def _result(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "success"
+    if outcome.failure is not None:
+        return "error"
+    if outcome.after is not None:
+        return "requeue_after"
+    return "requeue" if outcome.backoff else "success"

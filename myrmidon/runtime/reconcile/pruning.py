@@ -1,0 +1,134 @@
+"""After a walk that ended: which children the object still has, and which of them are deleted.
+
+``status.resourceRefs`` is written at the end of a pass, after the children: one status write per
+pass is all that a new object costs.  So a pass that is cut off between the two (by a crash, a
+refused or conflicting status write, an edit of the object) leaves children that no status records.
+They are found again by three ways, before anything is decided about them:
+
+- the cache index of children by the uid of the parent that they name (``ClusterView.children``);
+- ``PassDependencies.unsure``: outputs whose write got no clear answer.  No cache may show them yet, so they are
+  read live;
+- ``status.resourceRefs`` itself.
+
+A child that is found by its owner reference alone may be another party's: the controller of a kind
+that it does not define shares its objects with that kind's own controller.  Such a child is ours
+only if it can prove that (``is_made_by``); the live read for that is made once per child.
+
+Recorded children outside the kinds and namespaces that the controller declares are read and deleted
+live (``unseen_children``).
+
+Not handled: an unrecorded child of a kind that ``manages`` no longer lists.  No cache holds it; with
+an owner reference it goes when its parent goes.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from myrmidon.api.objects import is_deleting, uid_of
+from myrmidon.api.refs import ObjectRef
+from myrmidon.errors import MyrmidonError, PruneRefusedError
+from myrmidon.fsm.engine import Outcome, unfinished
+from myrmidon.fsm.results import Failed, Wait
+from myrmidon.runtime.reconcile.blocked_deletion import child_refused
+from myrmidon.runtime.reconcile.children import is_child, is_made_by
+from myrmidon.runtime.reconcile.subject import Subject
+from myrmidon.runtime.reconcile.tracked_children import Flush
+from myrmidon.runtime.reconcile.unseen_children import UnseenChild, delete_unseen, read_unseen
+from myrmidon.runtime.reconcile.write_errors import refusal
+from myrmidon.sets.pruning import prunable
+
+_LOOK_AGAIN = timedelta(seconds=30)
+
+
+async def tidy(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
+    """Find out what became of children that this walk did not apply; prune them if asked to."""
+    deps = subject.deps
+    prunes = deps.controller.options.prune and not is_deleting(subject.obj)
+    unwanted = subject.managed.unwanted(subject.obj)
+    if not (prunes or unwanted or subject.ref in deps.unsure):
+        return outcome
+    seen = [ref for ref in unwanted if deps.objects.covers(ref)]
+    unseen: list[UnseenChild] = []
+    try:
+        await settle_unsure(subject, seen)
+        if prunes:
+            await _find_unrecorded(subject)
+    except MyrmidonError as error:
+        return unfinished(outcome, refusal(subject.ref, error))
+    if prunes:
+        for ref in unwanted:
+            if not deps.objects.covers(ref):
+                try:
+                    child = await read_unseen(subject, ref)
+                except MyrmidonError as error:
+                    return unfinished(outcome, child_refused(ref, error))
+                unseen += [child] if child else []
+                if child is None:
+                    subject.managed.gone[ref] = None
+        outcome = await _prune(subject, outcome, seen, unseen, flush)
+    # Another party may have deleted it, or a process that crashed before it wrote the status.
+    absent = (ref for ref in seen if deps.objects.get(ref) is None)
+    subject.managed.gone.update(dict.fromkeys(absent))
+    return outcome
+
+
+async def settle_unsure(subject: Subject, recorded: Sequence[ObjectRef] = ()) -> None:
+    """Read live every output of this object of which only the server knows whether it exists."""
+    deps = subject.deps
+    for ref in (*recorded, *deps.unsure.get(subject.ref, ())):
+        if ref not in subject.managed.applied and deps.applicator.is_unknown(ref):
+            await deps.applicator.read(ref)
+    deps.unsure.pop(subject.ref, None)
+
+
+async def _find_unrecorded(subject: Subject) -> None:
+    """Add children to ``managed.found`` that exist, are ours, and that no status records."""
+    deps, managed, uid = subject.deps, subject.managed, subject.parent.uid
+    for ref in subject.children():
+        if ref in managed.applied or ref in managed.recorded(subject.obj):
+            continue
+        child = deps.objects.get(ref)
+        known = deps.strangers.get(subject.ref, {})
+        if child is None or uid_of(child) in known:
+            continue
+        if not is_made_by(child, deps.controller.name):
+            child = await deps.applicator.read(ref)
+        if child is None or not is_child(child, uid):
+            continue
+        if is_made_by(child, deps.controller.name):
+            managed.found[ref] = None
+        else:
+            deps.strangers.setdefault(subject.ref, {})[uid_of(child)] = None
+
+
+async def _prune(
+    subject: Subject,
+    outcome: Outcome,
+    seen: Sequence[ObjectRef],
+    unseen: Sequence[UnseenChild],
+    flush: Flush,
+) -> Outcome:
+    """Delete what the object managed and no longer emits, as far as it is still its child."""
+    managed, uid = subject.managed, subject.parent.uid
+    ours = [ref for ref in seen if is_child(subject.deps.objects.get(ref), uid)]
+    surplus = (*ours, *managed.found, *(child.ref for child in unseen))
+    limit = subject.deps.controller.options.prune_max
+    try:
+        deletes = prunable(surplus, managed.gone, limit=limit)
+    except PruneRefusedError as error:
+        subject.event("Warning", "PruneRefused", str(error))
+        return unfinished(outcome, Failed("PruneRefused", error))
+    elsewhere = {child.ref: child for child in unseen}
+    report = await flush([one for one in deletes if one.ref not in elsewhere], "prune")
+    if isinstance(report, Wait | Failed):
+        return unfinished(outcome, report)
+    for child in unseen:
+        try:
+            gone = await delete_unseen(subject, child)
+        except MyrmidonError as error:
+            return unfinished(outcome, child_refused(child.ref, error))
+        if not gone:  # no watch will tell
+            waiting = Wait("Pruning", f"waiting for {child.ref} to be gone", after=_LOOK_AGAIN)
+            return unfinished(outcome, waiting)
+        managed.gone[child.recorded] = None
+    return outcome

@@ -1,0 +1,215 @@
+"""Reconciler: from a key to a pass, and from its outcome to what is shown."""
+
+from collections.abc import Callable
+
+from myrmidon.api.conditions import READY, status_of
+from myrmidon.api.objects import Json, generation_of, is_deleting
+from myrmidon.api.refs import ObjectRef
+from myrmidon.api.requests import Request, Verb
+from myrmidon.errors import (
+    ApiError,
+    ConflictError,
+    MyrmidonError,
+    TransportError,
+    UnfitObjectError,
+    UnreadableObjectError,
+)
+from myrmidon.fsm.engine import Outcome
+from myrmidon.fsm.raised import UnexpectedError
+from myrmidon.fsm.results import Failed, Wait, failure_of
+from myrmidon.fsm.status import status_after
+from myrmidon.fsm.suspension import is_suspended
+from myrmidon.io.timers.deadlines import Deadlines
+from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.queue import Turn
+from myrmidon.runtime.reconcile.blocked_deletion import remedy
+from myrmidon.runtime.reconcile.dependencies import PassDependencies
+from myrmidon.runtime.reconcile.passes import Pass
+from myrmidon.runtime.reconcile.status_writer import write_status
+from myrmidon.runtime.reconcile.subject import GoneError, Subject
+from myrmidon.runtime.reconcile.write_errors import refusal
+from myrmidon.runtime.triggers import author
+from myrmidon.sets.manifests import manifest_of
+from myrmidon.sets.planning import write_query
+
+
+class Reconciler:
+    """Runs passes of one controller.  Which key and when is the queue's business."""
+
+    def __init__(
+        self, deps: PassDependencies, log: Logger, again: Callable[[ObjectRef], None]
+    ) -> None:
+        self._deps, self._again = deps, again
+        self._log = log.having(controller=deps.controller.name)
+        self._passes, self._deadlines = 0, Deadlines()
+        self._overtook: set[ObjectRef] = set()  # whose last pass wrote what it had read before
+
+    async def reconcile(self, turn: Turn[ObjectRef]) -> Outcome | None:
+        """One pass over one object; None where nothing is left to do for it."""
+        self._passes += 1
+        log = self._log.having(object=turn.key.key, reconcile_id=self._passes)
+        try:
+            obj = await self._read(turn.key)
+            if obj is None:
+                return await self._absent(turn, log)
+        except UnreadableObjectError as error:
+            return self._unreadable(turn.key, error, log)
+        except (ApiError, TransportError) as error:
+            return self._unavailable(turn, error, log)
+        log.debug("pass begins", cause=turn.causes, collapsed=turn.collapsed)
+        generation = generation_of(obj)
+        try:
+            single = Pass(self._deps, turn.key, obj, turn.causes, log)
+            outcome = await self._in_time(single)
+            outcome, obj = self._overtaken(turn, single, outcome), single.obj
+            if single.wrote:
+                log.info("pass wrote", wrote=single.wrote)
+        except UnfitObjectError as error:
+            outcome, obj = await self._quarantine(turn.key, obj, error, log)
+        except GoneError:
+            return None
+        finally:
+            if self._deps.applicator.warnings.heard:
+                self._tell_warnings(turn.key, obj, log)
+        self._judge(turn, generation, outcome, log)
+        self._show(turn, obj, outcome)  # last: it forgets an object whose finalizer was released
+        return outcome
+
+    def _overtaken(
+        self, turn: Turn[ObjectRef], single: Pass, outcome: Outcome | None
+    ) -> Outcome | None:
+        """See to it that the object gets another pass if this one decided on old data.
+
+        A pass that changes again and again what it reads would never end; from the second time on
+        it has to wait, longer each time.
+        """
+        if single.moved and outcome is not None and not outcome.released:
+            self._again(turn.key)
+        if outcome is None or outcome.released or not single.overtaken:
+            self._overtook.discard(turn.key)
+            return outcome
+        if turn.key in self._overtook:
+            return outcome._replace(backoff=True)
+        self._overtook.add(turn.key)
+        self._again(turn.key)
+        return outcome
+
+    async def _in_time(self, single: Pass) -> Outcome | None:
+        """Let a pass run, but not for ever."""
+        limit = self._deps.controller.options.pass_timeout
+        try:
+            with self._deadlines.within(limit.total_seconds()):
+                return await single.run()
+        except TimeoutError:
+            self._deps.observing.pass_broke(timed_out=True)
+            return await single.give_up(Failed("PassTimeout", f"the pass took longer than {limit}"))
+        except UnreadableObjectError as error:  # of a child that the pass itself looked at
+            return await single.give_up(failure_of(error))
+
+    async def _read(self, ref: ObjectRef) -> Json | None:
+        """The object as the cache has it; as the server has it, where a write got no clear answer."""
+        if self._deps.applicator.is_unknown(ref):
+            return await self._deps.applicator.read(ref)
+        return self._deps.objects.get(ref)
+
+    async def _absent(self, turn: Turn[ObjectRef], log: Logger) -> Outcome | None:
+        self._deps.forget(turn.key)
+        self._overtook.discard(turn.key)
+        related = any(cause.relation == "relative" for cause in turn.causes)
+        if not (self._deps.controller.options.create_if_not_found and related):
+            return None
+        wanted = self._deps.controller.create(turn.key.namespace, turn.key.name)
+        try:
+            query = write_query(self._deps.controller.name)
+            request = Request(Verb.CREATE, turn.key, manifest_of(wanted), query=query)
+            await self._deps.applicator.send(request)
+        except ConflictError:
+            return None  # it exists by now, and the watch will say so
+        log.info("created", why=", ".join(map(str, turn.causes)))
+        return None
+
+    def _unavailable(self, turn: Turn[ObjectRef], error: MyrmidonError, log: Logger) -> Outcome:
+        """There is nothing to say it on: the object could not even be read or made."""
+        said = refusal(turn.key, error)
+        log.warning("pass failed", reason=said.reason, error=said.message, retry=True)
+        after = said.after if isinstance(said, Wait) else None
+        return Outcome(failure=Failed(said.reason, said.message), after=after, backoff=True)
+
+    def _unreadable(self, ref: ObjectRef, error: UnreadableObjectError, log: Logger) -> Outcome:
+        """Report an object that exists and cannot be read, and do nothing until it changes.
+
+        Its status cannot be written without losing the conditions of other writers, so it is told
+        by an Event.
+        """
+        failure = failure_of(error)
+        log.warning("pass failed", reason=failure.reason, error=failure.message, retry=False)
+        meta = {"name": ref.name, "namespace": ref.namespace, "uid": error.uid}
+        named: Json = {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "metadata": meta}
+        self._deps.record_event(named, "Warning", failure.reason, failure.message)
+        return Outcome(failure=failure)
+
+    async def _quarantine(
+        self, ref: ObjectRef, obj: Json, error: UnfitObjectError, log: Logger
+    ) -> tuple[Outcome, Json]:
+        """Say on the object which field does not fit its model; other objects are not affected."""
+        failed = Outcome(failure=Failed("InvalidObject", "; ".join(error.problems), retry=False))
+        controller, now = self._deps.controller, self._deps.clock.now()
+        hint = ""
+        if is_deleting(obj):
+            hint = remedy(ref)
+            said = f"its finalizer cannot run, because {error}; {hint}"
+            self._deps.record_event(obj, "Warning", "InvalidObject", said)
+
+        def status(obj: Json) -> Json:
+            ready = controller.options.ready_condition
+            made = status_after(failed, controller.graph, obj, now=now, ready=ready, hint=hint)
+            made.pop("resourceRefs", None)  # what is on record stays
+            return made
+
+        subject = Subject(self._deps, ref, obj, log)
+        outcome = await write_status(subject, status, failed)
+        if subject.moved:
+            self._again(ref)  # it may fit by now
+        return outcome, subject.obj
+
+    def _tell_warnings(self, ref: ObjectRef, obj: Json, log: Logger) -> None:
+        """Tell what the API server warned of during the pass."""
+        by = author(self._deps.controller.name, ref)
+        for about, text in self._deps.applicator.warnings.take(by):
+            log.warning("the API server warns", output=about, warning=text)
+            self._deps.record_event(obj, "Warning", "ApiWarning", f"{about}: {text}")
+
+    def _show(self, turn: Turn[ObjectRef], obj: Json, outcome: Outcome | None) -> None:
+        """What the object looks like after the pass."""
+        if outcome is not None and outcome.released:
+            self._deps.forget(turn.key)
+            return
+        status = "Deleted" if is_deleting(obj) else status_of(obj, READY)
+        self._deps.observing.shows(turn.key, status, suspended=is_suspended(obj))
+
+    def _judge(
+        self, turn: Turn[ObjectRef], generation: int, outcome: Outcome | None, log: Logger
+    ) -> None:
+        """How the pass went."""
+        if outcome is None:
+            return
+        failed = outcome.failure is not None
+        if failed or outcome.ended:
+            now = self._deps.clock.monotonic()
+            self._deps.observing.processed(
+                turn.key, generation, turn.added_at, now, success=not failed
+            )
+        if outcome.failure is not None:
+            log.failed(
+                "pass failed",
+                _raised(outcome.failure),
+                state=outcome.visits[-1].state.name if outcome.visits else "",
+                reason=outcome.failure.reason,
+                error=outcome.failure.message,
+                retry=outcome.failure.retry,
+            )
+
+
+def _raised(failure: Failed) -> BaseException | None:
+    """The exception that nobody expected; what the framework says itself needs no traceback."""
+    return failure.error.__cause__ if isinstance(failure.error, UnexpectedError) else None

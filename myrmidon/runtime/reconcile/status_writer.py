@@ -1,0 +1,83 @@
+"""Writes to the status of the object of a pass.
+
+The first try is a merge patch that is bound to the resourceVersion which the pass read.  If another
+party was faster, the object is read live, the status is made anew from what was read (conditions of
+other writers stay), and sent as a JSON patch that needs no lock (``fsm.status_edits``).  So a party
+that writes the object all the time cannot keep the status from being written.
+
+A schema may store less than it was sent, for example drop a field that it does not know.  The same
+status is not sent again for the resourceVersion that it produced (``PassDependencies.settled``).
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from myrmidon.api.objects import Json, version_of
+from myrmidon.errors import ApiError, ConflictError, MyrmidonError, NotFoundError
+from myrmidon.fsm.engine import Outcome, unfinished
+from myrmidon.fsm.status import status_request
+from myrmidon.fsm.status_edits import status_edits
+from myrmidon.runtime.reconcile.subject import ATTEMPTS_MAX, GoneError, Subject
+from myrmidon.runtime.reconcile.write_errors import is_overtaken, refusal
+from myrmidon.sets.fingerprints import fingerprint
+
+MakeStatus: TypeAlias = Callable[[Json], Json]
+"""From the object as the server has it to the status fields that it should have."""
+
+
+async def write_status(subject: Subject, make: MakeStatus, outcome: Outcome) -> Outcome:
+    """Write the status if it differs; return the outcome, unfinished where the write failed."""
+    try:
+        await send_status(subject, make)
+    except GoneError:
+        raise
+    except ConflictError:
+        return unfinished(outcome, subject.overtaken())
+    except MyrmidonError as error:
+        refused = refusal(subject.ref, error)
+        subject.log.warning("status refused", error=str(error))
+        subject.event("Warning", "StatusRefused", str(error))
+        return unfinished(outcome, refused)
+    return outcome
+
+
+async def send_status(subject: Subject, make: MakeStatus) -> None:
+    """Send what differs; raise what the server refused, or ``GoneError`` if the object is gone."""
+    deps, ref = subject.deps, subject.ref
+    status = make(subject.obj)
+    request = status_request(ref, subject.obj, status)
+    if request is None:
+        return
+    attempt = (fingerprint(request.body["status"]), version_of(subject.obj))
+    if deps.settled.get(ref) == attempt:
+        return
+    overtaken: ApiError | None = None
+    for _ in range(ATTEMPTS_MAX):
+        if overtaken is not None:
+            await subject.refresh()
+            status = make(subject.obj)
+            request = status_edits(ref, subject.obj, status)
+            if request is None:
+                return
+        try:
+            await subject.send(request)
+        except NotFoundError as error:
+            raise GoneError(str(ref)) from error
+        except ApiError as error:
+            if not is_overtaken(error):
+                raise
+            overtaken = error
+        else:
+            _settle(subject, status)
+            return
+    raise ConflictError(409, "Conflict", str(overtaken))
+
+
+def _settle(subject: Subject, status: Json) -> None:
+    """Remember a status that the server stored differently from how it was sent."""
+    again = status_request(subject.ref, subject.obj, status)
+    if again is None:
+        subject.deps.settled.pop(subject.ref, None)
+    else:
+        left = (fingerprint(again.body["status"]), version_of(subject.obj))
+        subject.deps.settled[subject.ref] = left

@@ -1,0 +1,85 @@
+"""Children that only a label ties to their parent: recorded before they exist, deleted by us.
+
+The garbage collector does not know them.  They are written into ``status.resourceRefs`` before they
+are created, because a crash between creating and recording would leave an object that no later pass
+knows; and their parent gets our finalizer, because it must not go before they are deleted.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from myrmidon.api.objects import Json, finalizers_of, is_deleting
+from myrmidon.api.refs import ObjectRef
+from myrmidon.errors import MyrmidonError
+from myrmidon.fsm.engine import ACTED, Acted, Report
+from myrmidon.fsm.results import Wait
+from myrmidon.fsm.status import reference
+from myrmidon.runtime.reconcile.blocked_deletion import child_refused
+from myrmidon.runtime.reconcile.children import is_tracked_child
+from myrmidon.runtime.reconcile.finalizer_edits import ensure_finalizer
+from myrmidon.runtime.reconcile.status_writer import send_status
+from myrmidon.runtime.reconcile.subject import GoneError, Subject
+from myrmidon.runtime.reconcile.unseen_children import delete_unseen, read_unseen
+from myrmidon.runtime.reconcile.write_errors import refusal
+from myrmidon.sets.output_set import Delete
+
+Flush: TypeAlias = Callable[[Sequence[Delete], str], Awaitable[Report]]
+
+
+async def record_children(subject: Subject, tracked: Iterable[ObjectRef]) -> Report | None:
+    """LeaseRecord children that are about to be created; None when they are on record."""
+    recorded = subject.managed.recorded(subject.obj)
+    new = [ref for ref in tracked if ref not in recorded]
+    if not new or is_deleting(subject.obj):
+        return None
+    if subject.deps.controller.finalizer() not in finalizers_of(subject.obj):
+        report = await ensure_finalizer(subject)
+        if not isinstance(report, Acted):
+            return report
+
+    def with_new(obj: Json) -> Json:
+        return {"resourceRefs": [reference(ref) for ref in (*subject.managed.recorded(obj), *new)]}
+
+    try:
+        await send_status(subject, with_new)
+    except MyrmidonError as error:
+        if isinstance(error, GoneError):
+            raise
+        return refusal(subject.ref, error)
+    return None
+
+
+async def delete_children(subject: Subject, flush: Flush) -> Report:
+    """Delete every tracked child, on record or in the index; ``Acted`` when none is left.
+
+    Children that the caches show are read live where the cache has none, because absence in a cache
+    is not proof; the others are read live anyway.
+    """
+    seen: list[ObjectRef] = []
+    left: list[ObjectRef] = []
+    for ref in dict.fromkeys((*subject.managed.recorded(subject.obj), *subject.children())):
+        try:
+            if not subject.deps.objects.covers(ref):
+                left += await _delete_unseen(subject, ref)
+                continue
+            child = subject.deps.objects.get(ref) or await subject.deps.applicator.read(ref)
+        except MyrmidonError as error:
+            return child_refused(ref, error)
+        if is_tracked_child(child, subject.parent.uid):
+            seen.append(ref)
+    if seen:
+        report = await flush([Delete(ref) for ref in seen], "finalizer")
+        if not isinstance(report, Acted):
+            return report
+    if not seen and not left:
+        return ACTED
+    waiting = ", ".join(map(str, (*seen, *left)))
+    return Wait("DeletingChildren", f"waiting for {waiting} to be gone")
+
+
+async def _delete_unseen(subject: Subject, recorded: ObjectRef) -> list[ObjectRef]:
+    """Delete a tracked child that no cache shows; it, if it is not gone at once."""
+    child = await read_unseen(subject, recorded)
+    if child is None or not is_tracked_child(child.obj, subject.parent.uid):
+        return []
+    return [] if await delete_unseen(subject, child) else [child.ref]

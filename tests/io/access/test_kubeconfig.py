@@ -1,0 +1,248 @@
+"""Finding the API server: files, contexts, pods, and one sentence where something is wrong."""
+
+import asyncio
+import subprocess
+import sys
+from base64 import b64encode
+from pathlib import Path
+from traceback import format_exception
+from typing import Any
+
+import pytest
+import yaml
+
+from myrmidon.errors import UsageError
+from myrmidon.io.access.credentials import Fixed, TokenFile
+from myrmidon.io.access.exec_plugin import Given
+from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint
+from myrmidon.io.http.addresses import Address
+
+
+def kubeconfig(path: Path, user: dict[str, Any], **cluster: Any) -> Path:
+    """A file with the contexts one and two."""
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {"name": "here", "cluster": {"server": "https://here:6443/", **cluster}},
+            {"name": "there", "cluster": {"server": "http://there:8080"}},
+        ],
+        "users": [{"name": "me", "user": user}],
+        "contexts": [
+            {"name": "one", "context": {"cluster": "here", "user": "me", "namespace": "team"}},
+            {"name": "two", "context": {"cluster": "there", "user": "me"}},
+        ],
+        "current-context": "one",
+    }
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def load(path: Path | str | None = None, context: str | None = None, **environ: str) -> Endpoint:
+    """Load with an environment of our own."""
+    return asyncio.run(load_endpoint(path, context, environ={"HOME": "/nowhere", **environ}))
+
+
+def header(endpoint: Endpoint) -> str:
+    """What is sent first."""
+
+    async def ask() -> str:
+        return await endpoint.credentials.authorization(0.0)
+
+    return asyncio.run(ask())
+
+
+def test_the_current_context_is_taken(tmp_path: Path) -> None:
+    """Server, namespace, token, TLS."""
+    path = kubeconfig(tmp_path / "k", {"token": "t"}, **{"tls-server-name": "api.internal"})
+    endpoint = load(path)
+    assert endpoint.server == "https://here:6443"
+    assert endpoint.host == "here:6443"
+    assert endpoint.namespace == "team"
+    assert endpoint.context == "one"
+    assert endpoint.tls.server_name == "api.internal"
+    assert endpoint.tls.verify
+    assert header(endpoint) == "Bearer t"
+
+
+def test_another_context_can_be_named(tmp_path: Path) -> None:
+    """And its namespace is the default one."""
+    endpoint = load(kubeconfig(tmp_path / "k", {"token": "t"}), "two")
+    assert endpoint.server == "http://there:8080"
+    assert endpoint.namespace == "default"
+
+
+def test_an_unknown_context_names_the_known_ones(tmp_path: Path) -> None:
+    """The fix is in the message."""
+    with pytest.raises(UsageError, match=r"no context 'three'; it has: one, two"):
+        load(kubeconfig(tmp_path / "k", {"token": "t"}), "three")
+
+
+def test_lists_of_files_are_merged_as_kubectl_does(tmp_path: Path) -> None:
+    """The first current context wins; a file that is missing is left out."""
+    first = kubeconfig(tmp_path / "k1", {"token": "first"})
+    second = tmp_path / "k2"
+    second.write_text(first.read_text().replace("current-context: one", "current-context: two"))
+    endpoint = load(KUBECONFIG=f"{tmp_path / 'missing'}:{first}:{second}")
+    assert endpoint.context == "one"
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"),
+    [
+        ({"token": "t"}, "Bearer t"),
+        ({"username": "u", "password": "p"}, "Basic dTpw"),
+        ({}, ""),
+    ],
+    ids=["token", "password", "nobody"],
+)
+def test_users_of_all_sorts(tmp_path: Path, user: dict[str, Any], expected: str) -> None:
+    """Whoever needs no program to say who he is."""
+    assert header(load(kubeconfig(tmp_path / "k", user), "two")) == expected
+
+
+def test_a_token_file_is_relative_to_its_kubeconfig(tmp_path: Path) -> None:
+    """And read again when it rotates."""
+    (tmp_path / "token").write_text("one\n")
+    endpoint = load(kubeconfig(tmp_path / "k", {"tokenFile": "token"}))
+
+    async def main() -> None:
+        assert await endpoint.credentials.authorization(0.0) == "Bearer one"
+        (tmp_path / "token").write_text("two\n")
+        assert await endpoint.credentials.authorization(61.0) == "Bearer two"
+
+    asyncio.run(main())
+
+
+def test_impersonation_and_proxies_of_the_file_are_kept(tmp_path: Path) -> None:
+    """What kubectl would send, we send."""
+    user: dict[str, Any] = {"token": "t", "as": "dev", "as-uid": "7", "as-groups": ["devs", "ops"]}
+    user["as-user-extra"] = {"Example.org/Scopes": ["view", "edit"]}
+    endpoint = load(kubeconfig(tmp_path / "k", user, **{"proxy-url": "http://proxy:3128"}))
+    assert endpoint.headers == (
+        ("impersonate-user", "dev"),
+        ("impersonate-uid", "7"),
+        ("impersonate-group", "devs"),
+        ("impersonate-group", "ops"),
+        ("impersonate-extra-example.org%2Fscopes", "view"),
+        ("impersonate-extra-example.org%2Fscopes", "edit"),
+    )
+    assert endpoint.proxy == "http://proxy:3128"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("just text", "is no kubeconfig"),
+        ("{", "cannot be read"),
+        ("contexts: []", "has no current context"),
+        ("current-context: x", "has no context 'x'; it has: none"),
+        (
+            "current-context: x\ncontexts: [{name: x, context: {cluster: gone}}]",
+            "cannot be used",
+        ),
+    ],
+    ids=["text", "broken", "nothing chosen", "no contexts", "no cluster"],
+)
+def test_wrong_files_are_explained(tmp_path: Path, content: str, message: str) -> None:
+    """Each in one sentence that names the file."""
+    path = tmp_path / "k"
+    path.write_text(content)
+    with pytest.raises(UsageError, match=message) as caught:
+        load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_missing_files_are_explained(tmp_path: Path) -> None:
+    """Named or not."""
+    with pytest.raises(UsageError, match="there is no kubeconfig at /nowhere/k"):
+        load("/nowhere/k")
+    with pytest.raises(UsageError, match="no cluster to talk to"):
+        load()
+
+
+def test_a_pod_finds_its_own_cluster(tmp_path: Path) -> None:
+    """Address from the environment, the rest from the mounted files; the token rotates."""
+    for name, text in [("token", "t1"), ("ca.crt", "x"), ("namespace", "mine\n")]:
+        (tmp_path / name).write_text(text)
+
+    async def main() -> None:
+        environ = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
+        endpoint = await load_endpoint(environ=environ, service_account=tmp_path)
+        assert endpoint.server == "https://[fd00::1]:443"
+        assert endpoint.namespace == "mine"
+        assert endpoint.tls.ca_file == str(tmp_path / "ca.crt")
+        assert await endpoint.credentials.authorization(0.0) == "Bearer t1"
+        (tmp_path / "token").unlink()
+        with pytest.raises(UsageError, match="looks like a pod"):
+            await load_endpoint(environ=environ, service_account=tmp_path)
+
+    asyncio.run(main())
+
+
+def test_the_client_does_not_pay_for_the_models() -> None:
+    """kubernetes-asyncio is imported when a kubeconfig is loaded; aiohttp when a socket is."""
+    script = (
+        "import sys, myrmidon.io, myrmidon.io.client; "
+        "assert 'kubernetes_asyncio' not in sys.modules; assert 'aiohttp' not in sys.modules; "
+        "import myrmidon.io.http.transport; assert 'kubernetes_asyncio' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize(
+    "server",
+    ["here:6443", "https://", "https://here:no", "https://here:99999", "https://[::1", "ftp://a"],
+)
+def test_a_server_that_is_not_an_address_is_explained(tmp_path: Path, server: str) -> None:
+    """When it is loaded, and not with the first request."""
+    with pytest.raises(UsageError, match=r"not an address.*\n  fix: .*https://host:port"):
+        load(kubeconfig(tmp_path / "k", {"token": "t"}, server=server))
+
+
+def test_a_password_in_the_address_of_the_server_is_not_shown(tmp_path: Path) -> None:
+    """It is sent as Basic credentials where there are no others, as client-go does."""
+    url = "https://us%40er:p%3Ass@here:6443/prefix"
+    endpoint = load(kubeconfig(tmp_path / "k", {}, server=url))
+    assert (endpoint.server, endpoint.host) == ("https://here:6443/prefix", "here:6443")
+    assert header(endpoint) == "Basic " + b64encode(b"us@er:p:ss").decode()
+    assert "p%3Ass" not in repr(endpoint) + str(endpoint)
+    assert header(load(kubeconfig(tmp_path / "k", {"token": "t"}, server=url))) == "Bearer t"
+
+
+def test_secrets_are_not_shown(tmp_path: Path) -> None:
+    """Neither by an endpoint nor by what it is made of."""
+    endpoint = Endpoint(
+        "https://u:secret@here", credentials=Fixed("Bearer secret"), proxy="http://u:secret@proxy"
+    )
+    shown = [endpoint, endpoint.credentials, Given("Bearer secret", "secret", "secret")]
+    address = Address.of("https://here", None, "", endpoint.proxy)
+    for it in [*shown, address, address.proxy, TokenFile(tmp_path / "token")]:
+        assert "secret" not in f"{it!r} {it}".replace(str(tmp_path), "")
+        assert b64encode(b"u:secret").decode() not in f"{it!r} {it}"
+
+
+@pytest.mark.parametrize("token", ["secret\nsecret", "secret\x00", "secr\u00e9t"])
+def test_a_token_that_cannot_be_sent_is_a_wrong_setting(tmp_path: Path, token: str) -> None:
+    """Better now than with every request; and it is not shown."""
+    with pytest.raises(UsageError, match=r"cannot be sent.*\n  fix: ") as caught:
+        load(kubeconfig(tmp_path / "k", {"token": token}))
+    assert "secr" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content", ["a: [token: secret", "token: secret\n\tb: secret", "\x00secret"]
+)
+def test_a_broken_kubeconfig_is_not_shown(tmp_path: Path, content: str) -> None:
+    """The errors of YAML quote the line; the line may be the one with the token."""
+    path = tmp_path / "k"
+    path.write_text(content)
+    with pytest.raises(UsageError, match="cannot be read") as caught:
+        load(path)
+    assert "secret" not in "".join(format_exception(caught.value))
+    assert caught.value.__context__ is None
+    path.write_bytes(b"token: secret\xff")
+    with pytest.raises(UsageError, match="it is not UTF-8") as caught:
+        load(path)
+    assert "secret" not in "".join(format_exception(caught.value))
+    assert caught.value.__context__ is None

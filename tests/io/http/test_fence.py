@@ -1,0 +1,86 @@
+"""Q6: when a write may leave the process."""
+
+import asyncio
+
+import pytest
+
+from myrmidon.api.kinds import CONFIG_MAP
+from myrmidon.api.refs import ObjectRef
+from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.errors import LeadershipLostError
+from myrmidon.io.client import Client
+from myrmidon.io.http.fence import FencedTransport
+from myrmidon.io.throttle import ThrottledTransport, TokenBucket
+from tests.io.fakes import FakeClock, ScriptedTransport, answer
+
+REF = ObjectRef(CONFIG_MAP, "a", "ns")
+
+
+def closed() -> float:
+    """Nobody may write."""
+    raise LeadershipLostError("the lease may be taken")
+
+
+def test_the_fence_stands_before_every_attempt_of_every_write() -> None:
+    """Also before the repetition of one that was told to wait."""
+    passes = iter([True, False])
+
+    def permit() -> float:
+        return 5.0 if next(passes) else closed()
+
+    transport, clock = ScriptedTransport(answer({}, 429, retry_after="1")), FakeClock()
+    client = Client(FencedTransport(transport, permit), clock=clock)
+
+    with pytest.raises(LeadershipLostError):
+        asyncio.run(client.delete(REF, uid="u"))
+    assert len(transport.requests) == 1
+
+
+def test_reads_and_dry_runs_pass_the_fence() -> None:
+    """A standby looks, and may ask what would happen."""
+    transport = ScriptedTransport(answer({}), answer({}))
+    client = Client(FencedTransport(transport, closed))
+
+    asyncio.run(client.get(REF))
+    asyncio.run(client.patch(REF, {"data": {}}, dry_run=True))
+
+    assert ("dryRun", "All") in transport.requests[1].query
+
+
+def test_the_fence_stands_behind_the_rate_limit() -> None:
+    """A write that waited for its turn is not sent if the lease ran out meanwhile."""
+    clock = FakeClock()
+
+    def permit() -> float:
+        return 10.0 - clock.monotonic() if clock.monotonic() < 10.0 else closed()
+
+    transport = ScriptedTransport(answer({}))
+    throttled = ThrottledTransport(FencedTransport(transport, permit), TokenBucket(0.05, 1), clock)
+    client = Client(throttled, clock=clock)
+
+    asyncio.run(client.delete(REF))
+    with pytest.raises(LeadershipLostError):
+        asyncio.run(client.delete(REF))
+
+    assert clock.slept == [20.0]
+    assert len(transport.requests) == 1
+
+
+def test_a_write_is_given_up_before_another_may_begin() -> None:
+    """An answer that comes later than the lease lasts would belong to a write among another's."""
+    seen: list[float | None] = []
+
+    class Listening(ScriptedTransport):
+        async def send(
+            self, request: HttpRequest, *, deadline: float | None = None
+        ) -> HttpResponse:
+            seen.append(deadline)
+            return await super().send(request, deadline=deadline)
+
+    transport = Listening(answer({}), answer({}))
+    client = Client(FencedTransport(transport, lambda: 4.5), deadline_seconds=30.0)
+
+    asyncio.run(client.delete(REF))
+    asyncio.run(client.get(REF))
+
+    assert seen == [4.5, 30.0]

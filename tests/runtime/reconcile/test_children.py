@@ -1,0 +1,120 @@
+"""What an object manages, as its status records it, whoever wrote that status."""
+
+from typing import Any
+
+import pytest
+
+from myrmidon import kinds
+from myrmidon.api.objects import Json
+from myrmidon.api.refs import ObjectRef
+from myrmidon.runtime.reconcile.children import (
+    Managed,
+    by_parent,
+    is_child,
+    is_made_by,
+    is_tracked_child,
+    recorded,
+)
+from myrmidon.sets.ownership import PARENT_UID
+
+NAMED = {"apiVersion": "v1", "kind": "Secret", "name": "a", "namespace": "default"}
+
+
+@pytest.mark.parametrize("entries", [None, "text", {"a": 1}, 7, [], ["text", 7, {}, {"kind": "X"}]])
+def test_a_record_that_names_nothing_lists_nothing(entries: Any) -> None:
+    """The status may have been written by anybody."""
+    assert recorded({"status": {"resourceRefs": entries}}, (kinds.SECRET,)) == []
+    assert recorded({"status": None}, (kinds.SECRET,)) == []
+    assert recorded({}, (kinds.SECRET,)) == []
+
+
+def test_a_record_names_declared_kinds_and_others() -> None:
+    """A kind that is no longer declared has no plural: it must be looked up before it is read."""
+    strange = {"apiVersion": "x.example/v2", "kind": "Gone", "name": "b"}
+    own, other = recorded({"status": {"resourceRefs": [NAMED, strange]}}, (kinds.SECRET,))
+
+    assert own == ObjectRef(kinds.SECRET, "a", "default")
+    assert (other.kind.group, other.kind.version, other.kind.kind) == ("x.example", "v2", "Gone")
+    assert (other.kind.plural, other.kind.namespaced, other.namespace) == ("", False, "")
+    (here,) = recorded({"status": {"resourceRefs": [NAMED]}}, ())
+    assert here.kind.namespaced
+
+
+def test_what_is_managed_during_a_pass() -> None:
+    """On record or applied, and not gone; also of a kind that is no longer declared."""
+    a, b, c = (ObjectRef(kinds.SECRET, name, "default") for name in "abc")
+    strange = {"apiVersion": "x.example/v2", "kind": "Gone", "name": "b"}
+    obj = {"status": {"resourceRefs": [NAMED, {**NAMED, "name": "b"}, strange]}}
+    managed = Managed((kinds.SECRET,))
+
+    managed.applied.update(dict.fromkeys((b, c)))
+    other = managed.recorded(obj)[2]
+    assert managed.unwanted(obj) == [a, other]
+    assert managed.by_now(obj) == (a, b, other, c)
+
+    managed.gone[a] = None
+    assert managed.by_now(obj) == (b, other, c)
+    assert managed.recorded({}) == []
+    assert managed.by_now({}) == (b, c)
+
+
+def child(owner: str | None = None, label: str | None = None) -> Json:
+    """An object with a controller, with a tracking label, or with both."""
+    owners = [{"uid": owner, "controller": True}] if owner else []
+    labels = {PARENT_UID: label} if label else {}
+    return {"metadata": {"ownerReferences": owners, "labels": labels}}
+
+
+@pytest.mark.parametrize(
+    ("obj", "ours", "tracked"),
+    [
+        (None, False, False),
+        (child(), False, False),
+        (child("us"), True, False),
+        (child("them"), False, False),
+        (child(label="us"), True, True),
+        (child(label="them"), False, False),
+        (child("them", "us"), False, False),
+        (child("us", "them"), True, False),
+    ],
+)
+def test_whose_child_it_is(obj: Json | None, ours: Any, tracked: Any) -> None:
+    """A controller reference says more than a label; only without one must we delete it ourselves."""
+    assert is_child(obj, "us") == ours
+    assert is_tracked_child(obj, "us") == tracked
+    assert by_parent(obj or {}) == [uid for uid in ("us", "them") if is_child(obj, uid)]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "made"),
+    [
+        ({}, False),
+        ({"annotations": {"applied.myrmidon.dev/shop.deployed": "1"}}, True),
+        ({"annotations": {"applied.myrmidon.dev/shopping.deployed": "1"}}, False),
+        ({"managedFields": [{"manager": "shop"}]}, True),
+        ({"managedFields": [{"manager": "shop", "subresource": "status"}]}, False),
+        ({"managedFields": [{"manager": "kubectl"}]}, False),
+    ],
+)
+def test_which_controller_made_it(metadata: Json, made: Any) -> None:
+    """By the fingerprint of one of its states, or by the field managers that the server lists."""
+    assert is_made_by({"metadata": metadata}, "shop") == made
+
+
+def test_a_found_child_is_managed_until_it_is_gone() -> None:
+    """A13: what a cache finds is recorded like what the pass applied."""
+    a, b = (ObjectRef(kinds.SECRET, name, "default") for name in "ab")
+    managed = Managed((kinds.SECRET,))
+    managed.applied[a] = None
+    managed.found[b] = None
+    assert managed.by_now({}) == (b, a)
+    managed.gone[b] = None
+    assert managed.by_now({}) == (a,)
+
+
+@pytest.mark.parametrize("managed", [(kinds.SECRET,), ()], ids=["declared", "not declared"])
+def test_an_object_does_not_manage_itself(managed: Any) -> None:
+    """O8: whatever its record says."""
+    own = ObjectRef(kinds.SECRET, "a", "default")
+    obj = {"status": {"resourceRefs": [NAMED, {**NAMED, "name": "b"}]}}
+    assert [ref.name for ref in Managed(managed, own).recorded(obj)] == ["b"]
