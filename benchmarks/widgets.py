@@ -46,7 +46,7 @@ from myrmidon.generate import crd
 from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint
 from myrmidon.io.client import Client
 from myrmidon.io.http.transport import HttpTransport
-from myrmidon.io.watch.scope import Scope
+from myrmidon.io.lists.scope import Scope
 from tests.cluster.controlplane.binaries import find as binaries
 from tests.cluster.controlplane.controlplane import ControlPlane
 

@@ -14,7 +14,7 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.cli.dev import is_all_ready, unready
-from myrmidon.cli.views import View, view_for
+from myrmidon.cli.views import LiveView, view_for
 from myrmidon.cli.workbench import Workbench
 from myrmidon.errors import MyrmidonError
 from myrmidon.io.timers.clock import LoopClock
@@ -35,7 +35,7 @@ then: examples/config_copy is the smallest controller; `make test` tests them"""
 class Demo:
     """The script, and what it is played on."""
 
-    def __init__(self, bench: Workbench, view: View, clock: Clock) -> None:
+    def __init__(self, bench: Workbench, view: LiveView, clock: Clock) -> None:
         self._bench, self._view, self._clock = bench, view, clock
 
     async def play(self) -> None:

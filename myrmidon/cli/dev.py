@@ -13,7 +13,7 @@ import asyncio
 import signal
 
 from myrmidon.api.clock import Clock
-from myrmidon.cli.views import View, name_of, view_for
+from myrmidon.cli.views import LiveView, name_of, view_for
 from myrmidon.cli.workbench import Workbench
 from myrmidon.errors import MyrmidonError
 from myrmidon.io.timers.clock import LoopClock
@@ -87,7 +87,7 @@ def welcome(bench: Workbench) -> str:
 
 
 async def _until_stopped(
-    bench: Workbench, view: View, group: asyncio.TaskGroup, stopped: asyncio.Event
+    bench: Workbench, view: LiveView, group: asyncio.TaskGroup, stopped: asyncio.Event
 ) -> int:
     seen, looks = bench.sources(), 0
     while not await _passed(stopped):
@@ -106,7 +106,7 @@ async def _until_stopped(
 
 
 async def _until_ready(
-    bench: Workbench, view: View, clock: Clock, stopped: asyncio.Event, seconds: float
+    bench: Workbench, view: LiveView, clock: Clock, stopped: asyncio.Event, seconds: float
 ) -> int:
     ends_at, quiet = clock.monotonic() + seconds, 0
     while not await _passed(stopped):

@@ -21,7 +21,7 @@ from myrmidon.errors import ConflictError, ForbiddenError, InvalidError, NotFoun
 from myrmidon.fsm.finalizers import remove_finalizer
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
-from myrmidon.runtime.reconcile.children import is_child, is_tracked_child, recorded
+from myrmidon.runtime.children import is_child, is_tracked_child, recorded
 
 _ATTEMPTS_MAX = 5  # against other writers of the list
 

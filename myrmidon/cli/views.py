@@ -35,7 +35,7 @@ _WRITES_SHOWN = 3
 _LOG_LINES_MAX = 5
 
 
-class View(Protocol):
+class LiveView(Protocol):
     """A view that shows snapshots."""
 
     def show(self, snapshot: Snapshot, problem: str = "") -> None:
@@ -48,7 +48,7 @@ class View(Protocol):
         """Leave the last picture standing."""
 
 
-def view_for(title: str) -> View:
+def view_for(title: str) -> LiveView:
     """A table for a terminal, lines for everything else."""
     stream = sys.stdout
     if stream.isatty():

@@ -28,15 +28,15 @@ from myrmidon.errors import (
     UnreadableObjectError,
     api_error,
 )
+from myrmidon.io.lists.answers import Page, read_page
+from myrmidon.io.lists.events import identify
+from myrmidon.io.lists.scanner import BrokenJsonError
+from myrmidon.io.lists.scope import Scope
+from myrmidon.io.lists.shapes import NO_METADATA, Unreadable, problem_in, read_object, stub_of
 from myrmidon.io.throttle import RetryPolicy, retry_after
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.timers.pacing import pacer
 from myrmidon.io.warning_headers import warning_texts
-from myrmidon.io.watch.changes import identify
-from myrmidon.io.watch.lists import Page, read_page
-from myrmidon.io.watch.scanner import BrokenJsonError
-from myrmidon.io.watch.scope import Scope
-from myrmidon.io.watch.shapes import NO_METADATA, Unreadable, problem_in, read_object, stub_of
 
 Query: TypeAlias = tuple[tuple[str, str], ...]
 Objects: TypeAlias = list[Json]

@@ -45,7 +45,7 @@ class Topic(NamedTuple):
 
 
 @dataclass(slots=True)
-class Tally:
+class EventTally:
     """How often a topic came up, and how much of that the server knows."""
 
     topic: Topic
@@ -77,16 +77,16 @@ class Correlator:
     ) -> None:
         self._similar_max, self._burst, self._qps = similar_max, burst, qps
         self._topics_max, self._quiet_seconds = topics_max, quiet_seconds
-        self._tallies: dict[Topic, Tally] = {}
+        self._tallies: dict[Topic, EventTally] = {}
         self._similar: dict[Topic, dict[str, None]] = {}
         self._last_at: dict[Topic, float] = {}
         self._buckets: dict[str, TokenBucket] = {}
 
-    def take(self, topic: Topic, version: str, at: datetime, now: float) -> Tally | None:
+    def take(self, topic: Topic, version: str, at: datetime, now: float) -> EventTally | None:
         """The tally to write, None where nothing is to be written."""
         self._forget_oldest()
         topic = self._common(topic, now)
-        tally = self._tallies.setdefault(topic, Tally(topic, at, at))
+        tally = self._tallies.setdefault(topic, EventTally(topic, at, at))
         tally.count += 1
         tally.last_at, tally.subject_version = at, version
         bucket = self._buckets.setdefault(
@@ -136,7 +136,7 @@ class EventRecorder:
         self._instance = instance or component
         self._waiting_max = waiting_max
         self._correlator = correlator or Correlator()
-        self._waiting: dict[Topic, Tally] = {}
+        self._waiting: dict[Topic, EventTally] = {}
         self._arrived = asyncio.Event()
         self.dropped = 0
 
@@ -176,7 +176,7 @@ class EventRecorder:
         self.dropped += 1
         _log.debug("event not written: %s", text_of(error), extra={"facts": {"reason": reason}})
 
-    async def _write(self, tally: Tally) -> None:
+    async def _write(self, tally: EventTally) -> None:
         count = tally.count
         event = self._manifest(tally)
         if tally.written:
@@ -191,7 +191,7 @@ class EventRecorder:
                 await self._adopt(event, tally)
         tally.written = count
 
-    async def _adopt(self, event: Json, tally: Tally) -> None:
+    async def _adopt(self, event: Json, tally: EventTally) -> None:
         known = await self._client.get(_ref(event))
         tally.count += int(known.get("count") or 0)
         event["count"] = tally.count
@@ -201,7 +201,7 @@ class EventRecorder:
         fields = ("count", "lastTimestamp")
         await self._client.patch(_ref(event), {name: event[name] for name in fields})
 
-    def _manifest(self, tally: Tally) -> Json:
+    def _manifest(self, tally: EventTally) -> Json:
         topic = tally.topic
         # The name follows from the content, so a restarted process finds its own event again.
         digest = hashlib.blake2b("\0".join((*topic, self._component)).encode(), digest_size=8)

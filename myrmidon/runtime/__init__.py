@@ -7,6 +7,7 @@ worker           takes keys and has them reconciled
 triggers         which objects a change concerns
 backoff          the delay after failures
 cluster_view     what one controller sees of its cluster, through shared caches
+children         what an object manages, and which objects are its children
 echoes           which watch events are the echo of our own writes
 reconcile/       one pass over one object
 leader/          leader election

@@ -12,8 +12,8 @@ from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.indexes import IndexFunction
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.io.watch.views import View
+from myrmidon.runtime.children import by_parent
 from myrmidon.runtime.echoes import Echoes
-from myrmidon.runtime.reconcile.children import by_parent
 
 Refs: TypeAlias = list[ObjectRef]
 _CHILDREN = "myrmidon.dev/children"  # the index of all controllers that look for children

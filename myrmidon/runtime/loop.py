@@ -35,7 +35,7 @@ from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.queue import Urgency, WorkQueue
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.reconciler import Reconciler
-from myrmidon.runtime.trace import TracedApplicator, Tracer
+from myrmidon.runtime.trace import Traced, TracedApplicator, Tracer
 from myrmidon.runtime.triggers import Trigger, Triggers, key_of
 from myrmidon.runtime.worker import Reconcile, WorkerPool, work
 
@@ -158,6 +158,11 @@ class ControllerLoop:
         queue = self.pool.queue
         busy = len(self._subscription) or len(self._inbox) or queue.working
         return not busy and not any(queue.depth(urgency) for urgency in Urgency)
+
+    @property
+    def traced(self) -> Traced:
+        """What the tracer needs to draw a picture of this controller."""
+        return Traced(self.controller, self.pool.queue, self.view)
 
     # --------------------------------------------------------------------------- inside
 

@@ -119,14 +119,14 @@ class Manager:
 
     def snapshot(self) -> Snapshot:
         """A frozen picture of every object; needs ``ManagerOptions.trace``."""
-        views = (loop.tracer.views(loop) for loop in self.loops if loop.tracer is not None)
+        views = (loop.tracer.views(loop.traced) for loop in self.loops if loop.tracer is not None)
         return Snapshot(self._clock.now(), self._working.is_set(), tuple(chain(*views)))
 
     def view(self, kind: str, key: str) -> ObjectView | None:
         """One object in that picture: ``view("WebApp", "default/shop")``."""
         for loop in self.loops:
             if loop.tracer is not None and loop.controller.kind().kind == kind:
-                return loop.tracer.view(loop, key)
+                return loop.tracer.view(loop.traced, key)
         return None
 
     # ------------------------------------------------------------------------- life cycle

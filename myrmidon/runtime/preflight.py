@@ -15,7 +15,7 @@ from myrmidon.errors import (
 )
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.client import Client
-from myrmidon.io.watch.scope import Scope
+from myrmidon.io.lists.scope import Scope
 
 
 async def preflight(

@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.conditions import READY, find
@@ -18,19 +18,26 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Patch, Request
 from myrmidon.api.texts import condition_message
 from myrmidon.errors import MyrmidonError
+from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.applicator import Applicator
-from myrmidon.runtime.queue import Turn
+from myrmidon.runtime.cluster_view import ClusterView
+from myrmidon.runtime.queue import Turn, WorkQueue
 from myrmidon.runtime.snapshot import ObjectView, Phase, Step, Waiting, Wrote
 from myrmidon.runtime.worker import Reconcile
-
-if TYPE_CHECKING:
-    from myrmidon.runtime.loop import ControllerLoop
 
 OBJECTS_MAX = 5_000
 WRITES_MAX = 12
 GONE_SECONDS_MAX = 60.0  # so long is an object shown that is no more
+
+
+class Traced(NamedTuple):
+    """What a picture of one controller is made from, beside the memory of its passes."""
+
+    controller: Controller[Any]
+    queue: WorkQueue[ObjectRef]
+    objects: ClusterView
 
 
 @dataclass(slots=True)
@@ -76,31 +83,31 @@ class Tracer:
                 memory = self._remember(key, None)
             memory.writes.append(wrote)
 
-    def view(self, loop: "ControllerLoop", key: str) -> ObjectView | None:
+    def view(self, traced: Traced, key: str) -> ObjectView | None:
         """One object of the controller, by ``namespace/name``; None where there is none."""
         memory = self._memories.get(key)
         ref = memory.ref if memory is not None else _NOBODY
         if memory is None or ref is None:
             return None  # no pass over it has ended yet
-        again_at = self._again_at(loop.pool.queue.turn_of(ref))
-        return _view(loop, ref, memory, loop.view.look(ref), again_at)
+        again_at = self._again_at(traced.queue.turn_of(ref))
+        return _view(traced, ref, memory, traced.objects.look(ref), again_at)
 
-    def views(self, loop: "ControllerLoop") -> Iterator[ObjectView]:
+    def views(self, traced: Traced) -> Iterator[ObjectView]:
         """Every object of the controller, those that went a moment ago included."""
-        kind, now = loop.controller.kind(), self._clock.now()
-        due = {turn.key: turn for turn in loop.pool.queue.owed()}
-        present = {ref_of(kind, obj).key: obj for obj in loop.view.list(kind)}
+        kind, now = traced.controller.kind(), self._clock.now()
+        due = {turn.key: turn for turn in traced.queue.owed()}
+        present = {ref_of(kind, obj).key: obj for obj in traced.objects.list(kind)}
         for key, obj in present.items():
             ref = ref_of(kind, obj)
             memory = self._memories.get(key) or _Memory(ref)
-            yield _view(loop, ref, memory, obj, self._again_at(due.get(ref)))
+            yield _view(traced, ref, memory, obj, self._again_at(due.get(ref)))
         for key, memory in list(self._memories.items()):
             if key in present or memory.gone_at is None:
                 continue
             if now - memory.gone_at > timedelta(seconds=GONE_SECONDS_MAX):
                 del self._memories[key]
             else:
-                yield _view(loop, memory.ref, memory, None, None)
+                yield _view(traced, memory.ref, memory, None, None)
 
     # ---------------------------------------------------------------------------- inside
 
@@ -183,7 +190,7 @@ def _waiting(outcome: Outcome, before: Waiting | None, now: datetime) -> Waiting
 
 
 def _view(
-    loop: "ControllerLoop",
+    traced: Traced,
     ref: ObjectRef,
     memory: _Memory,
     obj: Json | None,
@@ -191,7 +198,7 @@ def _view(
 ) -> ObjectView:
     return ObjectView(
         ref,
-        loop.controller.name,
+        traced.controller.name,
         _phase(memory, obj),
         generation_of(obj or {}),
         memory.path,

@@ -11,7 +11,7 @@ import orjson
 from myrmidon.api.objects import Json
 from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
 from myrmidon.errors import AmbiguousError, ApiError, ExpiredError
-from myrmidon.io.watch.changes import WatchEvent
+from myrmidon.io.lists.events import WatchEvent
 from tests.io.model_server import ModelServer
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -5,7 +5,7 @@ from typing import Any
 
 from myrmidon.api.objects import Json
 from myrmidon.errors import ApiError, ExpiredError, api_error
-from myrmidon.io.watch.changes import WatchEvent
+from myrmidon.io.lists.events import WatchEvent
 
 
 def config_map(name: str, uid: str, version: int, text: str = "", namespace: str = "ns") -> Json:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from myrmidon.errors import UsageError
 from myrmidon.io.access.kubeconfig import Tls
-from myrmidon.io.http.tls import client_context
+from myrmidon.io.access.tls_context import client_context
 
 _Look: TypeAlias = tuple[Tls, tuple[tuple[int, int, int] | None, ...]]
 

@@ -21,10 +21,10 @@ from urllib.request import getproxies, proxy_bypass
 import yaml
 
 from myrmidon.errors import UsageError
+from myrmidon.io.access.addresses import basic_authorization
 from myrmidon.io.access.credentials import Credentials, Fixed, Plugin, TokenFile
 from myrmidon.io.access.exec_plugin import ExecPlugin
 from myrmidon.io.access.oidc import Oidc
-from myrmidon.io.http.addresses import basic_authorization
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

@@ -24,8 +24,8 @@ import orjson
 from myrmidon.api.clock import Clock
 from myrmidon.errors import UnreachableError
 from myrmidon.io.access.credentials import Renewable, bearer
-from myrmidon.io.http.connect_errors import why
-from myrmidon.io.http.tls import client_context
+from myrmidon.io.access.tls_context import client_context
+from myrmidon.io.connect_errors import why
 
 _SECONDS_MAX = 30.0
 _DISCOVERY = "/.well-known/openid-configuration"

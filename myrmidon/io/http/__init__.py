@@ -13,8 +13,6 @@ tls             TLS on a wire
 tunnels         CONNECT through a proxy
 wires           one TCP connection, on an asyncio transport
 dialing         opens it: addresses, proxy, handshake; imports aiohappyeyeballs
-addresses       where the server and its proxy are
-connect_errors  why a connection failed, in words
 """
 
 __all__: list[str] = []

@@ -16,8 +16,9 @@ from collections.abc import Sequence
 
 from aiohappyeyeballs import AddrInfoType, start_connection
 
-from myrmidon.io.http.addresses import Address
-from myrmidon.io.http.tls import TlsWire, client_context
+from myrmidon.io.access.addresses import Address
+from myrmidon.io.access.tls_context import client_context
+from myrmidon.io.http.tls import TlsWire
 from myrmidon.io.http.tunnels import open_tunnel
 from myrmidon.io.http.wires import Receiver, SocketWire, Wire
 

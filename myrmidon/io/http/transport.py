@@ -19,10 +19,10 @@ from urllib.parse import urlsplit
 from myrmidon.api.clock import Clock
 from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, query_string
 from myrmidon.errors import AmbiguousError, TransportError, UnreachableError
+from myrmidon.io.access.addresses import Address
 from myrmidon.io.access.certificates import Certificates
 from myrmidon.io.access.credentials import Credentials
 from myrmidon.io.access.kubeconfig import Endpoint, Tls
-from myrmidon.io.http.addresses import Address
 from myrmidon.io.http.pool import Headers, Limits, Pool
 from myrmidon.io.http.streams import Stream
 from myrmidon.io.timers.clock import LoopClock

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from myrmidon.io.http.addresses import Address
+from myrmidon.io.access.addresses import Address
 from myrmidon.io.http.wires import Bytes, Wire
 
 _HEAD_BYTES_MAX = 1 << 16

@@ -2,9 +2,6 @@
 
 protocol        list, watch, bookmark, 410, reconnect: the decision      no I/O
 reflector       reads the stream and follows the protocol
-scope           what one list and watch are about                        value
-lists, scanner  split an answer into objects without decoding it
-shapes          what can be wrong with an object that a server sends
 changes         what a cache holds and tells                             values
 store           the bytes of the cached objects
 cache           which facts about objects count                          no I/O

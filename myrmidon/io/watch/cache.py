@@ -24,13 +24,14 @@ from typing import Any, TypeAlias
 
 from myrmidon.api.objects import Json, finalizers_of, is_deleting, metadata
 from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.io.lists.events import Listing, WatchEvent
+from myrmidon.io.lists.scope import Scope
+from myrmidon.io.lists.shapes import UID_MAX, Unreadable, problem_in
 from myrmidon.io.watch.changes import (
     OPAQUE,
     Change,
     Entry,
-    Listing,
     Source,
-    WatchEvent,
     encode,
     encode_unreadable,
     is_ahead,
@@ -41,8 +42,6 @@ from myrmidon.io.watch.changes import (
     version_in,
 )
 from myrmidon.io.watch.indexes import IndexFunction, Key
-from myrmidon.io.watch.scope import Scope
-from myrmidon.io.watch.shapes import UID_MAX, Unreadable, problem_in
 from myrmidon.io.watch.store import Store
 from myrmidon.io.watch.tombstones import Tombstones
 

@@ -14,6 +14,7 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.objects import Json, version_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.io.client import Client
+from myrmidon.io.lists.scope import Scope
 from myrmidon.io.tasks import lasting
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.cache import Cache, Transform
@@ -21,7 +22,6 @@ from myrmidon.io.watch.changes import Change
 from myrmidon.io.watch.indexes import IndexFunction
 from myrmidon.io.watch.protocol import Timing
 from myrmidon.io.watch.reflector import Reflector
-from myrmidon.io.watch.scope import Scope
 from myrmidon.io.watch.subscriptions import Health, Shared, Subscriptions
 from myrmidon.io.watch.views import View
 

@@ -16,7 +16,6 @@ that no longer has it removes it, and a later version of it that can be read rep
 """
 
 import json
-from collections.abc import Iterable
 from enum import StrEnum
 from struct import Struct
 from typing import Any, NamedTuple, TypeAlias
@@ -46,28 +45,6 @@ class Source(StrEnum):
     LIST = "list"
     WATCH = "watch"
     WRITE = "write"
-
-
-class WatchEvent(NamedTuple):
-    """One line of a watch.  The object belongs to whoever is given the event.
-
-    Where the object is unreadable, ``problem`` says why and ``object`` has only the fields of its
-    metadata that say which object it is.
-    """
-
-    type: str
-    object: Json
-    problem: str = ""
-
-
-class Listing(NamedTuple):
-    """Objects of a list, or a part of it."""
-
-    items: Iterable[Any]  # JSON of any shape, or Unreadable
-    version: str
-    begins: bool = False
-    completes: bool = False  # what was in no part of it is gone
-    forgets: bool = False  # versions begin anew: the server was restored from a backup
 
 
 class Change(NamedTuple):
@@ -163,11 +140,6 @@ def decode(kind: Kind, entry: Entry) -> Json:
     """Return a new object from the bytes of an entry that is readable."""
     body = orjson.loads(memoryview(entry)[_body_at(entry) :])
     return {"apiVersion": kind.api_version, "kind": kind.kind, **body}
-
-
-def identify(kind: Kind, item: Json) -> Json:
-    """The item of a list with its kind and version, which built-in lists leave out."""
-    return {**item, "apiVersion": kind.api_version, "kind": kind.kind}
 
 
 def readable(kind: Kind, entry: Entry | None) -> Json | None:

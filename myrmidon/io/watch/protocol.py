@@ -48,8 +48,9 @@ from myrmidon.errors import (
     TransportError,
     api_error,
 )
-from myrmidon.io.watch.changes import OPAQUE, Listing, WatchEvent, is_ahead, parse_version
-from myrmidon.io.watch.shapes import Unreadable
+from myrmidon.io.lists.events import Listing, WatchEvent
+from myrmidon.io.lists.shapes import Unreadable
+from myrmidon.io.watch.changes import OPAQUE, is_ahead, parse_version
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _TYPES = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
@@ -79,7 +80,7 @@ class List:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class WatchFrom:
     """Open a stream from a version on; ``initial`` asks for a streaming list first."""
 
     resource_version: str
@@ -93,14 +94,14 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class Pause:
     """Do nothing for a while, then go on with ``then``."""
 
     seconds: float
-    then: List | Watch
+    then: List | WatchFrom
 
 
-Action: TypeAlias = List | Watch | Ask | Wait
+Action: TypeAlias = List | WatchFrom | Ask | Pause
 
 
 class Watching:
@@ -168,7 +169,7 @@ class Watching:
 
     def on_event(self, event: WatchEvent, now: float) -> WatchEvent | Listing | None:
         """A line of a watch came."""
-        assert isinstance(self.action, Watch), f"an event came in answer to {self.action}"
+        assert isinstance(self.action, WatchFrom), f"an event came in answer to {self.action}"
         if event.type not in _TYPES:
             if event.type == "ERROR":
                 self.on_error(_refusal(event.object))
@@ -184,7 +185,7 @@ class Watching:
 
     def on_end(self, now: float) -> None:
         """The server ended the watch, in good order."""
-        assert isinstance(self.action, Watch), f"a watch ended during {self.action}"
+        assert isinstance(self.action, WatchFrom), f"a watch ended during {self.action}"
         if self._initial and now - self._opened_at >= self._timing.watch_seconds:
             self._list_in_pages()  # the server ended it because we asked it to end a watch by then
         elif self._initial:
@@ -197,7 +198,7 @@ class Watching:
 
     def on_idle(self, now: float) -> None:
         """Nothing came until ``idle_at``."""
-        assert isinstance(self.action, Watch), f"a watch was idle during {self.action}"
+        assert isinstance(self.action, WatchFrom), f"a watch was idle during {self.action}"
         if self._initial:
             self._list_in_pages()
             return
@@ -221,12 +222,12 @@ class Watching:
 
     def on_broken(self, error: TransportError) -> None:
         """We failed ourselves to take in an answer: what we hold may lack it, so list again."""
-        if not isinstance(self.action, Wait):
+        if not isinstance(self.action, Pause):
             self._again(self._list(), error)
 
     def on_error(self, error: ApiError | TransportError) -> None:
         """The server refused, or the connection broke."""
-        assert not isinstance(self.action, Wait), f"an error came while waiting: {error}"
+        assert not isinstance(self.action, Pause), f"an error came while waiting: {error}"
         if isinstance(self.action, List):
             if isinstance(error, ExpiredError) and self.action.continue_token:
                 self._go(List(whole=True))
@@ -246,7 +247,7 @@ class Watching:
 
     def on_waited(self) -> None:
         """The wait is over."""
-        assert isinstance(self.action, Wait), f"waited during {self.action}"
+        assert isinstance(self.action, Pause), f"waited during {self.action}"
         self._go(self.action.then)
 
     # ---------------------------------------------------------------------- decisions
@@ -303,13 +304,13 @@ class Watching:
         self._again(self._list() if relist else self._watch(), error)
 
     def _again(
-        self, then: List | Watch, error: ApiError | TransportError, *, at_once: bool = False
+        self, then: List | WatchFrom, error: ApiError | TransportError, *, at_once: bool = False
     ) -> None:
         self.fault = error
         if at_once:
             self._go(then)
             return
-        self._go(Wait(self._delay(error), then))
+        self._go(Pause(self._delay(error), then))
 
     def _delay(self, error: ApiError | TransportError) -> float:
         """How long to leave the server alone; longer each time.  Rule 8."""
@@ -373,13 +374,13 @@ class Watching:
 
     def _go(self, action: Action) -> None:
         self.action = action
-        self._initial = isinstance(action, Watch) and action.initial
+        self._initial = isinstance(action, WatchFrom) and action.initial
 
-    def _list(self) -> List | Watch:
-        return Watch("", self._seconds(), initial=True) if self._streaming else List()
+    def _list(self) -> List | WatchFrom:
+        return WatchFrom("", self._seconds(), initial=True) if self._streaming else List()
 
-    def _watch(self) -> Watch:
-        return Watch(self._position, self._seconds())
+    def _watch(self) -> WatchFrom:
+        return WatchFrom(self._position, self._seconds())
 
     def _seconds(self) -> int:
         return round(self._timing.watch_seconds * (1.0 + self._jitter()))

@@ -21,11 +21,12 @@ from typing import NoReturn, TypeAlias
 from myrmidon.api.clock import Clock
 from myrmidon.errors import AmbiguousError, ApiError, TransportError
 from myrmidon.io.client import Client
+from myrmidon.io.lists.answers import Page, read_event, read_page
+from myrmidon.io.lists.events import Listing, WatchEvent
 from myrmidon.io.timers.pacing import pacer
 from myrmidon.io.watch.cache import Cache
-from myrmidon.io.watch.changes import Change, Listing, WatchEvent
-from myrmidon.io.watch.lists import Page, read_event, read_page
-from myrmidon.io.watch.protocol import Ask, List, Timing, Wait, Watch, Watching
+from myrmidon.io.watch.changes import Change
+from myrmidon.io.watch.protocol import Ask, List, Pause, Timing, WatchFrom, Watching
 
 Sink: TypeAlias = Callable[[Sequence[Change]], None]
 
@@ -69,17 +70,17 @@ class Reflector:
         match self._watching.action:
             case List() as action:
                 await self._list(action)
-            case Watch() as action:
+            case WatchFrom() as action:
                 await self._watch(action)
             case Ask():
                 await self._ask()
-            case Wait(seconds):
+            case Pause(seconds):
                 _log.debug("waiting", extra=self._words(seconds=seconds))
                 await self._clock.sleep(seconds)
                 self._watching.on_waited()
 
     async def wait_synced(self) -> None:
-        """Wait until the first list is complete."""
+        """Pause until the first list is complete."""
         await self._synced.wait()
 
     @property
@@ -126,7 +127,7 @@ class Reflector:
         response = await self._client.fetch(request)
         return await read_page(response.body)
 
-    async def _watch(self, action: Watch) -> None:
+    async def _watch(self, action: WatchFrom) -> None:
         request = self._cache.scope.watch_request(
             action.resource_version, timeout_seconds=action.timeout_seconds, initial=action.initial
         )
@@ -137,7 +138,7 @@ class Reflector:
         except (ApiError, TransportError) as error:
             self._failed(error)
 
-    async def _follow(self, action: Watch, lines: AsyncIterator[bytes]) -> None:
+    async def _follow(self, action: WatchFrom, lines: AsyncIterator[bytes]) -> None:
         """Take lines until the stream ends, falls silent or is of no more use."""
         watching, clock, loop = self._watching, self._clock, asyncio.get_running_loop()
         armed_at, pace, budget = clock.monotonic(), pacer(), _Budget()

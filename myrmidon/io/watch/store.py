@@ -12,10 +12,10 @@ from myrmidon.api.objects import Json, labels_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.selectors import selector
 from myrmidon.errors import UnreadableObjectError
+from myrmidon.io.lists.events import identify
 from myrmidon.io.watch.changes import (
     Entry,
     decode,
-    identify,
     is_unreadable,
     problem_of,
     readable,

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from myrmidon.errors import ApiError, TransportError
+from myrmidon.io.lists.scope import Scope
 from myrmidon.io.timers.pacing import pacer
 from myrmidon.io.watch.cache import Cache
 from myrmidon.io.watch.changes import Change, Source
 from myrmidon.io.watch.reflector import Reflector
-from myrmidon.io.watch.scope import Scope
 
 
 class Subscription:

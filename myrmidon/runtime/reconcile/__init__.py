@@ -9,7 +9,6 @@ context            what a state may ask for
 finalizer_edits    adds and removes our finalizer
 status_writer      the status write
 former_conditions  conditions of states that no longer exist
-children           what an object manages, and which objects are its children
 tracked_children   children without an owner reference
 unseen_children    children that no cache shows
 pruning            deletes children that are no longer wanted

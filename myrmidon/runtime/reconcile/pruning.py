@@ -29,8 +29,8 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import MyrmidonError, PruneRefusedError
 from myrmidon.fsm.engine import Outcome, unfinished
 from myrmidon.fsm.results import Failed, Wait
+from myrmidon.runtime.children import is_child, is_made_by
 from myrmidon.runtime.reconcile.blocked_deletion import child_refused
-from myrmidon.runtime.reconcile.children import is_child, is_made_by
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import Flush
 from myrmidon.runtime.reconcile.unseen_children import UnseenChild, delete_unseen, read_unseen

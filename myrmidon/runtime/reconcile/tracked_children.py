@@ -14,8 +14,8 @@ from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.engine import ACTED, Acted, Report
 from myrmidon.fsm.results import Wait
 from myrmidon.fsm.status import reference
+from myrmidon.runtime.children import is_tracked_child
 from myrmidon.runtime.reconcile.blocked_deletion import child_refused
-from myrmidon.runtime.reconcile.children import is_tracked_child
 from myrmidon.runtime.reconcile.finalizer_edits import ensure_finalizer
 from myrmidon.runtime.reconcile.status_writer import send_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject

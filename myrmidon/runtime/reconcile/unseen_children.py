@@ -14,7 +14,7 @@ from typing import NamedTuple
 from myrmidon.api.objects import Json, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import NotFoundError
-from myrmidon.runtime.reconcile.children import is_child
+from myrmidon.runtime.children import is_child
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.sets.output_set import Delete
 from myrmidon.sets.planning import plan

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from myrmidon.errors import UsageError
+from myrmidon.io.access.addresses import Address
 from myrmidon.io.access.credentials import Fixed, TokenFile
 from myrmidon.io.access.exec_plugin import Given
 from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint
-from myrmidon.io.http.addresses import Address
 
 
 def kubeconfig(path: Path, user: dict[str, Any], **cluster: Any) -> Path:

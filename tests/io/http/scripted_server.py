@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from myrmidon.api.wire import HttpResponse
-from myrmidon.io.http.addresses import Address
+from myrmidon.io.access.addresses import Address
 from myrmidon.io.http.pool import Limits, Pool
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

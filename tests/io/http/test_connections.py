@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from myrmidon.errors import AmbiguousError, UnreachableError, UsageError
-from myrmidon.io.http.addresses import Address
+from myrmidon.io.access.addresses import Address
 from myrmidon.io.http.pool import Limits, Pool
 from tests.io.http.scripted_server import OK, Peer, play, pool_to, send
 

@@ -12,9 +12,9 @@ import pytest
 
 from myrmidon.api.wire import HttpRequest
 from myrmidon.errors import UnreachableError
+from myrmidon.io.access.addresses import Address
 from myrmidon.io.access.kubeconfig import Endpoint
 from myrmidon.io.http import dialing
-from myrmidon.io.http.addresses import Address
 from myrmidon.io.http.pool import Limits, Pool
 from myrmidon.io.http.transport import HttpTransport
 from tests.io.http.scripted_server import OK, Peer, pool_to, send

@@ -13,8 +13,8 @@ import pytest
 
 from myrmidon.api.wire import HttpRequest
 from myrmidon.errors import AmbiguousError, LeadershipLostError, TransportError, UnreachableError
+from myrmidon.io.access.addresses import Address
 from myrmidon.io.access.kubeconfig import Endpoint, Tls
-from myrmidon.io.http.addresses import Address
 from myrmidon.io.http.fence import FencedTransport
 from myrmidon.io.http.pool import Limits, Pool
 from myrmidon.io.http.transport import HttpTransport
@@ -131,7 +131,7 @@ def test_a_write_that_was_answered_leaves_its_connection_in_good_order() -> None
 
 _WRITES = """
 import asyncio, sys
-from myrmidon.io.http.addresses import Address
+from myrmidon.io.access.addresses import Address
 from myrmidon.io.http.dialing import dial
 
 class Deaf:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from myrmidon.io.http.addresses import Address
+from myrmidon.io.access.addresses import Address
 from myrmidon.io.http.dialing import dial
 from myrmidon.io.http.wires import Bytes, Wire
 from tests.cluster.controlplane.pki import Authority

@@ -9,10 +9,11 @@ from myrmidon.api.kinds import CONFIG_MAP, NAMESPACE, POD
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import UsageError
+from myrmidon.io.lists.events import Listing, WatchEvent
+from myrmidon.io.lists.scope import Scope
 from myrmidon.io.watch.cache import Cache
-from myrmidon.io.watch.changes import Listing, Source, WatchEvent, encode
+from myrmidon.io.watch.changes import Source, encode
 from myrmidon.io.watch.indexes import by_label, by_owner
-from myrmidon.io.watch.scope import Scope
 from tests.io.model_server import config_map
 
 REF = ObjectRef(CONFIG_MAP, "a", "ns")

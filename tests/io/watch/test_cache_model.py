@@ -11,9 +11,10 @@ from myrmidon.api.kinds import CONFIG_MAP
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import AmbiguousError, ExpiredError
+from myrmidon.io.lists.events import Listing, WatchEvent
 from myrmidon.io.watch.cache import Cache
-from myrmidon.io.watch.changes import Change, Entry, Listing, WatchEvent, uid_in, version_in
-from myrmidon.io.watch.protocol import Ask, List, Wait, Watch, Watching
+from myrmidon.io.watch.changes import Change, Entry, uid_in, version_in
+from myrmidon.io.watch.protocol import Ask, List, Pause, WatchFrom, Watching
 from tests.io.model_server import ModelServer, refusal
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
@@ -105,11 +106,11 @@ class CacheModel(RuleBasedStateMachine):
     def step(self) -> None:
         """Do what the protocol asks for, without a fault."""
         match self.watching.action:
-            case Wait():
+            case Pause():
                 self.watching.on_waited()
             case List(token, whole):
                 self.do_list(token, 0 if whole else 2)
-            case Watch() as action:
+            case WatchFrom() as action:
                 self.do_watch(action)
             case Ask():
                 _, version, _ = self.server.page("", 1)
@@ -118,7 +119,7 @@ class CacheModel(RuleBasedStateMachine):
     @rule(fault=FAULTS)
     def request_fails(self, fault: Any) -> None:
         """Whatever we ask for next is refused, or the stream breaks."""
-        if not isinstance(self.watching.action, Wait):
+        if not isinstance(self.watching.action, Pause):
             self.stream = None
             error = AmbiguousError("reset") if fault == "broken" else refusal(fault)
             self.watching.on_error(error)
@@ -150,7 +151,7 @@ class CacheModel(RuleBasedStateMachine):
             return
         self.take(self.watching.on_page(items, version, following, self.now))
 
-    def do_watch(self, action: Watch) -> None:
+    def do_watch(self, action: WatchFrom) -> None:
         """Open a stream, or take its next line."""
         if self.stream is None:
             self.open(action)
@@ -163,7 +164,7 @@ class CacheModel(RuleBasedStateMachine):
         if self.watching.action is not action:
             self.stream = None
 
-    def open(self, action: Watch) -> None:
+    def open(self, action: WatchFrom) -> None:
         """Begin to answer a watch."""
         self.cursor = 0
         if action.initial and self.streaming_refused:

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myrmidon.errors import AmbiguousError, ApiError, api_error
-from myrmidon.io.watch.changes import WatchEvent
-from myrmidon.io.watch.protocol import Ask, List, Timing, Wait, Watch, Watching
+from myrmidon.io.lists.events import WatchEvent
+from myrmidon.io.watch.protocol import Ask, List, Pause, Timing, WatchFrom, Watching
 from tests.io.model_server import config_map, expired, refusal
 
 
@@ -29,9 +29,9 @@ def too_new() -> ApiError:
     return api_error(504, {"reason": "Timeout", "details": {"causes": causes}})
 
 
-def waited(watching: Watching) -> List | Watch:
+def waited(watching: Watching) -> List | WatchFrom:
     """The action after the wait that must come now."""
-    assert isinstance(watching.action, Wait)
+    assert isinstance(watching.action, Pause)
     then = watching.action.then
     watching.on_waited()
     return then
@@ -41,7 +41,7 @@ def test_it_begins_with_a_list() -> None:
     """Pages where streaming is off, a streaming list from no version where it is on."""
     assert Watching(jitter=lambda: 0.5, streaming=False).action == List()
     action = Watching(jitter=lambda: 0.5).action
-    assert isinstance(action, Watch)
+    assert isinstance(action, WatchFrom)
     assert action.initial
     assert action.resource_version == ""
 
@@ -49,7 +49,7 @@ def test_it_begins_with_a_list() -> None:
 def test_a_watch_begins_where_the_list_ended() -> None:
     """Not a version later, not one earlier."""
     action = started("17").action
-    assert isinstance(action, Watch)
+    assert isinstance(action, WatchFrom)
     assert action.resource_version == "17"
 
 
@@ -59,7 +59,7 @@ def test_bookmarks_move_the_position() -> None:
     mark = WatchEvent("BOOKMARK", {"metadata": {"resourceVersion": "99"}})
     assert watching.on_event(mark, 1.0) == mark
     watching.on_end(60.0)
-    assert isinstance(watching.action, Watch)
+    assert isinstance(watching.action, WatchFrom)
     assert watching.action.resource_version == "99"
 
 
@@ -100,7 +100,7 @@ def test_a_replica_that_is_behind_is_asked_again_and_then_listed() -> None:
     for _ in range(3):
         watching.on_error(too_new())
         actions.append(waited(watching))
-    assert [type(action) for action in actions] == [Watch, Watch, List]
+    assert [type(action) for action in actions] == [WatchFrom, WatchFrom, List]
 
 
 def test_an_older_list_is_not_believed_until_it_insists() -> None:
@@ -138,12 +138,12 @@ def test_retry_after_is_obeyed_within_reason() -> None:
     """At least what was asked for, never an hour because somebody misprinted it."""
     watching = started()
     watching.on_error(api_error(429, None, retry_after=7.0))
-    assert isinstance(watching.action, Wait)
+    assert isinstance(watching.action, Pause)
     assert watching.action.seconds == 7.0
 
     watching = started()
     watching.on_error(api_error(429, None, retry_after=3600.0))
-    assert isinstance(watching.action, Wait)
+    assert isinstance(watching.action, Pause)
     assert watching.action.seconds == Timing().retry_after_seconds_max
 
 
@@ -154,7 +154,7 @@ def test_waits_grow_and_are_bounded(jitter: float, count: int) -> None:
     seconds = []
     for _ in range(count):
         watching.on_error(AmbiguousError("reset"))
-        assert isinstance(watching.action, Wait)
+        assert isinstance(watching.action, Pause)
         seconds.append(watching.action.seconds)
         watching.on_waited()
     assert seconds == sorted(seconds)
@@ -234,7 +234,7 @@ def test_a_server_without_streaming_lists_is_asked_in_pages() -> None:
         breaking.on_open(0.0)
         breaking.on_error(AmbiguousError("reset"))
         actions.append(waited(breaking))
-    assert [type(action) for action in actions] == [Watch, Watch, List]
+    assert [type(action) for action in actions] == [WatchFrom, WatchFrom, List]
 
 
 def test_a_silent_watch_asks_and_goes_on_from_where_it_was() -> None:
@@ -244,7 +244,7 @@ def test_a_silent_watch_asks_and_goes_on_from_where_it_was() -> None:
     watching.on_idle(90.0)
     assert watching.action == Ask()
     watching.on_answer("12", 91.0)
-    assert isinstance(watching.action, Watch)
+    assert isinstance(watching.action, WatchFrom)
     assert watching.action.resource_version == "10"  # whatever came until 12 is still to be told
     assert watching.fresh_at == 91.0
 
@@ -278,7 +278,7 @@ def test_without_an_answer_the_watch_is_opened_and_asked_about_again() -> None:
     for _ in range(9):
         watching.on_idle(now)
         watching.on_error(AmbiguousError("no answer in 10 s"))
-        assert isinstance(watching.action, Watch)
+        assert isinstance(watching.action, WatchFrom)
         assert watching.action.resource_version == "10"
         watching.on_open(now)
         patience.append(watching.idle_at - now)
@@ -299,7 +299,7 @@ def test_an_answer_from_the_past_is_no_answer() -> None:
     watching.on_answer("9", 91.0)
     assert watching.fresh_at == 0.0
     assert "older" in str(watching.fault)
-    assert isinstance(watching.action, Watch)
+    assert isinstance(watching.action, WatchFrom)
 
 
 def test_after_a_question_that_is_answered_with_404_we_list() -> None:
@@ -343,7 +343,7 @@ def test_a_streaming_list_without_end_is_read_in_pages() -> None:
     """A server that knows nothing of streaming lists and has new objects all the time."""
     watching, now = Watching(jitter=lambda: 0.5), 0.0
     watching.on_open(now)
-    while isinstance(watching.action, Watch) and now < 3600.0:
+    while isinstance(watching.action, WatchFrom) and now < 3600.0:
         now += 50.0
         watching.on_event(event(100 + int(now), "ADDED", f"o{now}"), now)
     assert watching.action == List()
@@ -358,7 +358,7 @@ def test_what_cannot_be_a_position_does_not_move_it(version: str) -> None:
     assert watching.on_event(WatchEvent("BOOKMARK", {"metadata": odd}), 1.0) is not None
     assert watching.on_event(event(11), 1.0) is not None
     watching.on_end(60.0)
-    assert isinstance(watching.action, Watch)
+    assert isinstance(watching.action, WatchFrom)
     assert watching.action.resource_version == "11"
 
 
@@ -378,7 +378,7 @@ def test_a_position_that_is_refused_leads_to_a_list(status: int) -> None:
         watching.on_error(refusal(status))
         actions.append(waited(watching))
         watching.on_open(0.0)
-    assert [type(action) for action in actions] == [Watch, Watch, List]
+    assert [type(action) for action in actions] == [WatchFrom, WatchFrom, List]
 
 
 def test_a_page_that_leads_to_itself_is_an_error() -> None:
@@ -388,7 +388,7 @@ def test_a_page_that_leads_to_itself_is_an_error() -> None:
     assert watching.action == List("next")
     assert watching.on_page([], "10", "next", 0.0) is None
     after: object = watching.action
-    assert isinstance(after, Wait)
+    assert isinstance(after, Pause)
 
 
 def test_an_answer_that_was_not_taken_in_leads_to_a_list() -> None:

@@ -11,9 +11,9 @@ from myrmidon.api.kinds import CONFIG_MAP
 from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
 from myrmidon.errors import AmbiguousError, ApiError, ExpiredError, ForbiddenError
 from myrmidon.io.client import Client
+from myrmidon.io.lists.scope import Scope
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.protocol import Timing
-from myrmidon.io.watch.scope import Scope
 from myrmidon.testing.clock import run
 from tests.io.watch.poison import END, Bytes, Reflected, added, good, list_of
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from myrmidon.api.kinds import CONFIG_MAP
 from myrmidon.errors import AmbiguousError, UnreadableObjectError
 from myrmidon.io.client import Client
+from myrmidon.io.lists.events import Listing, WatchEvent
+from myrmidon.io.lists.scope import Scope
+from myrmidon.io.lists.shapes import Unreadable, problem_in, stub_of
 from myrmidon.io.watch.cache import Cache
 from myrmidon.io.watch.changes import (
     OPAQUE,
-    Listing,
-    WatchEvent,
     decode,
     encode,
     encode_unreadable,
@@ -27,8 +28,6 @@ from myrmidon.io.watch.changes import (
     version_in,
 )
 from myrmidon.io.watch.indexes import by_owner
-from myrmidon.io.watch.scope import Scope
-from myrmidon.io.watch.shapes import Unreadable, problem_in, stub_of
 from myrmidon.testing.clock import run
 from tests.io.fakes import ScriptedTransport, answer
 from tests.io.model_server import config_map

@@ -7,7 +7,7 @@ import pytest
 from myrmidon import kinds
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
-from myrmidon.runtime.reconcile.children import (
+from myrmidon.runtime.children import (
     Managed,
     by_parent,
     is_child,

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple, TypeAlias
 import orjson
 
 from myrmidon.errors import AmbiguousError
+from myrmidon.io.lists.events import WatchEvent
+from myrmidon.io.lists.scanner import BrokenJsonError, Scanner
+from myrmidon.io.lists.shapes import Unreadable, problem_in, read_object, stub_of
 from myrmidon.io.timers.pacing import pacer
-from myrmidon.io.watch.changes import WatchEvent
-from myrmidon.io.watch.scanner import BrokenJsonError, Scanner
-from myrmidon.io.watch.shapes import Unreadable, problem_in, read_object, stub_of
 
 Item: TypeAlias = Any  # JSON or Unreadable
 

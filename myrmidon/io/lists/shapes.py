@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from myrmidon.api.objects import Json
-from myrmidon.io.watch.scanner import Scanner
+from myrmidon.io.lists.scanner import Scanner
 
 DEPTH_MAX = 1024
 """Levels of nesting that are read; a kube-apiserver accepts 10,000."""
