@@ -23,15 +23,6 @@ class DefinitionStrategy(KindStrategy):
 
     answers_deleted_object = True
 
-    def default(self, obj: Json) -> None:
-        """Names and conversion that were left out."""
-        spec = obj["spec"]
-        names = spec["names"]
-        if names.get("kind"):
-            names.setdefault("singular", names["kind"].lower())
-            names.setdefault("listKind", f"{names['kind']}List")
-        spec.setdefault("conversion", {"strategy": "None"})
-
     def prepare_create(self, obj: Json) -> None:
         """No conditions yet; the storage version counts as stored."""
         super().prepare_create(obj)

@@ -168,7 +168,7 @@ def _check_words(schema: Json, path: str, around: _Around) -> list[StatusCause]:
         found.append(causes.forbidden(f"{path}.items", detail))
     if around.inside_meta and schema.get("x-kubernetes-embedded-resource"):
         where = f"{path}.x-kubernetes-embedded-resource"
-        found.append(causes.forbidden(where, "must not be used inside resource meta"))
+        found.append(causes.forbidden(where, "must not be used inside of resource meta"))
     return found + _check_contents(schema, path)
 
 
