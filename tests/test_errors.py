@@ -94,3 +94,33 @@ def test_errors_of_objects_say_which() -> None:
         "  Without it there is no cache to read from and the generated role cannot read it.\n"
         "  fix: add it to Things.reads, then run `myrmidon generate rbac`"
     )
+
+
+def test_an_unreadable_object_is_named_with_the_fix() -> None:
+    """It exists, so the fix is to look at it."""
+    error = errors.UnreadableObjectError("Thing a", "its labels are a list", uid="u")
+
+    assert str(error) == (
+        "Thing a cannot be read: its labels are a list.\n"
+        "  fix: look at it with `kubectl get -o json`, and correct or delete it; "
+        "it is read again as soon as it changes"
+    )
+    assert (error.ref, error.problem, error.uid) == ("Thing a", "its labels are a list", "u")
+
+
+@pytest.mark.parametrize("details", [None, [], "text", {"causes": "many"}, {"causes": [None, 5]}])
+def test_details_of_any_shape_are_an_error_without_causes(details: Any) -> None:
+    """K7: a Status is the server's, too."""
+    error = api_error(403, {"message": "no", "details": details})
+
+    assert error.causes == []
+    assert type(error) is errors.ForbiddenError
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [(5, 5.0), ("7", 7.0), (1e300, 300.0), (-1, None), ("soon", None), (float("nan"), None)],
+)
+def test_retry_after_is_a_bounded_number(asked: Any, seconds: float | None) -> None:
+    """However the server words it."""
+    assert api_error(429, {"details": {"retryAfterSeconds": asked}}).retry_after == seconds

@@ -4,6 +4,10 @@
     client      get, list, create, patch, delete, watch  over any transport
     throttle    rate limit, retry after                  decision
     watching    the watch protocol                       decision
+    scanner     where the parts of a JSON text are       plain functions
+    shapes      what an object must look like            plain functions
+    lists       the answer to a list, a line of a watch  read, a few objects at a time
+    pacing      short turns of the event loop
     changes     what a cache holds and says              values
     cache       which facts about objects count          decision
     reflector   keeps a cache true to the server         loop

@@ -385,9 +385,8 @@ def test_a_page_that_leads_to_itself_is_an_error() -> None:
     """A list of which each page names the same next page would never end."""
     watching = Watching(jitter=lambda: 0.5, streaming=False)
     assert watching.on_page([], "10", "next", 0.0) is not None
-    assert watching.action == List("next")
     assert watching.on_page([], "10", "next", 0.0) is None
-    assert isinstance(watching.action, Wait)
+    assert waited(watching) == List("next")
 
 
 def test_an_answer_that_was_not_taken_in_leads_to_a_list() -> None:
