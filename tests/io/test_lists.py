@@ -94,7 +94,7 @@ def test_one_item_that_cannot_be_decoded_costs_no_other(
 
 def test_items_elsewhere_are_not_the_items(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first text that looks like it may be another list, such as a key of the metadata."""
-    monkeypatch.setattr(lists, "_PIECE_BYTES", 10)
+    monkeypatch.setattr(lists, "_PIECE_BYTES", 100)
     inner: list[Any] = [{"metadata": {}}] * 20
     body: dict[str, Any] = {"metadata": {"items": inner}, "items": [{"metadata": {"name": "a"}}]}
     assert page(orjson.dumps(body)).items == body["items"]

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from myrmidon.io.cache import Cache
+from myrmidon.io.changes import Change, WatchEvent
 from myrmidon.testing.clock import run
 from tests.io.poison import (
     END,
@@ -267,3 +269,30 @@ def test_no_answer_of_any_shape_ends_a_reflector(
 
     run(main())
     assert {"a", "new"} <= set(reflected.names())
+
+
+def test_a_mistake_of_ours_is_logged_and_leads_to_a_list(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Q9: the event that was not taken in is not lost, and the reflector goes on."""
+    transport = Bytes(
+        list_of(good("a")),
+        list_of(good("a"), good("lost", 2000), version="2000"),
+        lines=[added(good("lost", 2000))],
+    )
+    reflected = Reflected(transport)
+    apply = Cache.apply
+    broken = [True]
+
+    def apply_badly(cache: Cache, event: WatchEvent) -> Change | None:
+        if broken:
+            broken.clear()
+            raise RuntimeError("a mistake")
+        return apply(cache, event)
+
+    monkeypatch.setattr(Cache, "apply", apply_badly)
+    run(reflected.runs_for(60.0))
+    assert reflected.names() == ["a", "lost"]
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == [
+        "an answer could not be taken in"
+    ]

@@ -177,3 +177,26 @@ def test_a_late_subscriber_hears_of_what_existed_when_it_came() -> None:
 
     assert len(heard) == 3
     assert run(main()) == [("a", "added", "5"), ("b", "added", "5"), ("a", "modified", "6")]
+
+
+def test_q8_a_reader_with_a_backlog_gives_way() -> None:
+    """Changes that wait already are read over many turns, too."""
+    caches = Caches(Client(Bytes(list_of())))
+    view, heard = caches.view(CONFIG_MAP), Subscription()
+    cache = caches._shared[Scope(CONFIG_MAP), None].cache
+    for number in range(OBJECTS):
+        cache.record_write(config_map(f"cm-{number}", f"u-{number}", 5))
+    view.subscribe(heard)
+    take = working(lambda: None, [0])
+
+    async def main() -> TurnMeter:
+        meter = TurnMeter()
+        while len(heard):
+            await anext(heard)
+            take()
+        meter.stop()
+        return meter
+
+    meter = run(main())
+    assert meter.longest < 0.050
+    assert meter.turns > OBJECTS * STEP / 0.050
