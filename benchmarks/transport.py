@@ -22,9 +22,9 @@ import orjson
 
 from myrmidon.api import kinds
 from myrmidon.cli.event_loops import loop_factory
+from myrmidon.io.access.addresses import Address
 from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint
 from myrmidon.io.client import Client
-from myrmidon.io.access.addresses import Address
 from myrmidon.io.http.pool import Limits, Pool
 from myrmidon.io.http.transport import HttpTransport
 

@@ -199,3 +199,24 @@ def test_misplaced_outputs_say_where_and_how_to_fix_it() -> None:
         "  fix: add 'far' to ControllerOptions.namespaces or to --namespace"
     )
     assert (own.reason, far.reason) == ("InvalidOutput", "NamespaceNotWatched")
+
+
+def test_an_unreadable_object_is_named_with_the_fix() -> None:
+    """It exists, so the fix is to look at it."""
+    error = errors.UnreadableObjectError("Thing a", "its labels are a list", uid="u")
+
+    assert str(error) == (
+        "Thing a cannot be read: its labels are a list.\n"
+        "  fix: look at it with `kubectl get -o json`, and correct or delete it; "
+        "it is read again as soon as it changes"
+    )
+    assert (error.ref, error.problem, error.uid) == ("Thing a", "its labels are a list", "u")
+
+
+@pytest.mark.parametrize("details", [None, [], "text", {"causes": "many"}, {"causes": [None, 5]}])
+def test_details_of_any_shape_are_an_error_without_causes(details: Any) -> None:
+    """K7: a Status is the server's, too."""
+    error = api_error(403, {"message": "no", "details": details})
+
+    assert error.causes == []
+    assert type(error) is errors.ForbiddenError

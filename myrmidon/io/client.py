@@ -324,11 +324,10 @@ def _object(ref: ObjectRef, response: HttpResponse) -> Json:
         found = read_object(response.body)
     except BrokenJsonError as error:
         raise AmbiguousError(f"the answer of the server is not JSON: {error}") from error
-    if not isinstance(found, Unreadable):
-        return found
-    if found.problem == NO_METADATA:
-        return _decode(response)
-    raise UnreadableObjectError(str(ref), found.problem)
+    problem = found.problem if type(found) is Unreadable else problem_in(found)
+    if problem in ("", NO_METADATA):
+        return found  # type: ignore[no-any-return]  # an object, or it would have a problem
+    raise UnreadableObjectError(str(ref), problem)
 
 
 def _event(line: bytes) -> Json:

@@ -5,6 +5,7 @@ because a CRD that is missing now may be there in a second.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import Json
@@ -99,13 +100,15 @@ class Discovery:
     async def _one_by_one(self, body: Json) -> list[ServedKind]:
         """Servers before 1.26 must be asked version by version; one that is down is left out."""
         versions = (
-            list(body.get("versions") or ())
+            _texts(body.get("versions"))
             if body.get("kind") == "APIVersions"
-            else [
-                version["groupVersion"]
-                for group in body.get("groups") or ()
-                for version in group.get("versions") or ()
-            ]
+            else _texts(
+                [
+                    version.get("groupVersion")
+                    for group in _objects(body.get("groups"))
+                    for version in _objects(group.get("versions"))
+                ]
+            )
         )
         found: list[ServedKind] = []
         for api_version in versions:
@@ -119,7 +122,11 @@ class Discovery:
         group, version = split_api_version(api_version)
         root = f"/apis/{group}/{version}" if group else f"/api/{version}"
         body = await self._client.fetch_json(root)
-        resources = body.get("resources") or []
+        resources = [
+            resource
+            for resource in _objects(body.get("resources"))
+            if _texts([resource.get("name"), resource.get("kind")])[1:]
+        ]
         return tuple(
             _served(group, version, resource, resources)
             for resource in resources
@@ -127,13 +134,31 @@ class Discovery:
         )
 
 
+# A server may be an aggregated one that nobody has tested: an entry of another shape is left out.
+
+
+def _objects(value: Any) -> list[Json]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(entry for entry in value if isinstance(entry, str) and entry)
+
+
+def _text(entry: Json, field: str) -> str:
+    value = entry.get(field)
+    return value if isinstance(value, str) else ""
+
+
 def _served(group: str, version: str, resource: Json, others: list[Json]) -> ServedKind:
-    plural = resource["name"]
+    plural, kind = resource["name"], resource["kind"]
     return ServedKind(
-        Kind(group, version, resource["kind"], plural, resource["namespaced"]),
-        resource.get("singularName") or resource["kind"].lower(),
-        tuple(resource.get("shortNames") or ()),
-        tuple(resource.get("verbs") or ()),
+        Kind(group, version, kind, plural, bool(resource.get("namespaced"))),
+        _text(resource, "singularName") or kind.lower(),
+        _texts(resource.get("shortNames")),
+        _texts(resource.get("verbs")),
         tuple(
             other["name"].partition("/")[2]
             for other in others
@@ -146,21 +171,27 @@ def _aggregated(body: Json) -> list[ServedKind]:
     return [
         ServedKind(
             Kind(
-                group.get("metadata", {}).get("name") or "",
-                version["version"],
-                resource.get("responseKind", {}).get("kind") or "",
-                resource["resource"],
+                _text(_inner(group, "metadata"), "name"),
+                _text(version, "version"),
+                _text(_inner(resource, "responseKind"), "kind"),
+                _text(resource, "resource"),
                 resource.get("scope") == "Namespaced",
             ),
-            resource.get("singularResource") or "",
-            tuple(resource.get("shortNames") or ()),
-            tuple(resource.get("verbs") or ()),
-            tuple(part["subresource"] for part in resource.get("subresources") or ()),
+            _text(resource, "singularResource"),
+            _texts(resource.get("shortNames")),
+            _texts(resource.get("verbs")),
+            _texts([part.get("subresource") for part in _objects(resource.get("subresources"))]),
         )
-        for group in body.get("items") or ()
-        for version in group.get("versions") or ()
-        for resource in version.get("resources") or ()
+        for group in _objects(body.get("items"))
+        for version in _objects(group.get("versions"))
+        for resource in _objects(version.get("resources"))
+        if _text(version, "version") and _text(resource, "resource")
     ]
+
+
+def _inner(entry: Json, field: str) -> Json:
+    value = entry.get(field)
+    return value if isinstance(value, dict) else {}
 
 
 def _named(served: tuple[ServedKind, ...], kind: str) -> ServedKind | None:

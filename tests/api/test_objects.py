@@ -32,6 +32,7 @@ def test_questions_are_answered_from_the_metadata() -> None:
     assert objects.uid_of(WHOLE) == "u"
     assert objects.version_of(WHOLE) == "7"
     assert objects.generation_of(WHOLE) == 3
+    assert objects.generation_of({"metadata": {"generation": "3"}}) == 0
     assert objects.labels_of(WHOLE) == {"app": "web"}
     assert objects.annotations_of(WHOLE) == {"note": "x"}
     assert objects.controller_of(WHOLE) == {"uid": "2", "controller": True}

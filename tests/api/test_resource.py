@@ -267,6 +267,20 @@ def test_parts_that_are_no_objects_do_not_fit(parts: dict[str, Any]) -> None:
         App.from_json(manifest(**parts))
 
 
+@pytest.mark.parametrize("levels", [199, 300, 800])
+def test_a_part_that_is_too_deep_does_not_fit(levels: int) -> None:
+    """A server takes 10,000 levels in a free-form field; a model takes 200."""
+    deep: Any = 1
+    for _ in range(levels):
+        deep = {"a": deep}
+    obj = manifest(spec={"image": "i", "new": deep})
+    if levels < 200:
+        assert App.from_json(obj).spec.image == "i"
+        return
+    with pytest.raises(UnfitObjectError, match="spec: it is nested deeper than the 200 levels"):
+        App.from_json(obj)
+
+
 def test_what_was_read_is_printed_as_it_was_read() -> None:
     """With fields that nobody here knows."""
     read = manifest(

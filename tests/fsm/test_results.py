@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from myrmidon.api.conditions import ConditionValue
-from myrmidon.errors import ProgrammingError, UndeclaredReadError
+from myrmidon.errors import ProgrammingError, UndeclaredReadError, UnreadableObjectError
 from myrmidon.fsm import Done, Failed, Wait
 from myrmidon.fsm.raised import UnexpectedError
 from myrmidon.fsm.results import failure_of
@@ -95,6 +95,8 @@ def test_an_exception_is_a_failure() -> None:
     assert (raised.reason, raised.message, raised.retry) == ("InternalError", "KeyError", True)
     assert Failed("Broken", "in words").message == "in words"
     assert failure_of(ProgrammingError("x")).reason == "ProgrammingError"
+    unreadable = UnreadableObjectError("Secret default/a", "it is not valid JSON")
+    assert failure_of(unreadable) == Failed("UnreadableObject", unreadable, retry=False)
 
 
 @pytest.mark.parametrize(

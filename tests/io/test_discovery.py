@@ -1,9 +1,12 @@
 """Which kinds a server has."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from myrmidon.api.refs import Kind
 from myrmidon.api.wire import HttpResponse
@@ -11,6 +14,7 @@ from myrmidon.errors import NotFoundError, UnreachableError
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from tests.io.fakes import Answer, FakeClock, ScriptedTransport, answer
+from tests.io.watch.poison import json_values, spoiled
 
 WIDGETS = answer(
     {
@@ -143,3 +147,28 @@ def test_forgetting_asks_again() -> None:
     it.invalidate()
     asyncio.run(it.kind_of("demo.dev/v1", "Widget"))
     assert len(transport.requests) == 2
+
+
+@settings(deadline=None)
+@given(data=st.data())
+def test_no_answer_of_any_shape_breaks_discovery(data: st.DataObject) -> None:
+    """K7: entries that cannot be read are left out; a kind that is not there is not found."""
+    bodies = {
+        "/api": {"kind": "APIVersions", "versions": ["v1"]},
+        "/apis": {"kind": "APIGroupDiscoveryList", "items": [{"versions": [{"resources": [{}]}]}]},
+        "/api/v1": {"resources": [{"name": "pods", "kind": "Pod", "verbs": ["get"]}]},
+    }
+
+    class Spoiled:
+        async def fetch_json(self, path: str, *, accept: str = "") -> Any:
+            del accept
+            body = spoiled(bodies.get(path, {}), data.draw(json_values()), data)
+            return body if isinstance(body, dict) else {}
+
+    async def main() -> None:
+        discovery = Discovery(Spoiled())  # type: ignore[arg-type]
+        for asked in (discovery.kind_of("v1", "Pod"), discovery.find("pods")):
+            with suppress(NotFoundError):
+                await asked
+
+    asyncio.run(main())

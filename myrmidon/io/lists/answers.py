@@ -94,9 +94,13 @@ def _scanned_event(line: bytes) -> WatchEvent | None:
         scanner.expect_end()
     except BrokenJsonError:
         return None
-    if type(kind) is not str or type(item) is not Unreadable:
+    if (
+        type(kind) is not str
+        or type(item) is not Unreadable
+        or not item.obj["metadata"].get("name")
+    ):
         return None
-    return WatchEvent(kind, *item) if item.obj["metadata"].get("name") else None
+    return WatchEvent(kind, *item)
 
 
 # -------------------------------------------------------------------------------- lists

@@ -105,17 +105,15 @@ def _is_head(field: str, value: Any) -> bool:
     return type(value) is str or (field == "resourceVersion" and type(value) is int)
 
 
-def read_object(text: bytes | memoryview) -> Json | Unreadable:
-    """Decode one object; where that fails, find out which object it is.
+def read_object(text: bytes) -> Any:
+    """Decode one object, whatever its shape; an ``Unreadable`` where it cannot be decoded.
 
     Raises ``BrokenJsonError`` where not even the brackets of the text are in order.
     """
     try:
-        obj = orjson.loads(text)
+        return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        return Unreadable(_stub_in(bytes(text)), _reason(error))
-    problem = problem_in(obj)
-    return Unreadable(stub_of(obj), problem) if problem else obj
+        return Unreadable(_stub_in(text), _reason(error))
 
 
 def _reason(error: orjson.JSONDecodeError) -> str:

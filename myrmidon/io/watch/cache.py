@@ -265,10 +265,7 @@ class Cache(Store):
 
     def _report(self, key: Key, problem: str) -> None:
         facts = {"kind": self.kind.kind, "object": self.ref(key).key, "problem": problem}
-        _log.warning(
-            "an object cannot be read: reading it fails and lists leave it out",
-            extra={"facts": facts},
-        )
+        _log.warning("an object cannot be read", extra={"facts": facts})
 
     def _report_nameless(self, problem: str) -> None:
         if problem not in self._nameless and len(self._nameless) < _REPORTS_MAX:

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import orjson
+from hypothesis import strategies as st
 
 from myrmidon.api.kinds import CONFIG_MAP
 from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
@@ -161,3 +162,36 @@ class Reflected:
             await asyncio.wait([task])
         if not task.cancelled():
             task.result()
+
+
+WORDS = [
+    *("metadata", "name", "namespace", "uid", "resourceVersion", "labels", "annotations"),
+    *("ownerReferences", "finalizers", "generation", "items", "object", "type", "continue", "kind"),
+    *("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "code", "details", "causes", "spec"),
+    *("k8s.io/initial-events-end", "true", "retryAfterSeconds", "good", NOW, str(2**63)),
+]
+
+
+def json_values() -> st.SearchStrategy[Any]:
+    """Any JSON, with the words of the protocol in it."""
+    words = st.sampled_from(WORDS)
+    leaves = (
+        st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | words | st.text(max_size=5)
+    )
+    numbers = st.floats(allow_nan=False, allow_infinity=False)
+    return st.recursive(
+        leaves | numbers,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=4),
+        max_leaves=12,
+    )
+
+
+def spoiled(value: Any, other: Any, draw: st.DataObject) -> Any:
+    """The value with another in place of one of its parts."""
+    if not isinstance(value, dict | list) or not value or draw.draw(st.integers(0, 3)) == 0:
+        return other
+    places = sorted(value) if isinstance(value, dict) else range(len(value))
+    place = draw.draw(st.sampled_from(list(places)))
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[place] = spoiled(value[place], other, draw)
+    return copy

@@ -1,23 +1,26 @@
 """K7: nothing that a server can send ends a reflector, and one odd object harms no other."""
 
 import logging
-from typing import Any
 
 import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from myrmidon.io.lists.events import WatchEvent
+from myrmidon.io.watch.cache import Cache
+from myrmidon.io.watch.changes import Change
 from myrmidon.testing.clock import run
 from tests.io.watch.poison import (
     END,
-    NOW,
     Bytes,
     Reflected,
     added,
     good,
+    json_values,
     list_of,
     nested,
+    spoiled,
     with_meta,
     with_spec,
 )
@@ -231,39 +234,6 @@ def test_a_list_without_items_is_empty() -> None:
     assert reflected.names() == []
 
 
-WORDS = [
-    *("metadata", "name", "namespace", "uid", "resourceVersion", "labels", "annotations"),
-    *("ownerReferences", "finalizers", "generation", "items", "object", "type", "continue", "kind"),
-    *("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "code", "details", "causes", "spec"),
-    *("k8s.io/initial-events-end", "true", "retryAfterSeconds", "good", NOW, str(2**63)),
-]
-
-
-def json_values() -> st.SearchStrategy[Any]:
-    """Any JSON, with the words of the protocol in it."""
-    words = st.sampled_from(WORDS)
-    leaves = (
-        st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | words | st.text(max_size=5)
-    )
-    numbers = st.floats(allow_nan=False, allow_infinity=False)
-    return st.recursive(
-        leaves | numbers,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=4),
-        max_leaves=12,
-    )
-
-
-def spoiled(value: Any, other: Any, draw: st.DataObject) -> Any:
-    """The value with another in place of one of its parts."""
-    if not isinstance(value, dict | list) or not value or draw.draw(st.integers(0, 3)) == 0:
-        return other
-    places = sorted(value) if isinstance(value, dict) else range(len(value))
-    place = draw.draw(st.sampled_from(list(places)))
-    copy = dict(value) if isinstance(value, dict) else list(value)
-    copy[place] = spoiled(value[place], other, draw)
-    return copy
-
-
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), streaming=st.booleans(), cut=st.floats(0.0, 2.0))
 def test_no_answer_of_any_shape_ends_a_reflector(
@@ -300,3 +270,30 @@ def test_no_answer_of_any_shape_ends_a_reflector(
 
     run(main())
     assert {"a", "new"} <= set(reflected.names())
+
+
+def test_a_mistake_of_ours_is_logged_and_leads_to_a_list(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Q9: the event that was not taken in is not lost, and the reflector goes on."""
+    transport = Bytes(
+        list_of(good("a")),
+        list_of(good("a"), good("lost", 2000), version="2000"),
+        lines=[added(good("lost", 2000))],
+    )
+    reflected = Reflected(transport)
+    apply = Cache.apply
+    broken = [True]
+
+    def apply_badly(cache: Cache, event: WatchEvent) -> Change | None:
+        if broken:
+            broken.clear()
+            raise RuntimeError("a mistake")
+        return apply(cache, event)
+
+    monkeypatch.setattr(Cache, "apply", apply_badly)
+    run(reflected.runs_for(60.0))
+    assert reflected.names() == ["a", "lost"]
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == [
+        "an answer could not be taken in"
+    ]

@@ -362,6 +362,15 @@ def test_what_cannot_be_a_position_does_not_move_it(version: str) -> None:
     assert watching.action.resource_version == "11"
 
 
+def test_an_event_without_a_version_leaves_a_position_that_is_not_a_number() -> None:
+    """K2: without a position a watch begins at any moment of the past."""
+    watching = started("opaque")
+    assert watching.on_event(WatchEvent("BOOKMARK", {"metadata": {}}), 1.0) is not None
+    watching.on_end(60.0)
+    assert isinstance(watching.action, Watch)
+    assert watching.action.resource_version == "opaque"
+
+
 def test_a_server_may_have_versions_of_more_than_64_bits() -> None:
     """Then all are, its list's as well."""
     watching = started(str(2**70))
@@ -385,10 +394,8 @@ def test_a_page_that_leads_to_itself_is_an_error() -> None:
     """A list of which each page names the same next page would never end."""
     watching = Watching(jitter=lambda: 0.5, streaming=False)
     assert watching.on_page([], "10", "next", 0.0) is not None
-    assert watching.action == List("next")
     assert watching.on_page([], "10", "next", 0.0) is None
-    after: object = watching.action
-    assert isinstance(after, Pause)
+    assert waited(watching) == List("next")
 
 
 def test_an_answer_that_was_not_taken_in_leads_to_a_list() -> None:
