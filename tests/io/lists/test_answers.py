@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from myrmidon.errors import AmbiguousError
-from myrmidon.io import lists
+from myrmidon.io.lists import answers as lists
 from myrmidon.io.lists.answers import Page, read_page
 from myrmidon.io.lists.scanner import BrokenJsonError, Scanner
 from myrmidon.io.lists.shapes import Unreadable

@@ -367,7 +367,7 @@ def test_an_event_without_a_version_leaves_a_position_that_is_not_a_number() -> 
     watching = started("opaque")
     assert watching.on_event(WatchEvent("BOOKMARK", {"metadata": {}}), 1.0) is not None
     watching.on_end(60.0)
-    assert isinstance(watching.action, Watch)
+    assert isinstance(watching.action, WatchFrom)
     assert watching.action.resource_version == "opaque"
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.io.test_pacing import TurnMeter
 
 from myrmidon.api.kinds import CONFIG_MAP
 from myrmidon.io.client import Client
@@ -19,6 +18,7 @@ from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.testing import VirtualTimeLoop, run
 from tests.io.fakes import until
 from tests.io.model_server import config_map
+from tests.io.timers.test_pacing import TurnMeter
 from tests.io.watch.poison import END, Bytes, added, list_of
 
 OBJECTS = 5000
