@@ -220,3 +220,11 @@ def test_details_of_any_shape_are_an_error_without_causes(details: Any) -> None:
 
     assert error.causes == []
     assert type(error) is errors.ForbiddenError
+
+
+def test_q9_a_task_that_ended_is_named() -> None:
+    """With the reason, and what to do."""
+    error = errors.TaskEndedError("workers of thing", "it returned")
+
+    assert error.task == "workers of thing"
+    assert str(error).startswith("the task 'workers of thing' has ended: it returned.\n  fix: ")

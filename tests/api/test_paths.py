@@ -117,3 +117,10 @@ def test_what_roles_may_be_called_is_escaped() -> None:
     path = object_path(ObjectRef(kinds.CLUSTER_ROLE, "system:node reader"))
     assert path.endswith("/clusterroles/system%3Anode%20reader")
     assert object_path(ObjectRef(kinds.CLUSTER_ROLE, ".a")).endswith("/clusterroles/.a")
+
+
+@pytest.mark.parametrize("subresource", ["../x", "a/b", "a b", "%2e", "?x"])
+def test_a_malformed_subresource_is_refused(subresource: str) -> None:
+    """It would name another object, or none."""
+    with pytest.raises(MalformedNameError, match="is not the name of a subresource"):
+        object_path(ObjectRef(kinds.SECRET, "a", "default"), subresource)

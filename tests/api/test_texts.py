@@ -86,3 +86,8 @@ def test_an_event_fits_the_limits_of_the_api() -> None:
     assert event_reason("\ud800") == "\ufffd"
     assert len(event_reason("ä" * 200).encode()) <= 128
     assert len(event_message("😀" * 2000).encode()) <= 1024
+
+
+def test_text_whose_bytes_just_fit_is_kept() -> None:
+    """The length in characters says only what is certainly short enough."""
+    assert shortened_to_bytes("x" * 1024, 1024) == "x" * 1024

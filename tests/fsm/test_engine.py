@@ -418,3 +418,12 @@ def test_work_that_fails_after_the_last_state_is_looked_at_again(
     outcome = unfinished(Outcome(ended=True, after=before), report)
     failure = report if isinstance(report, Failed) else None
     assert outcome == Outcome(ended=False, failure=failure, after=after, backoff=backoff)
+
+
+def test_work_after_the_walk_that_retrying_cannot_help_is_not_retried() -> None:
+    """The outcome keeps its visits, and nothing is scheduled."""
+    ended = Outcome(ended=True, after=timedelta(hours=1))
+    failed = Failed("InvalidStatus", "no", retry=False)
+
+    assert unfinished(ended, failed) == Outcome(failure=failed)
+    assert unfinished(ended, Failed("Refused", "no")).backoff
