@@ -39,7 +39,8 @@ check-fast: $(INSTALLED)  ## The inner loop: lint, layers and the tests of the p
 docs: $(INSTALLED)    ## Build the documentation, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build
 
-test: lint docs coverage  ## Everything that needs no cluster
+test: $(INSTALLED)  ## Everything that needs no cluster
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint docs coverage
 	$(BIN)/python -m pytest -n 2 -m "not cluster" $(addprefix --ignore=,$(PURE_TESTS))
 
 coverage: $(INSTALLED)  ## Tests of the pure packages: each branch of them is taken
