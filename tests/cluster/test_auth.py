@@ -147,7 +147,7 @@ def test_a_plugin_whose_token_is_refused(entrance: Entrance, ends: str) -> None:
         assert await name_of(transport) == "dev"
         assert await status_of(transport) == 403
 
-    entrance.enter(plugin(entrance.folder, token="of nobody", **more), check)
+    entrance.enter(plugin(entrance.folder, token="of-nobody", **more), check)
 
 
 def test_a_plugin_that_gives_certificates(entrance: Entrance) -> None:
