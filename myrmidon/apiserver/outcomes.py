@@ -14,7 +14,7 @@ WAIT_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class WaitFor:
-    """WebhookNeeded again when the store has reached a revision; give up with ``failure``."""
+    """Ask again when the store has reached a revision; give up with ``failure``."""
 
     revision: int
     failure: Failure
@@ -23,7 +23,7 @@ class WaitFor:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """WebhookNeeded a webhook, then ask again with its reply."""
+    """Ask a webhook, then ask again with its reply."""
 
     key: str
     question: Mapping[str, Any]

@@ -163,7 +163,7 @@ class PassContext:
         return {ref: self._objects.get(ref) for ref in refs}
 
     def event(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
-        """LeaseRecord a Kubernetes Event about the object."""
+        """Record a Kubernetes Event about the object."""
         self._record(kind, reason, message)
 
     def is_ready(self, obj: Any) -> bool:

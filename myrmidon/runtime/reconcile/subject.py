@@ -48,7 +48,7 @@ class Subject:
         return [ref for ref in self.deps.objects.children(self.parent.uid) if ref != self.ref]
 
     def event(self, kind: str, reason: str, message: str) -> None:
-        """LeaseRecord a Kubernetes Event about the object."""
+        """Record a Kubernetes Event about the object."""
         self.deps.record_event(self.obj, kind, reason, message)
 
     async def send(self, request: Request) -> None:

@@ -27,7 +27,7 @@ Flush: TypeAlias = Callable[[Sequence[Delete], str], Awaitable[Report]]
 
 
 async def record_children(subject: Subject, tracked: Iterable[ObjectRef]) -> Report | None:
-    """LeaseRecord children that are about to be created; None when they are on record."""
+    """Record children that are about to be created; None when they are on record."""
     recorded = subject.managed.recorded(subject.obj)
     new = [ref for ref in tracked if ref not in recorded]
     if not new or is_deleting(subject.obj):
