@@ -177,7 +177,7 @@ class EventRecorder:
             tally = self._waiting.pop(topic)
             try:
                 await self._write(tally)
-            except Exception as error:  # noqa: BLE001 - the next Event may be written all the same
+            except Exception as error:  # noqa: BLE001 - the next Event may still be written
                 self._drop(error, topic.reason)
 
     def _drop(self, error: Exception, reason: str) -> None:

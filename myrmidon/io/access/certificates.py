@@ -51,7 +51,7 @@ def ssl_context(tls: Tls) -> ssl.SSLContext:
         if tls.cert_file:
             # Without a password argument, OpenSSL asks for one on the terminal, and waits.
             context.load_cert_chain(tls.cert_file, tls.key_file or None, password="")
-    except OSError as error:  # ssl.SSLError is one
+    except OSError as error:  # includes ssl.SSLError
         named = tls.cert_file or tls.ca_file
         raise UsageError(
             f"the certificates of the cluster cannot be read ({named}): {error}.\n"

@@ -10,7 +10,7 @@ from collections import deque
 
 
 class Slots:
-    """``if not slots.take(): await slots.wait()``, and later ``slots.give_back()``."""
+    """Use: ``if not slots.take(): await slots.wait()``, and later ``slots.give_back()``."""
 
     def __init__(self, count: int) -> None:
         self.free = count

@@ -37,7 +37,7 @@ class TlsWire:
 
     @property
     def is_flushed(self) -> bool:
-        """Whether all that was written has been handed to the kernel."""
+        """Whether the kernel has taken all bytes that were written."""
         return self._lower.is_flushed
 
     @property
@@ -63,7 +63,7 @@ class TlsWire:
         self._lower.pause()
 
     def resume(self) -> None:
-        """Read again."""
+        """Resume reading."""
         self._lower.resume()
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ class TlsWire:
         self._lower.close()
 
     def reset(self) -> None:
-        """Reset the connection."""
+        """Reset the connection; undelivered bytes are dropped."""
         self._is_live = False
         self._lower.reset()
 

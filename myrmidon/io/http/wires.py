@@ -77,7 +77,7 @@ class Wire(Protocol):
         ...
 
     def resume(self) -> None:
-        """Read again."""
+        """Resume reading."""
         ...
 
     def close(self) -> None:
@@ -135,7 +135,7 @@ class SocketWire(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        """Read again."""
+        """Resume reading."""
         if self._is_open:
             self._transport.resume_reading()
 

@@ -146,7 +146,7 @@ class Watching:
         if continue_token and continue_token == self.action.continue_token:
             self.on_error(AmbiguousError("the server repeated the continue token of a list"))
             return None
-        if begins and not self._believes(version):
+        if begins and not self._accepts(version):
             return None
         listing = Listing(items, version, begins, not continue_token, self._forgets(begins))
         self._fresh(now)
@@ -222,7 +222,7 @@ class Watching:
     def on_broken(self, error: TransportError) -> None:
         """Report a failure of our own code with an answer: the cache may lack it, so list again."""
         if not isinstance(self.action, Pause):
-            self._again(self._list(), error)
+            self._retry(self._list(), error)
 
     def on_error(self, error: ApiError | TransportError) -> None:
         """Report that the server refused the action, or that the connection broke."""
@@ -231,7 +231,7 @@ class Watching:
             if isinstance(error, ExpiredError) and self.action.continue_token:
                 self._go(List(whole=True))
             else:
-                self._again(self.action, error)
+                self._retry(self.action, error)
         elif isinstance(self.action, Ask) and not isinstance(error, NotFoundError):
             self.fault = error
             self._patience = self._delay(error)
@@ -266,7 +266,7 @@ class Watching:
         version = version_of(event.object)
         marks = annotations_of(event.object)
         is_end = isinstance(marks, dict) and marks.get(INITIAL_EVENTS_END) == "true"
-        if not is_end or not self._believes(version):
+        if not is_end or not self._accepts(version):
             return None
         listing = Listing([], version, begins, completes=True, forgets=self._forgets(begins=True))
         self._complete(version)
@@ -286,13 +286,13 @@ class Watching:
         if isinstance(error, ExpiredError):
             self._suspicions += 1
             first = self._suspicions == 1
-            self._again(self._list(), error, at_once=first)
+            self._retry(self._list(), error, at_once=first)
         elif _is_too_new(error) or isinstance(error, BadRequestError | InvalidError):
             self._suspect(error)
         elif isinstance(error, NotFoundError):
-            self._again(self._list(), error)
+            self._retry(self._list(), error)
         else:
-            self._again(self._watch(), error)
+            self._retry(self._watch(), error)
 
     def _suspect(self, error: ApiError | TransportError) -> None:
         self._suspicions += 1
@@ -300,9 +300,9 @@ class Watching:
         if convinced and self._initial:
             self._streaming = False
         relist = convinced or self._initial
-        self._again(self._list() if relist else self._watch(), error)
+        self._retry(self._list() if relist else self._watch(), error)
 
-    def _again(
+    def _retry(
         self, then: List | WatchFrom, error: ApiError | TransportError, *, at_once: bool = False
     ) -> None:
         self.fault = error
@@ -332,7 +332,7 @@ class Watching:
         self._older_lists = 0
         self.synced = True
 
-    def _believes(self, version: str) -> bool:
+    def _accepts(self, version: str) -> bool:
         """Whether a list of this version is accepted; if not, schedule another list (rule 9)."""
         if not self._is_behind(version):
             self._older_lists = 0
@@ -340,7 +340,7 @@ class Watching:
         self._older_lists += 1
         if self._older_lists >= 3:
             return True
-        self._again(self._list(), AmbiguousError("a list is older than what the watch has seen"))
+        self._retry(self._list(), AmbiguousError("a list is older than what the watch has seen"))
         return False
 
     def _forgets(self, begins: bool) -> bool:

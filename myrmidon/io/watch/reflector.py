@@ -71,7 +71,7 @@ class Reflector:
             try:
                 await self._step()
             except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch either
-                _log.exception("an answer could not be processed", extra=self._words())
+                _log.exception("an answer could not be processed", extra=self._facts())
                 self._watching.on_broken(AmbiguousError(f"an answer was not processed: {error!r}"))
 
     async def _step(self) -> None:
@@ -83,7 +83,7 @@ class Reflector:
             case Ask():
                 await self._ask()
             case Pause(seconds):
-                _log.debug("waiting", extra=self._words(seconds=seconds))
+                _log.debug("waiting", extra=self._facts(seconds=seconds))
                 await self._clock.sleep(seconds)
                 self._watching.on_waited()
 
@@ -158,7 +158,7 @@ class Reflector:
                     if listing is not None:
                         await self._load(listing)
                     if watching.action is not action:
-                        _log.info("watch given up: %s", watching.fault, extra=self._words())
+                        _log.info("watch given up: %s", watching.fault, extra=self._facts())
                         return
                     if now - armed_at > 1.0:  # setting a timer costs more than processing a line
                         idle.reschedule(loop.time() + watching.idle_at - now)
@@ -197,14 +197,14 @@ class Reflector:
                 self._sink([change])
             await (pace.end_turn() if budget.is_spent_by(0) else pace.give_way())
         if self._watching.synced and not self._synced.is_set():
-            _log.info("synced", extra=self._words(objects=len(self._cache)))
+            _log.info("synced", extra=self._facts(objects=len(self._cache)))
             self._synced.set()
 
     def _failed(self, error: ApiError | TransportError) -> None:
-        _log.warning("list or watch failed: %s", error, extra=self._words())
+        _log.warning("list or watch failed: %s", error, extra=self._facts())
         self._watching.on_error(error)
 
-    def _words(self, **more: object) -> dict[str, object]:
+    def _facts(self, **more: object) -> dict[str, object]:
         return {"facts": {"scope": str(self._cache.scope), **more}}
 
 

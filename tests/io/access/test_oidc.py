@@ -218,7 +218,10 @@ def test_a_provider_that_is_somebody_else_gets_nothing(provider: Provider) -> No
     ("more", "message"),
     [
         ({"refresh-token": "r7"}, "it answered 400 invalid_grant Session not active"),
-        ({"refresh-token": ""}, "the id token has expired, and the kubeconfig has no refresh-token"),
+        (
+            {"refresh-token": ""},
+            "the id token has expired, and the kubeconfig has no refresh-token",
+        ),
         ({"client-secret": "hunter2"}, "it answered 401 invalid_client"),
         ({"idp-issuer-url": ""}, "no idp-issuer-url"),
         ({"idp-issuer-url": "https://127.0.0.1:1"}, "https://127.0.0.1:1: connection refused"),
