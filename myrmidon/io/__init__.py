@@ -1,21 +1,22 @@
-"""The hands on the API server: requests, watches, caches.  The only package that opens sockets.
+"""Access to the API server: requests, watches, caches.  Only this package opens sockets to it.
 
-    access/          kubeconfig, credentials, certificates: where the server is, and who we are
+    access/          kubeconfig, credentials, certificates: finding the server, authentication
     http/            the transport: pool, connections, TLS, proxies, the fence of leader election
     watch/           list and watch: protocol, reflector, cache, indexes, subscriptions
-    lists/           lists of objects as the server sends them: scope, answers, scanner
+    lists/           reading the answers to lists and watches: scope, answers, scanner
     timers/          clock, deadlines, wakeups, turns of the event loop
-    client           get, list, create, patch, delete, watch over any transport
+    client           get, list, create, update, patch, delete, watch over any transport
     throttle         rate limit and Retry-After
     applicator       writes the outputs of a state
-    stall_guard      damps writes that another writer reverts each time
-    warning_headers  what the API server warned of
+    stall_guard      slows down writes that another writer reverts each time
+    warning_headers  Warning headers of the API server
     events           Kubernetes Events
     discovery        which kinds a server has
-    connect_errors   why a connection failed, in words
+    connect_errors   readable reasons for failed connections
     tasks            tasks whose unexpected end is an error
 
-``access`` and ``http`` are not imported here, so that a program without a network does not pay for one.
+``access`` and ``http`` are not imported here: a program that needs no network should not pay for
+their imports.
 """
 
 from myrmidon.io.client import Client, Observer, is_ambiguous

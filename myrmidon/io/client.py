@@ -1,7 +1,8 @@
-"""Requests to one API server: get, list, create, update, patch, delete, watch.
+"""Client: get, list, create, update, patch, delete and watch objects of one API server.
 
-A client adds two things to a transport: answers become objects or errors, and "later" (429, 503)
-is obeyed within small bounds.
+A client adds two things to a transport.  It turns answers into objects or errors, and it retries
+requests that the server postponed (429, 503), a few times and for a few seconds (``RetryPolicy``).
+It has no cache.
 """
 
 import asyncio
@@ -46,15 +47,20 @@ _log = logging.getLogger(__name__)
 
 
 class Observer(Protocol):
-    """Whoever counts requests.  ``status`` is 0 where no answer came."""
+    """The object that a client reports every request to, for metrics."""
 
     def on_request(self, method: str, status: int, seconds: float) -> None:
-        """One attempt is over."""
+        """Record one attempt at a request; ``status`` is 0 if there was no answer."""
         ...
 
 
 class Client:
-    """Talks to one API server through a transport."""
+    """Sends requests to one API server through a transport.
+
+    ``retries`` says which refusals are retried here (default: ``RetryPolicy()``).
+    ``deadline_seconds`` limits each attempt at a request, and opening a stream; the waits between
+    attempts are not part of it.  ``observer`` is told of every attempt.
+    """
 
     def __init__(
         self,
@@ -76,9 +82,9 @@ class Client:
     # ------------------------------------------------------------------ one object
 
     async def get(self, ref: ObjectRef, *, subresource: str = "") -> Json:
-        """Read one object from the server, past every cache.
+        """Read one object from the server, not from a cache.
 
-        Raises ``UnreadableObjectError`` where it exists and cannot be read.
+        Raises ``UnreadableObjectError`` if it exists, but is malformed.
         """
         request = Request(Verb.GET, ref, subresource=subresource)
         if subresource:
@@ -88,7 +94,7 @@ class Client:
     async def create(
         self, kind: Kind, obj: Json, *, dry_run: bool = False, field_manager: str = ""
     ) -> Json:
-        """Create an object where its metadata says."""
+        """Create an object under the name and namespace in its metadata; return it as created."""
         query = _options(dry_run=dry_run, field_manager=field_manager)
         return await self.send(Request(Verb.CREATE, ref_of(kind, obj), obj, query=query))
 
@@ -101,7 +107,7 @@ class Client:
         dry_run: bool = False,
         field_manager: str = "",
     ) -> Json:
-        """Replace an object, or one of its subresources, as a whole."""
+        """Replace a whole object, or one of its subresources; return it as stored."""
         query = _options(dry_run=dry_run, field_manager=field_manager)
         request = Request(Verb.UPDATE, ref_of(kind, obj), obj, subresource=subresource, query=query)
         return await self.send(request)
@@ -117,7 +123,10 @@ class Client:
         field_manager: str = "",
         force: bool = False,
     ) -> Json:
-        """Change part of an object; ``force`` takes over disputed fields of an apply."""
+        """Patch an object, or one of its subresources; return it as stored.
+
+        ``force``, for server-side apply only, takes over fields that other field managers own.
+        """
         query = _options(dry_run=dry_run, field_manager=field_manager, force=force)
         return await self.send(Request(Verb.PATCH, ref, body, subresource, patch, query))
 
@@ -130,17 +139,17 @@ class Client:
         propagation: str = "",
         dry_run: bool = False,
     ) -> Json:
-        """Delete an object; with ``uid`` never one that took its name since.
+        """Delete an object.  With ``uid``, a new object of the same name is not deleted.
 
-        The answer is a Status when it is gone, and the object while finalizers hold it.
+        Return a Status if the object is gone, or the object if its finalizers have to run first.
         """
         body = delete_options(uid=uid, resource_version=resource_version, propagation=propagation)
         return await self.send(Request(Verb.DELETE, ref, body, query=_options(dry_run=dry_run)))
 
     async def send(self, request: Request, *, warnings: Texts | None = None) -> Json:
-        """Send one request and return its answer as an object; raise what the server refused.
+        """Send a request and return its answer as an object; raise an ApiError if it is refused.
 
-        What the server warns of is added to ``warnings``.
+        The texts of ``Warning`` headers are added to ``warnings``.
         """
         response = await self.fetch(request.to_http())
         if warnings is not None:
@@ -150,14 +159,14 @@ class Client:
     # ---------------------------------------------------------------- many objects
 
     async def pages(self, scope: Scope, *, page_size: int = 500) -> AsyncIterator[Page]:
-        """The pages of a list, all of the moment at which the first was read."""
+        """Yield the pages of a list; all of them show the snapshot of the first one."""
         token = ""
         while True:
             request = scope.list_request(limit=page_size, continue_token=token)
             page = await read_page((await self.fetch(request)).body)
             yield page
             if page.continue_token == token != "":
-                raise AmbiguousError("a page of a list leads to itself")
+                raise AmbiguousError("the server repeated the continue token of a list")
             token = page.continue_token
             if not token:
                 return
@@ -171,10 +180,10 @@ class Client:
         fields: str = "",
         page_size: int = 500,
     ) -> Objects:
-        """Return every object that matches, read page by page; an unreadable one is left out.
+        """Return all objects that match, read page by page.  Unreadable ones are left out.
 
-        Where the server has forgotten the moment of the first page, all is read in one request:
-        half of then and half of now would be a list that was never true.
+        If the server drops the snapshot of the first page before the last page is read (410), the
+        whole list is read again in one request: pages of two snapshots must not be mixed.
         """
         scope = Scope(kind, namespace, labels, fields)
         try:
@@ -189,7 +198,7 @@ class Client:
                 obj, problem = item if type(item) is Unreadable else (item, problem_in(item))
                 if problem:
                     facts = {"scope": str(scope), "problem": problem, **stub_of(obj)["metadata"]}
-                    _log.warning("a list leaves out what cannot be read", extra={"facts": facts})
+                    _log.warning("unreadable object left out of a list", extra={"facts": facts})
                 else:
                     found.append(identify(scope.kind, obj))
                 await pacer().give_way()
@@ -199,7 +208,10 @@ class Client:
     async def watch(
         self, scope: Scope, resource_version: str, *, timeout_seconds: int = 300
     ) -> AsyncIterator[AsyncIterator[Json]]:
-        """The raw events of one watch, until the server ends it.  Caches use a reflector."""
+        """Open one watch and yield its raw events until the server ends it.
+
+        To follow objects over reconnects, use a ``Reflector``.
+        """
         request = scope.watch_request(resource_version, timeout_seconds=timeout_seconds)
         async with self.stream(request) as lines:
             yield (_event(line) async for line in lines)
@@ -207,7 +219,10 @@ class Client:
     # -------------------------------------------------------------------- the wire
 
     async def fetch(self, request: HttpRequest) -> HttpResponse:
-        """Send until there is an answer that is no "later"; raise it where it is an error."""
+        """Send a request, retry it as ``RetryPolicy`` allows, and return the answer.
+
+        Raises an ApiError if the final answer is a refusal.
+        """
         attempt = 0
         while True:
             attempt += 1
@@ -222,14 +237,15 @@ class Client:
             await self._clock.sleep(seconds)
 
     async def fetch_json(self, path: str, *, accept: str = JSON) -> Json:
-        """Read a path that is no object: discovery, versions, OpenAPI."""
+        """Read a path that is not an object, such as discovery, ``/version`` or OpenAPI."""
         return _decode(await self.fetch(HttpRequest("GET", path, headers={"accept": accept})))
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a stream of lines; raise where the server refuses to begin it.
+        """Open a stream and yield its lines; raise an ApiError if the server refuses it.
 
-        Its beginning has the deadline of a request.  How long to wait for a line is up to the caller.
+        Opening the stream has the deadline of a request.  How long to wait for a line is up to the
+        caller.
         """
         async with AsyncExitStack() as stack:
             response = await self._opened(request, stack)
@@ -244,7 +260,7 @@ class Client:
                 status = response.status
                 if status < 400:
                     return response
-                refusal = HttpResponse(status, response.headers)  # if the rest does not come
+                refusal = HttpResponse(status, response.headers)  # in case the body does not come
                 refusal = refusal._replace(body=await response.read())
         except TimeoutError as error:
             if refusal is None:
@@ -259,7 +275,7 @@ class Client:
         raise _error(refusal)
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close the transport."""
         await self._transport.close()
 
     async def _attempt(self, request: HttpRequest) -> HttpResponse:
@@ -281,7 +297,7 @@ class Client:
 def delete_options(
     *, uid: str = "", resource_version: str = "", propagation: str = ""
 ) -> Json | None:
-    """The body of a delete; None where the defaults will do."""
+    """Return the DeleteOptions for the body of a delete; None if all are defaults."""
     named = {"uid": uid, "resourceVersion": resource_version}
     preconditions = {name: value for name, value in named.items() if value}
     options: Json = {"preconditions": preconditions} if preconditions else {}
@@ -291,9 +307,9 @@ def delete_options(
 
 
 def is_ambiguous(error: MyrmidonError) -> bool:
-    """Whether a write that failed like this may have happened all the same.
+    """Whether a write that failed with this error may nevertheless have taken effect.
 
-    Then neither outcome may be assumed: the next decision about the object needs a live read.
+    If so, neither outcome may be assumed: the next decision about the object needs a live read.
     """
     return isinstance(error, AmbiguousError | ServerError)
 
@@ -308,22 +324,22 @@ def _options(*, dry_run: bool = False, field_manager: str = "", force: bool = Fa
 
 
 def _decode(response: HttpResponse) -> Json:
-    """Return the object in an answer.  An answer that is cut short counts as no answer."""
+    """Return the object in an answer.  An incomplete answer is treated as no answer."""
     try:
         body = orjson.loads(response.body)
     except orjson.JSONDecodeError as error:
-        raise AmbiguousError(f"the answer of the server is not JSON: {error}") from error
+        raise AmbiguousError(f"the server's answer is not JSON: {error}") from error
     if not isinstance(body, dict) or not isinstance(body.get("metadata") or {}, dict):
-        raise AmbiguousError(f"the answer of the server is not an object: {response.body[:80]!r}")
+        raise AmbiguousError(f"the server's answer is not an object: {response.body[:80]!r}")
     return body
 
 
 def _object(ref: ObjectRef, response: HttpResponse) -> Json:
-    """Return the object that was asked for.  Raise where it exists and cannot be read."""
+    """Return the object in the answer to a GET; raise ``UnreadableObjectError`` if malformed."""
     try:
         found = read_object(response.body)
     except BrokenJsonError as error:
-        raise AmbiguousError(f"the answer of the server is not JSON: {error}") from error
+        raise AmbiguousError(f"the server's answer is not JSON: {error}") from error
     problem = found.problem if type(found) is Unreadable else problem_in(found)
     if problem in ("", NO_METADATA):
         return found  # type: ignore[no-any-return]  # an object, or it would have a problem

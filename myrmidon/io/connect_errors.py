@@ -1,4 +1,4 @@
-"""Why a connection failed, in a few words."""
+"""Readable reasons for failed connections."""
 
 import os
 import socket
@@ -8,9 +8,11 @@ import aiohttp
 
 
 def why(error: Exception) -> str:
-    """The reason of a failure, without the address; TLS has no use for numbers of errors.
+    """Return the reason of a failed connection, without the address.
 
-    aiohttp says the address twice, and ``ssl:default`` where there is no TLS: what it wraps says more.
+    For an OSError that is the text of its errno.  TLS and name lookup errors have a text of their
+    own, and their numbers are not errnos.  Errors of aiohttp repeat the address and print
+    ``ssl:default`` even without TLS, so the error that they wrap is used.
     """
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return why(error.certificate_error)

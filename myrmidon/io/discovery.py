@@ -1,7 +1,7 @@
-"""Which kinds a server has: by api version and kind, or by any name that people use.
+"""Discovery: which kinds a server has, by apiVersion and kind or by any name that kubectl accepts.
 
-What was found stays found until ``invalidate``; what was not found is asked again the next time,
-because a CRD that is missing now may be there in a second.
+Kinds that were found are cached until ``invalidate``.  A kind that was not found is requested again
+the next time, because its CRD may be installed in the meantime.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _AGGREGATED = f"{JSON};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,{JSON
 
 @dataclass(frozen=True, slots=True)
 class ServedKind:
-    """A kind with what people call it and what can be done with it."""
+    """A kind with its other names, its verbs and its subresources."""
 
     kind: Kind
     singular: str
@@ -29,7 +29,7 @@ class ServedKind:
     subresources: tuple[str, ...]
 
     def answers_to(self, name: str) -> bool:
-        """Whether a person may mean this kind: plural, singular, short name, kind, ``x.group``."""
+        """Whether this is a name of the kind: plural, singular, short name, kind, ``x.group``."""
         wanted, _, group = name.lower().partition(".")
         if group and group != self.kind.group:
             return False
@@ -38,7 +38,7 @@ class ServedKind:
 
 
 class Discovery:
-    """Asks a server what it serves, and remembers."""
+    """Asks a server which kinds it serves, and caches the answers."""
 
     def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
         self._client = client
@@ -47,7 +47,7 @@ class Discovery:
         self._all: tuple[ServedKind, ...] = ()
 
     async def kind_of(self, api_version: str, kind: str) -> Kind:
-        """The kind that manifests call so; ``NotFoundError`` where the server has none."""
+        """Return the kind with this apiVersion and kind; ``NotFoundError`` if there is none."""
         found = _named(self._versions.get(api_version, ()), kind)
         if found is None:
             self._versions[api_version] = await self._version(api_version)
@@ -59,7 +59,10 @@ class Discovery:
     async def wait_kind(
         self, api_version: str, kind: str, *, retry_seconds_max: float = 30.0
     ) -> Kind:
-        """The same, waiting for the CRD to appear and for the server to come back."""
+        """Return the kind; wait until its CRD is installed and the server can be reached.
+
+        Retries begin after half a second and are at most ``retry_seconds_max`` apart.
+        """
         seconds = 0.5
         while True:
             try:
@@ -69,9 +72,10 @@ class Discovery:
                 seconds = min(retry_seconds_max, 2 * seconds)
 
     async def find(self, name: str) -> ServedKind:
-        """What a person means by ``deploy``, ``deployments``, ``Deployment`` or ``x.group``.
+        """Return the kind with a name such as ``deploy``, ``Deployment`` or ``deployments.apps``.
 
-        The core group comes first, then groups and versions in the server's order of preference.
+        If several have it, the core group comes first, then groups and versions in the server's
+        order of preference.  Raises ``NotFoundError`` if there is none.
         """
         found = next((kind for kind in self._all if kind.answers_to(name)), None)
         if found is None:
@@ -82,7 +86,7 @@ class Discovery:
         return found
 
     async def kinds(self) -> tuple[ServedKind, ...]:
-        """Everything the server has, in two requests."""
+        """Return all kinds of the server, with two requests if it has aggregated discovery."""
         found: list[ServedKind] = []
         for root in ("/api", "/apis"):
             body = await self._client.fetch_json(root, accept=_AGGREGATED)
@@ -93,12 +97,15 @@ class Discovery:
         return tuple(found)
 
     def invalidate(self) -> None:
-        """Forget everything: the next question goes to the server."""
+        """Empty the cache: the next call asks the server."""
         self._versions.clear()
         self._all = ()
 
     async def _one_by_one(self, body: Json) -> list[ServedKind]:
-        """Servers before 1.26 must be asked version by version; one that is down is left out."""
+        """Return the kinds of a server before 1.26, with a request for each group version.
+
+        A group version whose server does not answer is left out.
+        """
         versions = (
             _texts(body.get("versions"))
             if body.get("kind") == "APIVersions"
@@ -134,7 +141,7 @@ class Discovery:
         )
 
 
-# A server may be an aggregated one that nobody has tested: an entry of another shape is left out.
+# An aggregated API server may send malformed entries; they are left out.
 
 
 def _objects(value: Any) -> list[Json]:

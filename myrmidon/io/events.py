@@ -1,12 +1,12 @@
 """Kubernetes Events: what happened to an object, shown by `kubectl describe`.
 
-Recording an Event never waits and never raises.  Events are written one at a time by a background
-task, counted up instead of repeated, and dropped when there are too many, when the server refuses
-them or when they cannot be written at all.  The background task survives all of that: a controller
-must not stop because of an Event.
+``EventRecorder.record`` never waits and never raises.  A background task (``run``) writes the
+Events, one at a time.  A repeated Event is not written again: its count is raised (``Correlator``).
+Events are dropped if there are too many, if the server refuses them, or if they cannot be written
+for any other reason.  None of this ends the task: a controller must not stop because of an Event.
 
-Reason and message are made encodable and are shortened to what the server accepts before anything
-is remembered or compared, so the memory of the correlator is bounded, too.
+Reason and message are shortened to what the server accepts, and made encodable, before they are
+compared or stored.  This also bounds the memory of the correlator.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class Topic(NamedTuple):
-    """What makes two events the same: repeated, they are one event with a count."""
+    """The fields that identify an Event.  A second one with the same topic raises the count."""
 
     namespace: str
     name: str
@@ -46,24 +46,27 @@ class Topic(NamedTuple):
 
 @dataclass(slots=True)
 class EventTally:
-    """How often a topic came up, and how much of that the server knows."""
+    """How often a topic was recorded, and how much of that has been written."""
 
     topic: Topic
     first_at: datetime
     last_at: datetime
     count: int = 0
-    written: int = 0
-    subject_version: str = ""
+    written: int = 0  # the count that the server has; 0 if the Event has not been created
+    subject_version: str = ""  # resourceVersion of the object at the last record
 
 
 class Correlator:
-    """Decides what becomes of an event: written, counted into another, or dropped.
+    """Decides whether a recorded Event is written, merged with another, or dropped.
 
-    - the same topic again is a higher count;
-    - the eleventh message of one reason about one object, without ten quiet minutes before it,
-      is counted under a common message: a text with an id or a time in it would otherwise make
-      an event of its own each time;
-    - each object may cause 25 writes at once and then one every five minutes.
+    - A topic that was recorded before gets a higher count.
+    - After ``similar_max`` different messages for one reason and object, further messages share one
+      Event, "(combined from similar events)".  Otherwise a message with an id or a time in it would
+      make a new Event each time.  After ``quiet_seconds`` without that reason, messages are told
+      apart again.
+    - Each object may cause ``burst`` writes at once, and then ``qps`` writes per second (by default
+      one in five minutes).  More are dropped; their count is written with the next one.
+    - Each table has at most ``topics_max`` entries; the oldest is dropped first.
     """
 
     def __init__(
@@ -83,7 +86,7 @@ class Correlator:
         self._buckets: dict[str, TokenBucket] = {}
 
     def take(self, topic: Topic, version: str, at: datetime, now: float) -> EventTally | None:
-        """The tally to write, None where nothing is to be written."""
+        """Count an Event; return its tally if it is to be written, None if it is dropped."""
         self._forget_oldest()
         topic = self._common(topic, now)
         tally = self._tallies.setdefault(topic, EventTally(topic, at, at))
@@ -120,7 +123,12 @@ class Correlator:
 
 
 class EventRecorder:
-    """Records events about objects; ``run`` writes them."""
+    """Records Events about objects; ``run`` writes them.
+
+    ``component`` is the reporting controller, ``instance`` the reporting process (by default the
+    same).  While ``waiting_max`` Events wait to be written, further ones are dropped.  ``dropped``
+    counts those that were not written.
+    """
 
     def __init__(
         self,
@@ -141,7 +149,7 @@ class EventRecorder:
         self.dropped = 0
 
     def record(self, obj: Mapping[str, Any], type_: str, reason: str, message: str) -> None:
-        """Queue an Event about an object.  Returns at once and never raises."""
+        """Queue an Event about an object.  Return at once; never raise."""
         try:
             topic = _topic(obj, type_, reason, message)
         except Exception as error:  # noqa: BLE001 - an Event must never fail a pass
@@ -156,20 +164,20 @@ class EventRecorder:
         self._arrived.set()
 
     async def run(self) -> NoReturn:
-        """Write what is recorded until cancelled."""
+        """Write recorded Events until cancelled."""
         while True:
             await self.flush()
             self._arrived.clear()
             await self._arrived.wait()
 
     async def flush(self) -> None:
-        """Write all that waits."""
+        """Write all Events that wait."""
         while self._waiting:
             topic = next(iter(self._waiting))
             tally = self._waiting.pop(topic)
             try:
                 await self._write(tally)
-            except Exception as error:  # noqa: BLE001 - the next Event may be written all the same
+            except Exception as error:  # noqa: BLE001 - the next Event may still be written
                 self._drop(error, topic.reason)
 
     def _drop(self, error: Exception, reason: str) -> None:
@@ -182,12 +190,12 @@ class EventRecorder:
         if tally.written:
             try:
                 await self._count_up(event)
-            except NotFoundError:  # events live for an hour
+            except NotFoundError:  # the server deletes Events after an hour
                 await self._client.create(EVENT, event)
         else:
             try:
                 await self._client.create(EVENT, event)
-            except AlreadyExistsError:  # an earlier process of ours said the same
+            except AlreadyExistsError:  # an earlier process of this controller wrote it
                 await self._adopt(event, tally)
         tally.written = count
 
@@ -203,7 +211,7 @@ class EventRecorder:
 
     def _manifest(self, tally: EventTally) -> Json:
         topic = tally.topic
-        # The name follows from the content, so a restarted process finds its own event again.
+        # The name is a hash of the content, so a restarted process finds its own Event again.
         digest = hashlib.blake2b("\0".join((*topic, self._component)).encode(), digest_size=8)
         subject: Json = {
             "apiVersion": topic.api_version,
@@ -247,7 +255,7 @@ def _topic(obj: Mapping[str, Any], type_: str, reason: str, message: str) -> Top
 
 
 def _event_name(name: str, digest: str) -> str:
-    """Return a name that the server accepts.  Roles, for example, have names that Events cannot."""
+    """Return a valid name for an Event.  Other kinds, such as Roles, allow more characters."""
     labels = (part.strip("-") for part in _NOT_IN_NAMES.sub("-", name[:230].lower()).split("."))
     return ".".join((*filter(None, labels), digest))
 

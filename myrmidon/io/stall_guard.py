@@ -1,8 +1,10 @@
 """StallGuard: keeps an applicator from writing the same difference for ever.
 
-The decision is ``sets.stalling``; here are its clock and the message for the user.  The message
-names the other writer, which only ``metadata.managedFields`` of a live read can tell.  Once known
-it is kept as long as the stall lasts, so that the condition does not change with every attempt.
+If another writer reverts an output each time, the controller must not write it in a loop.
+``sets.stalling`` decides when an output is stalled; this module adds the clock and the error for
+the user.  The error names the other field managers, which only ``metadata.managedFields`` of a live
+read shows.  Once found, the names are kept as long as the stall lasts, so that the condition does
+not change with every attempt.
 """
 
 from typing import TypeAlias
@@ -16,24 +18,27 @@ from myrmidon.errors import StalledError
 from myrmidon.sets.output_set import Output, manager_of
 from myrmidon.sets.stalling import ContestedFields, Stalls, field_text
 
-Wish: TypeAlias = tuple[ObjectRef, str]  # an object, and the state that has something to say of it
+Wish: TypeAlias = tuple[ObjectRef, str]  # an object, and the state that has an output for it
 
 _FIELDS_TOLD_MAX = 5
 
 
 class StallGuard:
-    """Asked before and after each write of an output; answers with an error where it is stalled."""
+    """Detects stalled outputs.  The applicator calls it before and after each write of an output.
+
+    ``question`` is a hash of what is declared; reversals count only while it stays the same.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._stalls: Stalls[Wish] = Stalls()
         self.wishes = self._stalls.stalled
-        """The outputs that are stalled; if it is empty, ``without_write`` need not be asked."""
+        """The stalled outputs; while it is empty, ``without_write`` need not be called."""
 
     def before_write(
         self, wish: Wish, question: int, output: Output, current: Json
     ) -> StalledError | None:
-        """Return the error to report instead of a write that is due."""
+        """Return the error to report instead of writing, None if the write may be sent."""
         stall = self._stalls.check(wish, question, self._clock.monotonic())
         return stall and self._error(wish, output, current, stall)
 
@@ -47,7 +52,7 @@ class StallGuard:
         request: Request,
         answer: Json,
     ) -> StalledError | None:
-        """Take note of a write that changed an object; return the error while its stall lasts."""
+        """Record a write that changed an object; return an error if the output is stalled."""
         now = self._clock.monotonic()
         declared = None if request.verb is Verb.UPDATE else request.body
         stall = self._stalls.wrote(wish, question, before, answer, now, declared=declared)
@@ -56,12 +61,12 @@ class StallGuard:
     def without_write(
         self, wish: Wish, question: int, output: Output, current: Json | None
     ) -> StalledError | None:
-        """Take note that the object is as declared; return the error until that has lasted."""
+        """Record that the object is as declared; return the error until that has lasted a while."""
         stall = self._stalls.held(wish, question, self._clock.monotonic())
         return stall and self._error(wish, output, current or {}, stall)
 
     def stalled(self) -> int:
-        """Return how many outputs are stalled."""
+        """Return the number of stalled outputs."""
         self._stalls.expire(self._clock.monotonic())
         return len(self.wishes)
 

@@ -1,10 +1,10 @@
 """Tasks that must not end: an unexpected end is an error, never silence.
 
-``asyncio.TaskGroup`` notices a child that raises.  It does not notice a child that returns, or that ends
-with ``CancelledError`` although no one cancelled it: awaiting a future that other code has cancelled is
-enough for that.  A watch or a worker that ended this way would be missing for ever, in a process that
-looks healthy.  Every task that has to run as long as its owner is therefore started through
-``lasting``, which turns both into a ``TaskEndedError``, and with that the group ends.
+``asyncio.TaskGroup`` notices a child that raises.  It does not notice a child that returns, or that
+ends with ``CancelledError`` without being cancelled itself, which happens if it awaits a future
+that other code has cancelled.  A watch or a worker that ended this way would be missing in a
+process that looks healthy.  So every task that has to run as long as its owner is started through
+``lasting``, which turns both cases into a ``TaskEndedError``; that ends the group.
 """
 
 import asyncio
@@ -16,7 +16,10 @@ from myrmidon.errors import TaskEndedError
 async def lasting(
     name: str, work: Callable[[], Awaitable[None]], *, may_end: Callable[[], bool] = lambda: False
 ) -> None:
-    """Do the work; raise TaskEndedError if it ends although neither is it cancelled nor may it end."""
+    """Run ``work``; raise TaskEndedError if it ends without being cancelled or allowed to end.
+
+    It is allowed to end if ``may_end()`` is true at that time.
+    """
     try:
         await work()
     except asyncio.CancelledError as error:

@@ -1,7 +1,8 @@
-"""How fast we may ask, and when to ask again after the server said "later".
+"""Rate limit of requests, and retries after 429 and 503.
 
-Both are decisions on plain numbers.  The acts are two lines each: a transport that waits before
-it passes a request on, and the retry loop of the client.
+``TokenBucket`` and ``RetryPolicy`` decide on plain numbers and do not wait themselves.
+``ThrottledTransport`` waits for the bucket before it passes a request on; ``Client.fetch`` waits
+between retries.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -20,27 +21,27 @@ _IDEMPOTENT_PATCHES = frozenset({Patch.MERGE.value, Patch.APPLY.value})
 
 
 class TokenBucket:
-    """``burst`` requests at once, then ``qps`` per second.
+    """Allows ``burst`` requests at once, then ``qps`` per second.
 
-    A take always succeeds and says how long to wait, so waiting callers are served in the order
-    in which they came and nobody has to poll.
+    ``take`` always succeeds and returns how long to wait.  So callers need not poll, and are served
+    in the order of their calls.
     """
 
     def __init__(self, qps: float, burst: int) -> None:
         assert qps > 0, "a rate of 0 would wait for ever; leave the bucket out instead"
-        assert burst >= 1, "a bucket without room never lets anything pass"
+        assert burst >= 1, "a bucket without room would never let a request pass"
         self._qps, self._burst = qps, burst
         self._tokens = float(burst)
         self._at = float("-inf")
 
     def take(self, now: float) -> float:
-        """Take one token; the seconds to wait before using it, 0.0 if there was one."""
+        """Take one token; return the seconds to wait before using it, 0.0 if one was there."""
         self._refill(now)
         self._tokens -= 1
         return max(0.0, -self._tokens / self._qps)
 
     def try_take(self, now: float) -> bool:
-        """Take one token if there is one, for callers who would rather drop than wait."""
+        """Take one token if one is there; return whether it was.  For callers that do not wait."""
         self._refill(now)
         if self._tokens < 1:
             return False
@@ -56,10 +57,11 @@ class TokenBucket:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """When a request is repeated in place instead of being reported.
+    """Which refused requests the client retries itself, and after how long.
 
-    The bounds are small on purpose: a worker that waits here holds its key.  What takes longer
-    is an error with ``retry_after``, and the queue does the waiting.
+    At most ``attempts_max`` attempts (default 3) and ``seconds_max`` seconds between two of them
+    (default 5).  The bounds are small because a waiting worker blocks its key.  If the server asks
+    for a longer wait, the error has ``retry_after``, and the key is requeued for that time.
     """
 
     attempts_max: int = 3
@@ -68,11 +70,11 @@ class RetryPolicy:
     def delay(
         self, request: HttpRequest, response: HttpResponse, *, attempt: int, jitter: float
     ) -> float | None:
-        """Seconds to wait before the next attempt, None to report this answer.
+        """Return the seconds to wait before the next attempt, None to raise the refusal.
 
-        ``attempt`` counts from 1; ``jitter`` is between 0 and 1.  Only 429 and 503 say "later",
-        and only a request that may safely be done twice is repeated: between our asking and the
-        refusal there can be a proxy that let it through.
+        ``attempt`` counts from 1; ``jitter`` is between 0 and 1.  Only 429 and 503 are retried, and
+        only for idempotent requests: a proxy may have answered although the server has executed
+        the request.
         """
         if response.status not in {429, 503} or attempt >= self.attempts_max:
             return None
@@ -84,7 +86,7 @@ class RetryPolicy:
 
 
 def is_idempotent(request: HttpRequest) -> bool:
-    """Whether doing it twice is doing it once."""
+    """Whether sending the request twice has the same effect as sending it once."""
     if request.method == "PATCH":
         return request.headers.get("content-type") in _IDEMPOTENT_PATCHES
     return request.method in _IDEMPOTENT
@@ -93,8 +95,8 @@ def is_idempotent(request: HttpRequest) -> bool:
 def retry_after(response: HttpResponse) -> float | None:
     """Return the seconds of the Retry-After header, within the bounds of ``retry_seconds``.
 
-    API servers send a number; proxies may send a date, which is compared with the date of the same
-    answer, because our clock may differ.  None if it is neither.
+    API servers send a number.  Proxies may send a date; it is compared with the Date header of the
+    same answer, because our clock may differ.  None if the header is neither.
     """
     asked = response.header("retry-after")
     seconds = retry_seconds(asked)
@@ -105,7 +107,7 @@ def retry_after(response: HttpResponse) -> float | None:
 
 
 def _date(text: str) -> datetime | None:
-    """Parse the date of an HTTP header."""
+    """Return the date of an HTTP header, None if it is not a date."""
     try:
         found = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError, OverflowError):
@@ -114,7 +116,10 @@ def _date(text: str) -> datetime | None:
 
 
 class ThrottledTransport:
-    """Lets requests through as fast as a bucket allows."""
+    """Delays requests as the bucket requires.
+
+    ``observe`` is called with the method and the wait in seconds of every request.
+    """
 
     def __init__(
         self,
@@ -126,7 +131,7 @@ class ThrottledTransport:
         self._inner, self._bucket, self._clock, self._observe = inner, bucket, clock, observe
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Wait for a token, then send.  The deadline is for the answer, not for the wait."""
+        """Wait for a token, then send.  The wait does not count towards the deadline."""
         await self._wait(request)
         return await self._inner.send(request, deadline=deadline)
 
@@ -147,5 +152,5 @@ class ThrottledTransport:
             await self._clock.sleep(seconds)
 
     async def close(self) -> None:
-        """Close the transport behind."""
+        """Close the inner transport."""
         await self._inner.close()

@@ -1,14 +1,14 @@
-"""Warnings of the API server: ``Warning`` headers of its answers, each told once.
+"""Warnings of the API server: ``Warning`` headers of its answers, each reported once.
 
-The server accepts a request and warns about it: a deprecated version, an unknown field that it
-dropped, a Pod that violates a security standard, whatever an admission webhook has to say.  kubectl
+The server may accept a request and warn about it: a deprecated apiVersion, an unknown field that it
+dropped, a Pod that violates a security standard, or a warning from an admission webhook.  kubectl
 prints these lines; a controller that ignores them hides them from its users.
 
-``Applicator.send`` passes each warning to ``Warnings.hear`` with the signature of the pass that
-sent the request; when the pass is over, the reconciler takes them out and tells them in the log and
-as an Event ``ApiWarning`` on the object.  A warning that was told is not told again for the same
-object and text.  What was told is remembered for the last ``told_max`` warnings, so memory is
-bounded; after a restart each warning is told once more.
+``Applicator.send`` passes each warning to ``Warnings.hear``, with the signature of the pass that
+sent the request.  After the pass, the reconciler takes them and reports them in the log and as an
+Event ``ApiWarning`` on the object.  The same text for the same object is reported only once.  The
+last ``told_max`` reported warnings are remembered, so memory is bounded; after a restart each
+warning is reported again.
 """
 
 import re
@@ -23,23 +23,23 @@ _CHARACTERS_MAX = 1000
 
 
 class ApiWarning(NamedTuple):
-    """What the server said about a request for an object."""
+    """One warning about a request for an object."""
 
     ref: ObjectRef
     text: str
 
 
 class Warnings:
-    """Warnings that were heard in a pass and not told before."""
+    """Collects the new warnings of each pass."""
 
     def __init__(self, *, told_max: int = 4096) -> None:
         self._told_max = told_max
         self._told: dict[ApiWarning, None] = {}
         self.heard: dict[str, list[ApiWarning]] = {}
-        """What was not taken yet, by the signature of the pass."""
+        """Warnings that have not been taken yet, by the signature of the pass."""
 
     def hear(self, by: str, ref: ObjectRef, texts: Iterable[str]) -> None:
-        """Keep warnings for the pass that signs as ``by``; those that were told before are dropped."""
+        """Keep warnings for the pass with signature ``by``; drop those reported before."""
         for text in texts:
             warning = ApiWarning(ref, text)
             if warning not in self._told:
@@ -49,12 +49,12 @@ class Warnings:
             del self._told[next(iter(self._told))]
 
     def take(self, by: str) -> list[ApiWarning]:
-        """Return what was heard for the pass since the last call."""
+        """Return and remove the warnings of a pass."""
         return self.heard.pop(by, [])
 
 
 def warning_texts(headers: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the texts of all ``Warning: 299 - "..."`` headers; names are in lower case."""
+    """Return the texts of all ``Warning: 299 - "..."`` headers.  Header names are in lower case."""
     return [
         _ESCAPED.sub(r"\1", text)[:_CHARACTERS_MAX]
         for name, value in headers

@@ -163,8 +163,8 @@ def test_no_cluster_at_all(
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     assert said(capsys, "run", EXAMPLE) == (
-        f"error: no cluster to talk to: $KUBECONFIG is not set, {tmp_path}/.kube/config does not "
-        "exist, and this is no pod.\n"
+        f"error: no cluster configured: $KUBECONFIG is not set, {tmp_path}/.kube/config does not "
+        "exist, and this process does not run in a pod.\n"
         "  fix: pass --kubeconfig FILE, or try `myrmidon dev`, which needs no cluster\n"
     )
 

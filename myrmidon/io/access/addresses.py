@@ -1,4 +1,4 @@
-"""Where a connection goes: the API server, and the proxy in front of it if there is one."""
+"""Addresses of the API server and of the proxy in front of it, parsed from URLs."""
 
 import base64
 import ssl
@@ -34,7 +34,7 @@ class Proxy(NamedTuple):
 
 
 class Address(NamedTuple):
-    """An API server.  ``server_name`` is the name in its certificate, if that is not the host."""
+    """Where an API server is.  ``server_name`` is the name in its certificate, if not ``host``."""
 
     host: str
     port: int
@@ -61,7 +61,7 @@ class Address(NamedTuple):
 
 
 def basic_authorization(username: str | None, password: str | None) -> str:
-    """Return the Basic credentials of a URL as a header value, ``""`` if it has none."""
+    """Return the user and password of a URL as a Basic header value, ``""`` if it has neither."""
     if username is None and password is None:
         return ""
     pair = f"{unquote(username or '')}:{unquote(password or '')}"

@@ -1,8 +1,9 @@
-"""The TLS context of an endpoint, made anew when its files are replaced.
+"""The TLS context of an endpoint, built again when its certificate files are replaced.
 
-Certificates are rotated on disk: a client's by whoever issues it, the cluster's CA by the kubelet.
-An API server answers an old certificate with 401, a proxy before it closes the connection, and a new
-CA lets the handshake fail; so the files are looked at from time to time and after every failure.
+Certificates are rotated on disk: the client's by its issuer, the cluster's CA by the kubelet.
+After a rotation, an API server answers the old client certificate with 401, a proxy closes the
+connection, and with a new CA the handshake fails.  So the transport checks the files (inode, time
+of change, size) once a minute and after every failure.
 """
 
 import ssl
@@ -17,17 +18,17 @@ _Look: TypeAlias = tuple[Tls, tuple[tuple[int, int, int] | None, ...]]
 
 
 class Certificates:
-    """A context, and what its files looked like when it was made."""
+    """A TLS context, and the state of its files when it was built."""
 
     def __init__(self, tls: Tls) -> None:
         self._look = _look_at(tls)
         self.context = ssl_context(tls)
 
     def renew(self, tls: Tls) -> bool:
-        """Whether there is another context now.
+        """Build a new context if the files have changed; return whether there is a new one.
 
-        Files that do not fit together are half of a rotation: the old context is kept, and they
-        are looked at again the next time.
+        Files that cannot be loaded together are a rotation that is not finished: the old context is
+        kept, and the next call tries again.
         """
         look = _look_at(tls)
         if look == self._look:
@@ -41,20 +42,21 @@ class Certificates:
 
 
 def ssl_context(tls: Tls) -> ssl.SSLContext:
-    """The TLS material of an endpoint as Python wants it."""
+    """Return the TLS context for the files of an endpoint; UsageError if they cannot be loaded."""
     try:
         context = client_context(tls.ca_file or None)
         if not tls.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if tls.cert_file:
-            # Without a password of ours OpenSSL would ask for one on the terminal, and wait.
+            # Without a password argument, OpenSSL asks for one on the terminal, and waits.
             context.load_cert_chain(tls.cert_file, tls.key_file or None, password="")
-    except OSError as error:  # ssl.SSLError is one
+    except OSError as error:  # includes ssl.SSLError
         named = tls.cert_file or tls.ca_file
         raise UsageError(
             f"the certificates of the cluster cannot be read ({named}): {error}.\n"
-            "  fix: check certificate-authority, client-certificate and client-key in the kubeconfig"
+            "  fix: check certificate-authority, client-certificate and client-key in the "
+            "kubeconfig"
         ) from error
     return context
 

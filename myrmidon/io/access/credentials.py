@@ -1,8 +1,9 @@
-"""Who we are: the Authorization header of each request, and how to get a new one.
+"""Credentials: the Authorization header of each request, and how to renew it.
 
-The header is asked for with every request, so that is one comparison of numbers; reading a file
-or running a program happens when a token grows old or the server refuses it.  Where that fails
-the request was not sent, which is what ``UnreachableError`` says; it is tried again like any other.
+Every request asks for the header, so the usual case is one comparison of times.  A file is read, or
+a program run, only when a token is about to expire or the server has refused it.  If that fails,
+the request was not sent; the error is an ``UnreachableError``, and the request is retried like any
+other that could not be sent.
 
 No error, log line or ``repr`` shows a token, a password or a key, or a part of one.
 """
@@ -17,44 +18,44 @@ from myrmidon.api.clock import Clock
 from myrmidon.errors import UnreachableError
 from myrmidon.io.timers.clock import LoopClock
 
-_EARLY = timedelta(seconds=30)  # renewed so long before its end
-_PAUSE_SECONDS = 10.0  # between two renewals, where what is given is about to end
+_EARLY = timedelta(seconds=30)  # credentials are renewed this long before they expire
+_PAUSE_SECONDS = 10.0  # between two renewals, if the new credentials expire at once as well
 
 
 def bearer(token: str) -> str:
     """Return the Authorization header for a token.
 
-    ValueError, which does not show the token, if it cannot be sent in a header.
+    Raises ValueError, without showing the token, if it cannot be sent in a header.
     """
     if not is_one_word(token):
-        raise ValueError("the token holds a space, a line end or a character beyond ASCII")
+        raise ValueError("the token has a space, a line break or a character outside ASCII")
     return f"Bearer {token}"
 
 
 def is_one_word(text: str) -> bool:
-    """Whether a header can end with this text."""
+    """Whether a text is printable ASCII without spaces, as a token has to be."""
     return text.isascii() and text.isprintable() and " " not in text
 
 
 class Credentials(Protocol):
-    """A source of Authorization headers.  Client certificates need none: TLS presents them."""
+    """A source of Authorization headers, or of a client certificate for TLS."""
 
     @property
     def certificate(self) -> tuple[str, str] | None:
-        """The files of a certificate and its key, None where they come from the endpoint."""
+        """The files of a client certificate and its key; None to use those of the endpoint."""
         ...
 
     async def authorization(self, now: float) -> str:
-        """The header to send at this (monotonic) time, ``""`` for none."""
+        """Return the header to send, ``""`` for none.  ``now`` is monotonic time."""
         ...
 
     async def renew(self, refused: str) -> bool:
-        """The server refused this header with 401; whether there is another to try."""
+        """Renew a header that the server refused with 401; return whether there is another."""
         ...
 
 
 class Fixed:
-    """A header that never changes: a token, a user and password, or nothing at all."""
+    """A header that never changes: a token, a user and password, or ``""`` for no header."""
 
     certificate = None
 
@@ -62,12 +63,12 @@ class Fixed:
         self._header = header
 
     async def authorization(self, now: float) -> str:
-        """The header."""
+        """Return the header."""
         del now
         return self._header
 
     async def renew(self, refused: str) -> bool:
-        """There is no other."""
+        """Return False: there is no other header."""
         del refused
         return False
 
@@ -80,7 +81,10 @@ class Fixed:
 
 
 class TokenFile:
-    """A token in a file that is replaced from time to time, as the kubelet does within the hour."""
+    """A token in a file that is rotated, such as the service account token of a pod.
+
+    ``reread_seconds`` is how old the token in memory may be before the file is read again.
+    """
 
     certificate = None
 
@@ -91,22 +95,22 @@ class TokenFile:
         self._read_at = float("-inf")
 
     async def authorization(self, now: float) -> str:
-        """Return the token in the file, as it was at most ``reread_seconds`` ago.
+        """Return the header for the token in the file, read at most ``reread_seconds`` ago.
 
-        While the file is gone, empty or broken, the last token is used: it may still be accepted,
-        and when the server refuses it, ``renew`` says what is wrong with the file.
+        While the file is missing, empty or broken, the last token is used.  If the server refuses
+        it, ``renew`` raises an error that says what is wrong with the file.
         """
         if now - self._read_at >= self._reread_seconds:
             try:
                 self._header = self._read()
             except UnreachableError:
                 if not self._header:
-                    raise  # and the next request looks again
+                    raise  # the next request reads the file again
             self._read_at = now
         return self._header
 
     async def renew(self, refused: str) -> bool:
-        """Read the file again."""
+        """Read the file again; return whether its token is another one."""
         self._header = self._read()
         return self._header != refused
 
@@ -118,11 +122,11 @@ class TokenFile:
             raise self._failed(f"cannot be read: {error.strerror}") from error
         if not content.strip():
             raise self._failed("is empty")
-        token = content.decode("latin-1").strip()  # which never fails: its error would show it
+        token = content.decode("latin-1").strip()  # UTF-8 could fail, with the token in the error
         if not is_one_word(token):
             raise self._failed(
-                "holds more than one token on one line: a second line, a space or a character "
-                "beyond ASCII"
+                "does not hold just one token: it has a second line, a space or a character "
+                "outside ASCII"
             )
         return bearer(token)
 
@@ -134,7 +138,12 @@ class TokenFile:
 
 
 class Renewable:
-    """Credentials that end: renewed shortly before, and when they are refused, once for everybody."""
+    """Base class of credentials that expire.
+
+    They are renewed 30 seconds before they expire, and when the server refuses them.  Requests that
+    need a renewal at the same time share one.  Until the credentials have expired, a renewal that
+    fails is not an error.
+    """
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock: Clock = clock or LoopClock()
@@ -143,20 +152,20 @@ class Renewable:
 
     @property
     def header(self) -> str:
-        """The header as it is."""
+        """The current header."""
         raise NotImplementedError
 
     @property
     def expires_at(self) -> datetime | None:
-        """When it ends, if that is known."""
+        """When the credentials expire, None if that is not known."""
         raise NotImplementedError
 
     async def load(self) -> None:
-        """Get another; UnreachableError where that fails."""
+        """Get new credentials; UnreachableError if that fails."""
         raise NotImplementedError
 
     async def authorization(self, now: float) -> str:
-        """The header, renewed shortly before its end."""
+        """Return the header, renewed if it is about to expire."""
         if self._is_ending(now):
             async with self._lock:
                 if self._is_ending(now):
@@ -165,21 +174,21 @@ class Renewable:
         return self.header
 
     async def renew(self, refused: str) -> bool:
-        """Get another, unless somebody has done so since."""
+        """Load new credentials, unless another request has done so; return whether they differ."""
         async with self._lock:
             if self.header == refused:
                 await self.load()
         return self.header != refused
 
     def is_over(self, early: timedelta = timedelta()) -> bool:
-        """Whether they have ended, or will in less than ``early``."""
+        """Whether the credentials have expired, or expire within ``early``."""
         return self.expires_at is not None and self._clock.now() + early >= self.expires_at
 
     def _is_ending(self, now: float) -> bool:
         return now - self._loaded_at >= _PAUSE_SECONDS and self.is_over(_EARLY)
 
     async def _load_in_time(self) -> None:
-        """Until the end, a failure does not matter."""
+        """Load new credentials; a failure is raised only if the old ones have expired."""
         try:
             await self.load()
         except UnreachableError:
@@ -188,10 +197,10 @@ class Renewable:
 
 
 class Plugin:
-    """The auth providers of kubernetes-asyncio's loader that are not spoken to here: Google's.
+    """Credentials from an auth provider that kubernetes-asyncio's loader implements: Google's.
 
-    The loader knows when a token expires; it is asked each ``check_seconds``, and once more when
-    the server refuses what it gave.
+    The loader knows when a token expires.  It is asked every ``check_seconds``, and when the server
+    has refused the token.
     """
 
     certificate = None
@@ -201,10 +210,10 @@ class Plugin:
         self._check_seconds = check_seconds
         self._header = header
         self._checked_at: float | None = None
-        self._lock = asyncio.Lock()  # a hundred requests at once must run one plugin
+        self._lock = asyncio.Lock()  # many requests at once must run the plugin only once
 
     async def authorization(self, now: float) -> str:
-        """The token of the plugin, renewed shortly before it expires."""
+        """Return the header; ask the loader first if ``check_seconds`` have passed."""
         if self._checked_at is None:
             self._checked_at = now
         if now - self._checked_at >= self._check_seconds:
@@ -215,7 +224,7 @@ class Plugin:
         return self._header
 
     async def renew(self, refused: str) -> bool:
-        """Run the plugin again, unless somebody has done so since."""
+        """Run the plugin again, unless another request has; return whether the header differs."""
         async with self._lock:
             if self._header == refused:
                 await self._load()
@@ -225,7 +234,7 @@ class Plugin:
         target = SimpleNamespace(api_key={})
         try:
             await self._loader.load_and_set(target)
-        except Exception as error:  # the loader lets through whatever a plugin does
+        except Exception as error:  # the loader passes on any exception of a plugin
             raise UnreachableError(f"no credentials could be obtained: {error}") from error
         header = str(target.api_key.get("BearerToken") or "").strip()
         if not header.isascii() or not header.isprintable():

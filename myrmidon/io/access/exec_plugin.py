@@ -1,8 +1,9 @@
-"""Exec plugins: a program that the kubeconfig names and that prints who we are.
+"""Exec plugins: programs named in the kubeconfig that print credentials.
 
-The protocol is the ExecCredential of client.authentication.k8s.io, spoken as kubectl speaks it:
-the program may give a token, a certificate or both, may say until when, is told about the cluster
-where it asks for that, and is run again when its time is over or the server refuses what it gave.
+The protocol is ExecCredential of client.authentication.k8s.io, as kubectl implements it: the
+program prints a token, a client certificate or both, and may say when they expire.  If
+``provideClusterInfo`` is set, it is told about the cluster.  It is run again when the credentials
+expire or the server refuses them.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ from myrmidon.api.clock import Clock
 from myrmidon.errors import UnreachableError
 from myrmidon.io.access.credentials import Renewable, bearer
 
-_RUN_SECONDS_MAX = 60.0  # without a person who may have to type something
+_RUN_SECONDS_MAX = 60.0  # unless the program can ask a person on the terminal
 _SAID_MAX = 500
 _CLUSTER_KEYS = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url")
 _CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
@@ -33,7 +34,7 @@ _CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a program has given; ``header`` is that of its token."""
+    """The credentials that a program printed; ``header`` is the Authorization header."""
 
     header: str = field(default="", repr=False)
     certificate: str = field(default="", repr=False)
@@ -42,7 +43,11 @@ class Given:
 
 
 class ExecPlugin(Renewable):
-    """Credentials from a program.  ``folder`` is that of the kubeconfig, ``cluster`` its cluster."""
+    """Credentials from a program.
+
+    ``settings`` is the ``exec`` entry of a user in the kubeconfig, ``folder`` the folder of that
+    file, and ``cluster`` the cluster entry of the context.
+    """
 
     def __init__(
         self,
@@ -63,19 +68,19 @@ class ExecPlugin(Renewable):
         self._files: Path | None = None
 
     async def load(self) -> None:
-        """Run the program and take what it gives."""
+        """Run the program and use the credentials that it prints."""
         self._given = given = await self._run()
         if given.certificate:
             self.certificate = self._written(given)
 
     @property
     def header(self) -> str:
-        """The token, if there is one."""
+        """The Authorization header, ``""`` if the program gave no token."""
         return self._given.header
 
     @property
     def expires_at(self) -> datetime | None:
-        """What the program said about its end."""
+        """The expirationTimestamp that the program printed, if any."""
         return self._given.expires_at
 
     async def _run(self) -> Given:
@@ -97,7 +102,7 @@ class ExecPlugin(Renewable):
             async with asyncio.timeout(None if is_shared else _RUN_SECONDS_MAX):
                 output, said = await process.communicate()
         except TimeoutError as error:
-            raise self._failed(f"it said nothing in {_RUN_SECONDS_MAX:g} s") from error
+            raise self._failed(f"it did not end within {_RUN_SECONDS_MAX:g} s") from error
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -105,7 +110,8 @@ class ExecPlugin(Renewable):
                 await process.wait()
         if process.returncode:
             words = (said or b"").decode(errors="replace").strip()[-_SAID_MAX:]
-            raise self._failed(f"it ended with status {process.returncode}: {words or 'silent'}")
+            words = words or "no output on stderr"
+            raise self._failed(f"it ended with status {process.returncode}: {words}")
         try:
             return given_by(output, self._version)
         except ValueError as error:
@@ -115,7 +121,7 @@ class ExecPlugin(Renewable):
         mode = self._settings.get("interactiveMode")
         is_shared = mode != "Never" and sys.stdin is not None and sys.stdin.isatty()
         if mode == "Always" and not is_shared:
-            raise self._failed("it wants to talk to a person (interactiveMode), and there is none")
+            raise self._failed("interactiveMode is Always, but standard input is not a terminal")
         return is_shared
 
     def _environment(self, is_shared: bool) -> dict[str, str]:
@@ -127,9 +133,12 @@ class ExecPlugin(Renewable):
         return {**os.environ, **more, "KUBERNETES_EXEC_INFO": orjson.dumps(info).decode()}
 
     def _written(self, given: Given) -> tuple[str, str]:
-        """The certificate as files, which is how TLS takes it; they go with the process."""
+        """Write the certificate and key to files, because ``ssl`` loads only files.
+
+        The files are removed when this object is collected or the process ends.
+        """
         if self._files is None:
-            self._files = Path(tempfile.mkdtemp(prefix="myrmidon-"))  # nobody else can look into it
+            self._files = Path(tempfile.mkdtemp(prefix="myrmidon-"))  # only this user can read it
             weakref.finalize(self, shutil.rmtree, self._files, ignore_errors=True)
         certificate, key = self._files / "client.crt", self._files / "client.key"
         certificate.write_text(given.certificate)
@@ -144,7 +153,7 @@ class ExecPlugin(Renewable):
 
 
 def given_by(output: bytes, version: str) -> Given:
-    """Read what a program printed; ValueError if it is not an ExecCredential with a credential."""
+    """Return the credentials in an ExecCredential; ValueError if the output is not a valid one."""
     status, kind = _status_in(output)
     if kind[0] is None:
         raise ValueError("it did not print an ExecCredential")
@@ -161,7 +170,7 @@ def given_by(output: bytes, version: str) -> Given:
 
 
 def _status_in(output: bytes) -> tuple[Any, tuple[Any, Any]]:
-    """Return the status, the kind and the version of an object; nothing if it is not one."""
+    """Return the status of an object, and its kind and apiVersion; None for each if it has none."""
     try:
         printed = orjson.loads(output)
         return printed["status"], (printed["kind"], printed["apiVersion"])
@@ -180,12 +189,12 @@ def _time_of(text: object) -> datetime | None:
 
 
 def _cluster_info(cluster: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The cluster as a program is told of it."""
+    """Return the cluster in the form of ``spec.cluster`` of an ExecCredential."""
     info = {key: cluster[key] for key in _CLUSTER_KEYS if key in cluster}
     if "certificate-authority-data" in cluster:
         info["certificate-authority-data"] = cluster["certificate-authority-data"]
     elif "certificate-authority" in cluster:
-        with contextlib.suppress(OSError):  # TLS will say so
+        with contextlib.suppress(OSError):  # loading the TLS context reports it
             content = (folder / str(cluster["certificate-authority"])).read_bytes()
             info["certificate-authority-data"] = base64.b64encode(content).decode()
     for one in cluster.get("extensions") or ():

@@ -1,11 +1,12 @@
-"""Where the API server is and how to get in: kubeconfig files and in-cluster files to an Endpoint.
+"""Load an Endpoint (server, credentials, TLS) from a kubeconfig or from the files of a pod.
 
-Reading and merging kubeconfig files is kubernetes-asyncio's work.  It is imported when an endpoint is
-loaded and not before: with it come the models of every built-in kind, which cost a third of a second
-and 40 MB that tests, `plan` and the embedded server can do without.
+The order is that of controller-runtime: the file that was passed, ``$KUBECONFIG``, the service
+account files of a pod, ``~/.kube/config``.
 
-The order of places is that of controller-runtime: the file that was named, ``$KUBECONFIG``, the
-files of a pod, ``~/.kube/config``.
+kubernetes-asyncio reads and merges kubeconfig files.  It is imported only when an endpoint is
+loaded, because it also imports the models of all built-in kinds: a third of a second and 40 MB that
+tests, `plan` and the embedded server do not need.  Exec plugins and OIDC are handled here instead
+of by its loader (see ``_own_credentials``).
 """
 
 import os
@@ -31,7 +32,11 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Certificates, as files: who signs the server's, and which is ours."""
+    """Files of the server's CA and of the client certificate, and how to verify the server.
+
+    Without ``ca_file`` the system's CAs are used.  ``verify=False`` accepts any server certificate.
+    ``server_name`` is the name to verify, by default the host of the server.
+    """
 
     ca_file: str = ""
     cert_file: str = ""
@@ -42,18 +47,18 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One API server and our way in."""
+    """One API server, and how to connect and authenticate to it."""
 
-    server: str  # without a slash at the end, and without a user and password
+    server: str  # URL without a trailing slash and without a user and password
     credentials: Credentials = field(default_factory=Fixed)
     tls: Tls = field(default_factory=Tls)
-    namespace: str = "default"  # where the context, or the pod, lives
-    proxy: str | None = field(default=None, repr=False)  # may hold a password
-    headers: tuple[tuple[str, str], ...] = ()  # impersonation; a group each
-    context: str = ""
+    namespace: str = "default"  # of the context, or of the pod
+    proxy: str | None = field(default=None, repr=False)  # URL; may have a password
+    headers: tuple[tuple[str, str], ...] = ()  # for impersonation; one header for each group
+    context: str = ""  # name of the kubeconfig context, "in-cluster" in a pod
 
     def __post_init__(self) -> None:
-        """Take a user and password out of the address, where every log line would show them.
+        """Remove a user and password from the URL, so that no log line shows them.
 
         As in client-go, they are sent as Basic credentials if there are no others.
         """
@@ -78,7 +83,11 @@ async def load_endpoint(
     environ: Mapping[str, str] | None = None,
     service_account: Path = SERVICE_ACCOUNT,
 ) -> Endpoint:
-    """Find the API server as kubectl and controller-runtime would."""
+    """Return the endpoint of the API server, found as controller-runtime finds it.
+
+    ``context`` selects a context of the kubeconfig, by default its current one; if it is given, the
+    files of a pod are not used.  Raises UsageError if there is no usable configuration.
+    """
     environ = os.environ if environ is None else environ
     named = str(kubeconfig or environ.get("KUBECONFIG") or "")
     if named:
@@ -89,13 +98,14 @@ async def load_endpoint(
     if home.exists():
         return await _from_kubeconfig(str(home), context, environ)
     raise UsageError(
-        f"no cluster to talk to: $KUBECONFIG is not set, {home} does not exist, and this is no pod.\n"
+        f"no cluster configured: $KUBECONFIG is not set, {home} does not exist, and this process "
+        "does not run in a pod.\n"
         "  fix: pass --kubeconfig FILE, or try `myrmidon dev`, which needs no cluster"
     )
 
 
 def _from_pod(environ: Mapping[str, str], service_account: Path) -> Endpoint:
-    """The three files that the kubelet mounts into every pod; the token among them rotates."""
+    """Return the endpoint from the service account files of a pod; the token is rotated."""
     token, authority = service_account / "token", service_account / "ca.crt"
     for path in (token, authority):
         if not path.is_file():
@@ -118,7 +128,7 @@ def _from_pod(environ: Mapping[str, str], service_account: Path) -> Endpoint:
 
 
 async def _from_kubeconfig(paths: str, context: str | None, environ: Mapping[str, str]) -> Endpoint:
-    # Imported here for its price; see the top of this file.
+    # Imported here because the import is slow; see the top of this file.
     from kubernetes_asyncio.config.kube_config import (  # noqa: PLC0415
         KubeConfigLoader,
         KubeConfigMerger,
@@ -130,9 +140,9 @@ async def _from_kubeconfig(paths: str, context: str | None, environ: Mapping[str
         files = KubeConfigMerger(paths)
         context = context or _current_context(files)
         _check_context(files.config, context, paths)
-        config = deepcopy(files.config)  # what we do ourselves is left out of it
+        config = deepcopy(files.config)  # without the credentials that we handle ourselves
         credentials = _own_credentials(files, config, context)
-        # None: relative paths are relative to the file that names them.
+        # With None, a relative path is relative to the file that contains it.
         loader = KubeConfigLoader(config, active_context=context, config_base_path=None)
         await loader.load_and_set(target)
         if credentials is not None:
@@ -142,7 +152,7 @@ async def _from_kubeconfig(paths: str, context: str | None, environ: Mapping[str
         return _endpoint(files, loader, target, context, environ=environ, credentials=credentials)
     except UsageError:
         raise
-    except Exception as error:  # the loader raises whatever a wrong file leads it to
+    except Exception as error:  # for a wrong file the loader raises all kinds of exceptions
         raise UsageError(
             f"the kubeconfig {paths} cannot be used: {error}.\n"
             "  fix: run `kubectl get --raw /version` with the same kubeconfig and context"
@@ -158,7 +168,7 @@ def _endpoint(
     environ: Mapping[str, str],
     credentials: Credentials | None,
 ) -> Endpoint:
-    """What the loader found, in our words."""
+    """Build an Endpoint from what the loader found."""
     found = vars(target)
     server = str(found.get("host") or "").rstrip("/")
     if not server:
@@ -190,27 +200,28 @@ def _check_server(server: str, context: str) -> None:
     try:
         place = urlsplit(server)
         is_good = place.scheme in {"http", "https"} and bool(place.hostname) and place.port != 0
-    except ValueError:  # a port that is none, half a bracket
+    except ValueError:  # not a port number, or an unclosed bracket
         is_good = False
     if not is_good:
         raise UsageError(
-            f"the server of the context {context!r} is not an address: "
+            f"the server of the context {context!r} is not an http or https URL: "
             f"{server.rpartition('@')[2]}.\n"
             "  fix: set clusters[].cluster.server in the kubeconfig to https://host:port"
         )
 
 
 def _entry(config: Any, what: str, context: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """The ``user`` or the ``cluster`` of a context, and the file that it is from."""
+    """Return the ``user`` or ``cluster`` of a context, and the path of the file it comes from."""
     node = config[f"{what}s"].get_with_name(context.get(what), safe=True)
     return (node.value.get(what) or {}, node.path) if node is not None else ({}, "")
 
 
 def _own_credentials(files: Any, config: Any, context: str) -> ExecPlugin | Oidc | None:
-    """Exec plugins and OIDC, if the user has one of them.  The loader must not see it.
+    """Return the credentials from an exec plugin or OIDC, and remove their entry from ``config``.
 
-    It would run a plugin without a limit of time, go on as nobody where it gives nothing, and keep
-    a certificate from it for ever; and it asks an OIDC provider without verifying who that is.
+    The loader of kubernetes-asyncio must not see them.  It would run a plugin without a timeout, go
+    on as anonymous if the plugin prints no credentials, and never renew a certificate from it; and
+    it does not verify the certificate of an OIDC provider.
     """
     chosen = files.config["contexts"].get_with_name(context).value.get("context") or {}
     user, path = _entry(files.config, "user", chosen)
@@ -243,14 +254,14 @@ def _credentials(
 def _check_header(header: str) -> None:
     if not header.isascii() or not header.isprintable():
         raise UsageError(
-            "the token of the user in the kubeconfig cannot be sent: it holds a line end, another "
-            "control character or a character beyond ASCII.\n"
+            "the token of the user in the kubeconfig cannot be sent: it has a line break, another "
+            "control character or a character outside ASCII.\n"
             "  fix: write it on one line"
         )
 
 
 def _impersonation(user: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """``kubectl --as`` in the file."""
+    """Return the headers for ``as``, ``as-uid``, ``as-groups`` and ``as-user-extra`` of a user."""
     headers = []
     if user.get("as"):
         headers.append(("impersonate-user", str(user["as"])))
@@ -264,7 +275,7 @@ def _impersonation(user: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _proxy(server: str, environ: Mapping[str, str]) -> str | None:
-    """The proxy that the environment names, looked up once instead of with every request."""
+    """Return the proxy for the server from the environment variables, None if there is none."""
     if environ is not os.environ:
         return None
     parts = urlsplit(server)
@@ -279,13 +290,13 @@ def _checked_proxy(proxy: str | None) -> str | None:
     place = urlsplit(proxy)
     shown = f"{place.scheme}://{place.netloc.rpartition('@')[2]}"  # without a password
     raise UsageError(
-        f"the proxy {shown} cannot be used: only proxies of http are spoken to.\n"
+        f"the proxy {shown} cannot be used: only http:// and https:// are supported.\n"
         "  fix: set proxy-url in the kubeconfig, or $HTTPS_PROXY, to http://host:port"
     )
 
 
 def _current_context(files: Any) -> str:
-    """The first file that names one wins, as in kubectl."""
+    """Return the current-context of the first file that has one, as kubectl does."""
     for path in files.paths:
         name = (files.config_files[path] or {}).get("current-context")
         if name:
@@ -297,7 +308,10 @@ def _current_context(files: Any) -> str:
 
 
 def _check_readable(paths: str) -> None:
-    """Of a list of files any may be missing, as in kubectl, but not all."""
+    """Raise UsageError if a file cannot be read, or if none of the files exists.
+
+    As in kubectl, some files of a list may be missing.
+    """
     present = []
     for path in filter(None, paths.split(os.pathsep)):
         problem = ""
@@ -307,13 +321,13 @@ def _check_readable(paths: str) -> None:
             continue
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             content, problem = None, _problem(error)
-        if problem:  # raised outside of the handler: the error in it holds a part of the file
+        if problem:  # raised outside the handler, whose error would quote a part of the file
             raise UsageError(
                 f"the kubeconfig {path} cannot be read: {problem}.\n"
-                "  fix: mend it, or name another file with --kubeconfig or $KUBECONFIG"
+                "  fix: correct it, or name another file with --kubeconfig or $KUBECONFIG"
             )
         if not isinstance(content, dict):
-            raise UsageError(f"the kubeconfig {path} is no kubeconfig: it holds no mapping")
+            raise UsageError(f"{path} is not a kubeconfig: its content is not a mapping")
         present.append(path)
     if not present:
         raise UsageError(
@@ -323,7 +337,7 @@ def _check_readable(paths: str) -> None:
 
 
 def _problem(error: Exception) -> str:
-    """Say what is wrong with a file without showing a part of it: it holds secrets."""
+    """Return what is wrong with a file, without quoting it: a kubeconfig has secrets."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
         return f"{error.problem} (line {mark.line + 1}, column {mark.column + 1})"

@@ -1,9 +1,10 @@
 """OpenID Connect: the auth provider ``oidc`` of a kubeconfig, with its id token and refresh token.
 
-A provider is asked for a new id token when the old one ends or is refused.  It is always talked to
-under verified TLS where its address says https, with its own CA if the kubeconfig names one: what
-goes there is worth more than the token that comes back.  New tokens are written into the kubeconfig,
-as kubectl does, because many providers take a refresh token once.
+The provider is asked for a new id token when the old one expires or is refused.  If its URL is
+https, its certificate is always verified, with its own CA if the kubeconfig names one, because the
+refresh token that is sent there is worth more than the id token that comes back.  New tokens are
+written into the kubeconfig, as kubectl does, because many providers accept a refresh token only
+once.
 """
 
 import asyncio
@@ -34,7 +35,11 @@ _log = logging.getLogger(__name__)
 
 
 class Oidc(Renewable):
-    """Credentials from a provider.  ``settings`` are those of the kubeconfig; ``save`` writes it."""
+    """Credentials from an OpenID Connect provider.
+
+    ``settings`` is the ``config`` of the auth provider in the kubeconfig, ``folder`` the folder of
+    that file.  ``save`` writes the changed settings to the file.
+    """
 
     certificate = None
 
@@ -51,25 +56,25 @@ class Oidc(Renewable):
 
     @property
     def header(self) -> str:
-        """The id token."""
+        """The Authorization header with the id token, ``""`` if there is none."""
         token = str(self._settings.get("id-token") or "").strip()
         return f"Bearer {token}" if token else ""
 
     @property
     def expires_at(self) -> datetime | None:
-        """What the token says about its end."""
+        """The expiry that the id token states, if it does."""
         return end_of(str(self._settings.get("id-token") or ""))
 
     async def load(self) -> None:
-        """Ask for a new token."""
+        """Get a new id token with the refresh token, and save both."""
         refresh_token = str(self._settings.get("refresh-token") or "")
         if not refresh_token:
-            raise self._failed("its id token is over, and the kubeconfig has no refresh-token")
+            raise self._failed("the id token has expired, and the kubeconfig has no refresh-token")
         try:
             async with asyncio.timeout(_SECONDS_MAX):
                 given = await self._refresh(refresh_token)
         except TimeoutError as error:
-            raise self._failed(f"it said nothing in {_SECONDS_MAX:g} s") from error
+            raise self._failed(f"no answer within {_SECONDS_MAX:g} s") from error
         except aiohttp.ClientConnectorError as error:
             raise self._failed(why(error)) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -80,7 +85,7 @@ class Oidc(Renewable):
         try:
             self._save()
         except OSError as error:
-            _log.warning("the new id token is kept in memory alone: %s", error)
+            _log.warning("the new id token is only kept in memory: %s", error)
 
     async def _refresh(self, refresh_token: str) -> dict[str, Any]:
         issuer = str(self._settings.get("idp-issuer-url") or "").rstrip("/")
@@ -102,11 +107,11 @@ class Oidc(Renewable):
         given = _object_in(body, status)
         if not given.get("id_token"):
             raise ValueError("it answered without an id_token")
-        bearer(str(given["id_token"]))  # checks it
+        bearer(str(given["id_token"]))  # raises if it cannot be sent in a header
         return given
 
     def _logins(self) -> list[dict[str, dict[str, str]]]:
-        """The ways to say which client we are: the one of the standard, then the one of others."""
+        """Return the ways to authenticate as a client: a Basic header, then form fields."""
         name = str(self._settings.get("client-id") or "")
         secret = str(self._settings.get("client-secret") or "")
         if not secret:
@@ -136,9 +141,9 @@ class Oidc(Renewable):
         return f"Oidc({self._settings.get('idp-issuer-url')!r})"
 
 
-@lru_cache(maxsize=4)  # asked with every request
+@lru_cache(maxsize=4)  # called for every request
 def end_of(token: str) -> datetime | None:
-    """When a token ends, as it says itself; None where it does not say."""
+    """Return the ``exp`` claim of a JSON Web Token, None if it has none or cannot be decoded."""
     try:
         claims = token.split(".")[1]
         padded = claims + "=" * (-len(claims) % 4)
@@ -148,7 +153,7 @@ def end_of(token: str) -> datetime | None:
 
 
 def _object_in(body: bytes, status: int) -> dict[str, Any]:
-    """The answer of a provider; ValueError with its own words where it refuses."""
+    """Return the JSON object of an answer; ValueError with the provider's error if it refuses."""
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -1,16 +1,19 @@
 """One HTTP/1.1 connection: one request at a time, then its answer.
 
-A controller lives on small writes, and most of what a full HTTP client does for one of them is
-comfort.  Here a request is one piece of bytes and its answer one future; httptools, the parser of
-Node.js, reads it.  What a write costs this way and through aiohttp: ``benchmarks/transport.py``.
+Controllers send many small writes, and a full HTTP client spends more time on each than the write
+needs.  Here a request is written as one ``bytes``, and its answer is one future, filled by
+httptools (the HTTP parser of Node.js).  ``benchmarks/transport.py`` compares the cost with aiohttp.
 
-An answer belongs to the request that is under way.  Bytes that arrive while no request is under
-way belong to none, so the connection is not used again, however few they are: the next answer
-would begin in the middle of them.  Answers of 1xx come before the answer and are skipped, except
-101, after which the server would speak another protocol.
+What must hold:
 
-A failure says whether the request can have been sent (``AmbiguousError``) or not
-(``UnreachableError``).
+- An answer belongs to the request under way.  If bytes arrive while no request is under way, the
+  connection is not used again: they would be taken for the beginning of the next answer.
+- 1xx answers precede the final answer and are skipped, except 101, after which the server would
+  speak another protocol.
+- The error says whether the request may have reached the server (``AmbiguousError``) or was not
+  sent (``UnreachableError``).
+
+Not handled: pipelining, HTTP/2, compression.
 """
 
 import asyncio
@@ -29,7 +32,7 @@ _ENDED_BY = frozenset({"content-length", "transfer-encoding"})
 
 
 class Connection:
-    """The receiver on top of a wire.  ``wire`` is None until the wire is open."""
+    """An HTTP connection, as the receiver of a wire.  ``wire`` is None until the wire is open."""
 
     def __init__(self) -> None:
         self.wire: Wire | None = None
@@ -39,17 +42,17 @@ class Connection:
         self._stream: Stream | None = None
         self._headers: list[tuple[str, str]] = []
         self._body: list[bytes] = []
-        self._has_begun = False  # the headers of an answer are there
-        self._end = ""  # why nothing can be sent any more
-        self.has_heard = False  # some bytes of the answer that is waited for
+        self._has_begun = False  # the headers of an answer have arrived
+        self._end = ""  # why no further request can be sent
+        self.has_heard = False  # bytes have arrived since the last request was written
         self.is_reusable = True
 
     async def exchange(self, message: bytes, until: float = float("inf")) -> HttpResponse:
-        """Write a request, wait for the answer.
+        """Write a request and return its answer.
 
-        Nothing is written at ``until`` (of the event loop's clock) or later.  A deadline cancels
-        its task, but only when the event loop comes to it: after the loop was held up, the task
-        may get here before its deadline does.
+        Raises ``UnreachableError`` instead of writing at ``until`` (of the event loop's clock) or
+        later.  A deadline cancels its task, but only when the event loop runs the timer: after the
+        loop was blocked, the task may get here before the timer fires.
         """
         loop = asyncio.get_running_loop()
         wire = self._usable_wire(loop, until)
@@ -61,7 +64,10 @@ class Connection:
             self._answer = None
 
     async def begin(self, message: bytes) -> Stream:
-        """Write a request, wait until its answer begins.  Afterwards the connection is used up."""
+        """Write a request and return its answer once the headers are there.
+
+        The connection cannot be used for another request.
+        """
         loop = asyncio.get_running_loop()
         wire = self._usable_wire(loop)
         self.is_reusable = False
@@ -71,17 +77,17 @@ class Connection:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing has arrived that was not read yet."""
+        """Whether the kernel holds no unread bytes and no end of the connection."""
         return self.wire is not None and self.wire.is_quiet
 
     def close(self) -> None:
-        """Close the connection in good order."""
+        """Close the connection; bytes in the kernel's send buffer are still delivered."""
         self.is_reusable = False
         if self.wire is not None:
             self.wire.close()
 
     def reset(self) -> None:
-        """Reset the connection: a request is given up, and must not be delivered later."""
+        """Reset the connection, so that a cancelled request is not delivered later."""
         self.is_reusable = False
         if self.wire is not None:
             self.wire.reset()
@@ -103,12 +109,12 @@ class Connection:
             self._fail(f"the answer is not HTTP: {error}")
 
     def lost(self, error: Exception | None) -> None:
-        """End an answer whose end is that of the connection; fail any other."""
+        """Complete an answer that ends with the connection; fail any other."""
         if error is None and self._has_begun and self._ends_with_connection():
             self.on_message_complete()
         is_given_up = self._answer is not None and not self._answer.done()
         self._fail(why(error) if error else "the server closed the connection")
-        if is_given_up:  # a server that closed its half of the connection may still read
+        if is_given_up:  # the server closed its sending half, but may still read the request
             self.reset()
         else:
             self.close()
@@ -117,7 +123,7 @@ class Connection:
 
     def on_message_begin(self) -> None:  # noqa: D102
         self._headers, self._body, self._has_begun = [], [], False
-        if self._answer is not None and self._answer.done():  # after an answer, in the same bytes
+        if self._answer is not None and self._answer.done():  # a second answer in the same bytes
             self.is_reusable = False
 
     def on_header(self, name: bytes, value: bytes) -> None:  # noqa: D102
@@ -152,7 +158,7 @@ class Connection:
                 self.is_reusable
                 and bool(self._parser.should_keep_alive())
                 and self.wire is not None
-                and self.wire.is_flushed  # otherwise the server answered before it had read it all
+                and self.wire.is_flushed  # else the server answered before it read all
             )
             body = b"".join(self._body)
             self._answer.set_result(HttpResponse(status, tuple(self._headers), body))
@@ -164,14 +170,14 @@ class Connection:
         if self._end:
             raise UnreachableError(self._end)
         if loop.time() >= until:
-            raise UnreachableError("its time was over before it could be sent")
+            raise UnreachableError("the deadline passed before the request was sent")
         return self.wire
 
     def _ends_with_connection(self) -> bool:
         return not any(name in _ENDED_BY for name, _ in self._headers)
 
     def _fail(self, reason: str) -> None:
-        """Use the connection no more, and tell whoever waits for an answer why."""
+        """Mark the connection as unusable, and fail the answer or stream that is under way."""
         self.is_reusable, self._end = False, self._end or reason
         if self._stream is not None:
             self._stream.end(AmbiguousError(reason))
@@ -182,5 +188,5 @@ class Connection:
 
 @lru_cache(maxsize=256)
 def _header_name(name: bytes) -> str:
-    """Return the name in lower case; a server sends the same few with every answer."""
+    """Return the name in lower case.  Cached: every answer has the same few headers."""
     return name.decode("latin-1").lower()

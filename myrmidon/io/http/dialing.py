@@ -1,12 +1,12 @@
 """Open a connection: look up the name, connect, pass the proxy, do the TLS handshake.
 
 A name may have several addresses, and a connection to one of them may hang instead of failing.
-So the next address is tried after a quarter of a second, beside the first, and the first that
-answers is taken (Happy Eyeballs, RFC 8305).  This is done before a transport is made, because
-uvloop's ``create_connection`` tries one address after the other.
+So the next address is tried in parallel after a quarter of a second, and the first one that
+connects is used (Happy Eyeballs, RFC 8305).  The socket is connected here, and only then given to
+``create_connection``, because uvloop's version tries one address after the other.
 
-A proxy is asked for a tunnel (CONNECT) where the server speaks TLS.  Where it does not, the proxy
-is sent the request itself; see ``pool``.
+If the server speaks TLS, a proxy is asked for a tunnel (CONNECT).  Otherwise the proxy gets the
+requests themselves; see ``pool``.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ _NEXT_ADDRESS_SECONDS = 0.25
 
 
 async def dial(address: Address, receiver: Receiver) -> Wire:
-    """Return an open wire to the server.  A caller who gives up leaves no socket behind.
+    """Return an open wire to the server.  If the caller is cancelled, the socket is closed.
 
-    Raises ``OSError``, of which ``ssl.SSLError`` and ``socket.gaierror`` are kinds.
+    Raises ``OSError``, including its subclasses ``ssl.SSLError`` and ``socket.gaierror``.
     """
     lowest = wire = await _connected(address, receiver)
     try:
@@ -47,7 +47,7 @@ async def dial(address: Address, receiver: Receiver) -> Wire:
 
 
 async def _connected(address: Address, receiver: Receiver) -> Wire:
-    """Connect to the proxy, or to the server."""
+    """Return a TCP wire to the proxy, or to the server if there is no proxy."""
     loop = asyncio.get_running_loop()
     place = address.proxy or address
     infos = await _addresses(place.host, place.port)
@@ -64,7 +64,7 @@ async def _connected(address: Address, receiver: Receiver) -> Wire:
 async def _secured(
     lower: Wire, context: ssl.SSLContext, server_name: str, receiver: Receiver
 ) -> Wire:
-    """Put TLS on top of a wire."""
+    """Return a TLS wire on top of ``lower``, with the handshake done."""
     wire = TlsWire(lower, context, server_name, receiver)
     lower.receiver = wire
     await wire.shake_hands()
@@ -72,8 +72,8 @@ async def _secured(
 
 
 async def _addresses(host: str, port: int) -> Sequence[AddrInfoType]:
-    """Look up a name.  One that cannot be a host name fails like one that is not known."""
-    try:  # a number needs no thread that asks for it
+    """Look up a host name.  Raises ``socket.gaierror`` also for an invalid name."""
+    try:  # an IP address needs no resolver thread
         flags = socket.AI_NUMERICHOST
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
     except (socket.gaierror, UnicodeError):

@@ -1,27 +1,28 @@
-"""A fence in front of the wire: a process that may not write sends no write.
+"""Fence: a transport that sends writes only while this process holds the lease.
 
-The fence stands behind every retry, every rate limit and every wait, and asks for permission when a
-write is about to be sent.  The permission says for how many seconds no other process may write.
+Two replicas must not write at the same time, not even when the leader is slow to notice that it
+lost its lease.  So the fence is the last layer before the HTTP transport, after all retries, rate
+limits and waits.  It asks for permission when a write is about to be sent; the permission says for
+how many seconds no other process may write.
 
 What holds:
 
-- No write begins without permission, and none begins after the permission has ended.  This is
-  checked once more when the bytes are handed to the kernel (``Connection.exchange``), because the
-  event loop may have been held up since.
-- A write that is unanswered when the permission ends is given up, and its connection is reset: bytes
-  that wait in this process or in the kernel's send buffer are dropped.  So they are when the process
-  is killed.  Through TLS it is the same.
+- No write begins without permission, and none begins after the permission has ended.  The time is
+  checked again when the bytes are handed to the kernel (``Connection.exchange``), because the
+  event loop may have been blocked in between.
+- A write that is unanswered when the permission ends is cancelled, and its connection is reset:
+  bytes that wait in this process or in the kernel's send buffer are dropped, with TLS or without.
+  The same happens if the process is killed.
 
-What cannot hold without the server's help:
+What the client alone cannot guarantee:
 
-- A write that has reached the other side whole may take effect after it was given up: the server
-  may be working on it, it may wait in the server's receive buffer, or in a proxy in between that
-  passes it on.  The reset tells them, and an API server stops working on a request whose connection
-  is gone where it can.
+- A write that has reached the other side in full may take effect after it was cancelled: the server
+  may be working on it, or it may wait in the server's receive buffer or in a proxy.  The reset
+  tells them, and an API server cancels a request whose connection is gone if it still can.
 - A process that is stopped as a whole (SIGSTOP, a frozen machine) resets nothing while it is
-  stopped: its kernel goes on delivering what it has been handed.
+  stopped: its kernel goes on delivering the bytes that it was given.
 
-For both, writes that must not be done twice or late carry a precondition (a uid, a
+For both cases, writes that must not happen twice or late carry a precondition (a uid, a
 resourceVersion), which the server checks when the write takes effect.
 """
 
@@ -34,26 +35,26 @@ _READS = frozenset({"GET", "HEAD"})
 
 
 class FencedTransport:
-    """Asks ``permit`` before each write; reads and dry runs pass.
+    """Calls ``permit`` before each write.  Reads and dry runs need no permission.
 
     ``permit`` raises if this process may not write.  Otherwise it returns for how many seconds no
-    other process may: that is the deadline of the write.
+    other process may write; the deadline of the write is at most that.
     """
 
     def __init__(self, inner: Transport, permit: Callable[[], float]) -> None:
         self._inner, self._permit = inner, permit
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Send a read, a dry run, or a write that is permitted."""
+        """Send a request; a write only with permission, and not beyond the end of it."""
         if request.method not in _READS and ("dryRun", "All") not in request.query:
             left = self._permit()
             deadline = left if deadline is None else min(deadline, left)
         return await self._inner.send(request, deadline=deadline)
 
     def stream(self, request: HttpRequest) -> AbstractAsyncContextManager[ResponseStream]:
-        """Open a watch, which changes nothing."""
+        """Open a stream.  A watch is a read and needs no permission."""
         return self._inner.stream(request)
 
     async def close(self) -> None:
-        """Close the transport behind."""
+        """Close the inner transport."""
         await self._inner.close()

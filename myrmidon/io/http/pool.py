@@ -1,12 +1,15 @@
 """A pool of HTTP/1.1 connections to one server.
 
-An idle connection may have been closed by the server, or by a proxy that has forgotten it, and a
-request that is sent then is lost.  Three things guard against that: a connection that was idle for
-``keepalive_seconds`` is not used again, one that was idle for more than a moment is looked at
-(bytes or an end that nobody has read yet), and a read that fails before the first byte of its
-answer is sent once more on a new connection.  A write is not: it may have taken effect.
+The server may have closed an idle connection, or a proxy may have dropped it, and a request that is
+sent on it is lost.  Three rules guard against that:
 
-A request that is given up resets its connection, so that the kernel does not deliver it later.
+- A connection that was idle for ``keepalive_seconds`` is not used again.
+- A connection that was idle for more than 5 ms is checked first for unread bytes or an end.
+- A read that fails before the first byte of its answer is sent once more, on a new connection.
+  A write is not, because it may have taken effect.
+
+A request that fails or is cancelled resets its connection, so that the kernel does not deliver it
+later.
 """
 
 import asyncio
@@ -25,12 +28,12 @@ from myrmidon.io.http.streams import Stream
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
 _READS = frozenset({"GET", "HEAD"})
-_UNCHECKED_SECONDS = 0.005  # a connection that was idle for less is not looked at
+_UNCHECKED_SECONDS = 0.005  # a connection that was idle for less is not checked
 _NEVER = float("inf")
 
 
 class Limits(NamedTuple):
-    """How many connections there are, how long one may take to open, and how long it may idle."""
+    """How many connections a pool may have, how long one may take to open, and may be idle."""
 
     connections_max: int
     connect_seconds: float
@@ -38,16 +41,16 @@ class Limits(NamedTuple):
 
 
 class Pool:
-    """At most ``connections_max`` connections for requests.
+    """Connections to one address, at most ``connections_max`` of them for requests.
 
-    Streams are not counted and have connections of their own, because a watch keeps its connection
-    for minutes: enough of them would leave none for a write.
+    Each stream has a connection of its own, which does not count: a watch keeps its connection for
+    minutes, and enough watches would leave no connection for a write.
     """
 
     def __init__(self, address: Address, limits: Limits) -> None:
         self.address, self._host, self._limits = address, str(address), limits
         self._slots = Slots(limits.connections_max)
-        self._idle: list[tuple[float, Connection]] = []  # the one that was used last comes last
+        self._idle: list[tuple[float, Connection]] = []  # (idle since, connection), latest last
         self._closed = False
         self._origin, self._extra = _absolute_form(address)
 
@@ -60,9 +63,9 @@ class Pool:
         *,
         until: float = _NEVER,
     ) -> HttpResponse:
-        """Send a request and wait for its whole answer.
+        """Send a request and return its complete answer.
 
-        It is not sent at ``until`` (of the event loop's clock) or later.
+        The request is not sent at ``until`` (of the event loop's clock) or later.
         """
         message = self._message(method, target, headers, body)
         if not self._slots.take():
@@ -81,7 +84,7 @@ class Pool:
             self._slots.give_back()
 
     async def stream(self, method: str, target: str, headers: Headers, body: bytes = b"") -> Stream:
-        """Send a request and return its answer as soon as it has begun."""
+        """Send a request and return its answer as soon as the headers have arrived."""
         message = self._message(method, target, headers, body)
         connection = await self._connect()
         try:
@@ -91,7 +94,7 @@ class Pool:
             raise
 
     def close(self) -> None:
-        """Close idle connections now, and those in use when their answer is there."""
+        """Close idle connections now, and those in use when their answer is complete."""
         self._closed = True
         for _, connection in self._idle:
             connection.close()
@@ -132,18 +135,18 @@ class Pool:
             async with asyncio.timeout(self._limits.connect_seconds):
                 connection.wire = await dial(self.address, connection)
         except TimeoutError as error:
-            said = f"{self.address}: no connection in {self._limits.connect_seconds:g} s"
+            said = f"{self.address}: no connection within {self._limits.connect_seconds:g} s"
             raise UnreachableError(said) from error
         except (OSError, RuntimeError) as error:  # uvloop raises RuntimeError for some sockets
             raise UnreachableError(f"{self.address}: {why(error)}") from error
         return connection
 
     def _message(self, method: str, target: str, headers: Headers, body: bytes) -> bytes:
-        """Build a request as bytes.  A target that would make two requests of one is refused."""
+        """Return a request as bytes; refuse a target that could smuggle in a second request."""
         if not target.isascii() or not target.isprintable() or " " in target:
             raise UsageError(
-                f"{method} {target!r} cannot be sent: a path holds no space, no line end and "
-                "nothing beyond ASCII.\n  fix: escape it"
+                f"{method} {target!r} cannot be sent: a path may only have printable ASCII "
+                "characters, without spaces.\n  fix: percent-encode it"
             )
         length = f"content-length: {len(body)}\r\n\r\n" if body or method not in _READS else "\r\n"
         line = f"{method} {self._origin}{target} HTTP/1.1\r\n"
@@ -152,9 +155,9 @@ class Pool:
 
 
 def _absolute_form(address: Address) -> tuple[str, Headers]:
-    """Return what stands before each target and the headers for a proxy, if it gets the requests.
+    """Return the prefix of request targets and the extra headers for a plain-HTTP proxy.
 
-    A proxy in front of a server with TLS gets none: they go through a tunnel.
+    Both are empty without a proxy, and for a server with TLS: its requests go through a tunnel.
     """
     if address.proxy is None or address.tls is not None:
         return "", ()
@@ -164,12 +167,12 @@ def _absolute_form(address: Address) -> tuple[str, Headers]:
 
 @lru_cache(maxsize=32)
 def _head(host: str, headers: Headers, extra: Headers) -> bytes:
-    """Return the headers as bytes; requests of one kind have the same ones."""
+    """Return the headers as bytes.  Cached: most requests have the same headers."""
     for name, value in (*headers, *extra):
         if not value.isascii() or not value.replace("\t", " ").isprintable():
             raise UsageError(
-                f"the header {name} cannot be sent: it holds a line end, another control character "
-                "or a character beyond ASCII.\n  fix: escape it"
+                f"the header {name} cannot be sent: it has a line break, another control character "
+                "or a character outside ASCII.\n  fix: remove or encode it"
             )
     lines = [f"{name}: {value}\r\n" for name, value in (("host", host), *headers, *extra)]
     return "".join(lines).encode()

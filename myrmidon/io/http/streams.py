@@ -1,7 +1,7 @@
-"""An answer that is read while it arrives: a watch.
+"""Stream: an answer that is read while it arrives, such as a watch.
 
-Up to a quarter of a megabyte waits for a reader that is busy.  Then the wire is paused: the kernel's
-buffer fills up, and the server has to wait, too.
+Up to 256 KiB are buffered for a busy reader.  Then the wire is paused: the kernel's receive buffer
+fills up, and TCP makes the server wait.
 """
 
 import asyncio
@@ -14,13 +14,13 @@ _WAITING_BYTES_MAX = 1 << 18
 
 
 class Lines:
-    """Cuts a text that arrives in pieces into lines."""
+    """Splits a body that arrives in chunks into lines."""
 
     def __init__(self) -> None:
         self._begun: list[bytes] = []
 
     def cut(self, piece: bytes) -> list[bytes]:
-        """Return the lines that end in this piece."""
+        """Return the lines that end in this chunk; keep the rest for the next one."""
         *ended, rest = piece.split(b"\n")
         if ended and self._begun:
             ended[0] = b"".join((*self._begun, ended[0]))
@@ -31,7 +31,7 @@ class Lines:
 
 
 class Stream:
-    """An answer that has begun.  It has a connection to itself, which ends with it."""
+    """An answer whose headers have arrived.  Its connection is used for nothing else."""
 
     def __init__(self, status: int, headers: tuple[tuple[str, str], ...], wire: Wire) -> None:
         self.status, self.headers = status, headers
@@ -43,7 +43,7 @@ class Stream:
         self._error: TransportError | None = None
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Yield whole lines.  Bytes after the last line end are dropped: their line was cut off."""
+        """Yield complete lines.  Bytes after the last newline are dropped as an incomplete line."""
         lines = Lines()
         while chunk := await self._next():
             for line in lines.cut(chunk):
@@ -57,9 +57,10 @@ class Stream:
         return b"".join(parts)
 
     async def keep(self, bytes_max: int) -> None:
-        """Read the rest of the body, up to a size, for a later ``read``; it may be cut off.
+        """Buffer the rest of the body, up to about ``bytes_max``, for a later ``read``.
 
-        For the body of a refusal: what has arrived until this ends, for whatever reason, is kept.
+        For the body of an error answer.  Also if this is cancelled or the connection breaks, the
+        part that has arrived is kept.
         """
         parts: list[bytes] = []
         try:
@@ -72,7 +73,7 @@ class Stream:
             self._ended, self._error = True, None
 
     def hang_up(self) -> None:
-        """Close the connection: the rest is not wanted."""
+        """Close the connection; the rest of the body is discarded."""
         self._wire.close()
 
     # ----------------------------------------------------------- called by the connection
@@ -86,7 +87,7 @@ class Stream:
         self._tell()
 
     def end(self, error: TransportError | None = None) -> None:
-        """End the body; with an error if it was cut off.  Only the first call counts."""
+        """Mark the body as ended, with an error if it was cut off.  Later calls do nothing."""
         if not self._ended:
             self._ended, self._error = True, error
             self._tell()
@@ -98,7 +99,7 @@ class Stream:
             self._more.set_result(None)
 
     async def _next(self) -> bytes:
-        """Return the bytes that arrived since the last call, ``b""`` at the end."""
+        """Return the bytes that arrived since the last call; wait for some.  ``b""`` at the end."""
         while not self._waiting:
             if self._error is not None:
                 raise self._error

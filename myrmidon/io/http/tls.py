@@ -1,9 +1,10 @@
-"""TLS on a wire, and the context that it takes its certificates from.
+"""TlsWire: TLS on top of another wire.
 
-OpenSSL works on two buffers in memory here, between a wire that carries the encrypted bytes and a
-receiver of the decrypted ones.  ``asyncio.sslproto`` does the same with twice the work in Python
-for each message, keeps 256 KiB for each connection and does not tell an end with a TLS goodbye
-(close_notify) from a connection that was cut; here the latter is an error.
+OpenSSL works on two memory buffers (``ssl.MemoryBIO``) between the lower wire, which carries the
+encrypted bytes, and the receiver of the decrypted bytes.  ``asyncio.sslproto`` works the same way,
+but does twice the work in Python for each message and keeps 256 KiB for each connection.  It also
+does not distinguish a TLS connection that was closed properly (close_notify) from one that was cut;
+here the latter is an error.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ _READ_BYTES = 1 << 16  # more than one TLS record
 
 
 class TlsWire:
-    """A wire that encrypts, on top of a lower one.  ``shake_hands`` comes first."""
+    """A wire that encrypts, on top of a lower one.  Call ``shake_hands`` before ``write``."""
 
     def __init__(
         self, lower: Wire, context: ssl.SSLContext, server_name: str, receiver: Receiver
@@ -36,12 +37,12 @@ class TlsWire:
 
     @property
     def is_flushed(self) -> bool:
-        """Whether all that was written has been handed to the kernel."""
+        """Whether the kernel has taken all bytes that were written."""
         return self._lower.is_flushed
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing has arrived that was not read yet."""
+        """Whether the kernel holds no unread bytes and no end of the connection."""
         return self._is_live and self._lower.is_quiet
 
     def write(self, data: bytes) -> None:
@@ -62,16 +63,16 @@ class TlsWire:
         self._lower.pause()
 
     def resume(self) -> None:
-        """Read again."""
+        """Resume reading."""
         self._lower.resume()
 
     def close(self) -> None:
-        """Close in good order, without a TLS goodbye: nobody waits for the answer to it."""
+        """Close the wire without sending close_notify: HTTP itself says where a request ends."""
         self._is_live = False
         self._lower.close()
 
     def reset(self) -> None:
-        """Reset the connection."""
+        """Reset the connection; undelivered bytes are dropped."""
         self._is_live = False
         self._lower.reset()
 
@@ -86,8 +87,8 @@ class TlsWire:
             self._shake()
 
     def lost(self, error: Exception | None) -> None:
-        """Report the end.  One without a TLS goodbye may have cut a message short: an error."""
-        error = error or ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "connection closed without goodbye")
+        """Report the end as an error: without close_notify, data may be missing."""
+        error = error or ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "closed without a TLS close_notify")
         if self._shaken is None:
             self._lose(error)
         elif not self._shaken.done():
@@ -97,7 +98,7 @@ class TlsWire:
 
     def _shake(self) -> None:
         assert self._shaken is not None
-        if self._shaken.done():  # failed, or given up
+        if self._shaken.done():  # failed or cancelled
             return
         try:
             self._session.do_handshake()
@@ -111,7 +112,7 @@ class TlsWire:
         self._shaken.set_result(None)
         self._shaken = None
         self._flush()
-        self._read()  # what the server sent along with its last message of the handshake
+        self._read()  # data that came together with the last message of the handshake
 
     def _read(self) -> None:
         try:
@@ -131,7 +132,7 @@ class TlsWire:
             self._flush()
 
     def _flush(self) -> None:
-        """Send what OpenSSL has to say itself: handshakes, key updates, alerts."""
+        """Send the messages that OpenSSL itself made: handshakes, key updates, alerts."""
         if self._outgoing.pending:
             self._lower.write(self._outgoing.read())
 

@@ -1,12 +1,15 @@
-"""The transport over sockets: one deadline per request, fresh credentials, certificates that change.
+"""HttpTransport: requests to one API server, with deadlines, credentials and certificates.
 
-Nothing is waited for without a deadline: it covers the credentials, the wait for a connection, the
-handshake and the whole answer of a request, and the same up to the headers of a stream.  A stream
-that the server refuses (a status of 400 or more) is read at once and for a few seconds at most, so
-that a body that never ends holds up no reflector.  How long a stream may be silent is its reader's
-affair.
-
-Every failure says whether the request was sent (``AmbiguousError``) or not (``UnreachableError``).
+- Every request has one deadline.  It covers getting credentials, waiting for a connection, the
+  handshake and the complete answer; for a stream, everything up to the headers.  How long a stream
+  may be silent after that is up to its reader.
+- The body of a refused stream (status 400 or more) is read for at most 10 seconds and about 1 MiB,
+  so that a body without an end does not block a reflector.
+- A 401 renews the credentials, and the request is sent once more.
+- Certificate files are checked once a minute and after every failure.  If they were replaced, new
+  connections use the new ones; requests and streams under way keep their connection.
+- The error says whether the request may have been sent (``AmbiguousError``) or not
+  (``UnreachableError``).
 """
 
 import asyncio
@@ -30,11 +33,18 @@ from myrmidon.io.timers.deadlines import Deadlines
 
 _REFUSAL_SECONDS_MAX = 10.0  # for the body of a refused stream
 _REFUSAL_BYTES_MAX = 1 << 20
-_LOOK_SECONDS = 60.0  # how often the files of certificates are looked at while all is well
+_LOOK_SECONDS = 60.0  # between two checks of the certificate files, as long as no request fails
 
 
 class HttpTransport:
-    """Carries requests to one endpoint."""
+    """Sends requests to one endpoint.
+
+    ``connections_max``    requests under way at a time; more of them wait; streams do not count
+    ``connect_seconds``    to open a connection, with proxy and TLS handshake
+    ``deadline_seconds``   for a request without a deadline of its own, and to open a stream
+    ``keepalive_seconds``  after so long without a request, a connection is not used again
+    ``user_agent``         of every request
+    """
 
     def __init__(
         self,
@@ -61,7 +71,7 @@ class HttpTransport:
         self._pool: Pool | None = None
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Send, wait for the whole answer, renew the credentials once if they are refused."""
+        """Return the complete answer.  After a 401, renew the credentials and send once more."""
         seconds = self._deadline_seconds if deadline is None else deadline
         try:
             with self._deadlines.within(seconds) as block:
@@ -75,11 +85,11 @@ class HttpTransport:
             raise self._failure(request, error, seconds) from error
 
     def stream(self, request: HttpRequest) -> AbstractAsyncContextManager[ResponseStream]:
-        """Send, and hand out the answer as soon as it has begun."""
+        """Send a request; the answer is entered as soon as its headers have arrived."""
         return self._stream(request)
 
     async def close(self) -> None:
-        """Close every connection that is idle; those in use close with their answer."""
+        """Close idle connections now, and those in use when their answer is complete."""
         self._retire()
 
     # --------------------------------------------------------------------------- requests
@@ -112,7 +122,7 @@ class HttpTransport:
             raise self._failure(request, error, self._deadline_seconds) from error
 
     async def _open(self, request: HttpRequest, authorization: str) -> Stream:
-        """Open a stream; read it to its end if the server refuses it."""
+        """Open a stream.  If the server refuses it, buffer the body and close the connection."""
         headers = self._all_headers(request, authorization)
         pool = self._pool or self._new_pool()
         stream = await pool.stream(request.method, self._target(request), headers, request.body)
@@ -121,7 +131,7 @@ class HttpTransport:
                 with self._deadlines.within(_REFUSAL_SECONDS_MAX):
                     await stream.keep(_REFUSAL_BYTES_MAX)
             except TimeoutError:
-                pass  # the status says what matters
+                pass  # the status is enough for an error
             finally:
                 stream.hang_up()
         return stream
@@ -138,7 +148,7 @@ class HttpTransport:
         return f"{self._prefix}{request.path}?{query_string(request.query)}"
 
     def _failure(self, request: HttpRequest, error: Exception, seconds: float) -> TransportError:
-        """Build the error.  The next request looks whether the certificates were replaced."""
+        """Return the error to raise, and have the next request check the certificate files."""
         self._looked_at = float("-inf")
         named = f"{request.method} {request.path}"
         if isinstance(error, TimeoutError):
@@ -155,7 +165,7 @@ class HttpTransport:
         return self._pool
 
     def _retire(self) -> None:
-        """Open new connections for the requests to come."""
+        """Close the pool; the next request opens a new one."""
         if self._pool is not None:
             self._pool.close()
             self._pool = None
@@ -163,7 +173,7 @@ class HttpTransport:
     # ----------------------------------------------------------------------- credentials
 
     async def _authorization(self) -> str:
-        """Return the Authorization header; look at the certificates from time to time."""
+        """Return the Authorization header, and check the certificate files if that is due."""
         now = self._clock.monotonic()
         header = await self._credentials.authorization(now)
         if now - self._looked_at >= _LOOK_SECONDS:
@@ -172,7 +182,10 @@ class HttpTransport:
         return header
 
     async def _renew(self, refused: str) -> bool:
-        """Get new credentials, once for all who are refused at the same time."""
+        """Renew the credentials; return whether there are others to try.
+
+        Requests that are refused at the same time share one renewal.
+        """
         renewals = self._renewals
         async with self._renewing:
             if self._renewals == renewals:
@@ -182,7 +195,10 @@ class HttpTransport:
             return self._renewed
 
     def _renew_certificates(self) -> bool:
-        """Use other files from now on, for new connections; streams that are open go on."""
+        """Load replaced certificate files and close the pool; return whether there were any.
+
+        Open streams keep their connection.
+        """
         if self._certificates is None or not self._certificates.renew(self._tls_files()):
             return False
         self._retire()

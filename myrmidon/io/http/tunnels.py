@@ -10,16 +10,16 @@ _SAID_MAX = 100
 
 
 class _Answer:
-    """Collects the head of a proxy's answer."""
+    """Collects the status line and headers of a proxy's answer."""
 
     def __init__(self) -> None:
         self.head: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._heard = b""
 
     def received(self, data: Bytes) -> None:
-        """Keep bytes until the head is whole.
+        """Buffer bytes until the head of the answer is complete.
 
-        No server talks before the client's first TLS message: bytes after the head are an error.
+        Bytes after the head are an error: in TLS the client sends first.
         """
         self._heard += data
         head, end, rest = self._heard.partition(b"\r\n\r\n")
@@ -31,13 +31,16 @@ class _Answer:
             self.head.set_result(head)
 
     def lost(self, error: Exception | None) -> None:
-        """Fail."""
+        """Fail: the connection ended before the answer was complete."""
         if not self.head.done():
             self.head.set_exception(error or OSError("the proxy closed the connection"))
 
 
 async def open_tunnel(wire: Wire, address: Address) -> None:
-    """Have the proxy at the other end of the wire connect to the address; OSError if it refuses."""
+    """Ask the proxy at the other end of the wire to connect to the address.
+
+    Raises ``OSError`` if it refuses.
+    """
     assert address.proxy is not None, "a tunnel leads through a proxy"
     answer = wire.receiver = _Answer()
     lines = [f"CONNECT {address} HTTP/1.1", f"host: {address}"]

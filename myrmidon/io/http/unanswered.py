@@ -1,9 +1,9 @@
-"""Which writes of this process may still take effect although nothing waits for them any more.
+"""UnansweredWrites: whether a write of this process may still take effect after it was cancelled.
 
-A leader that gives its lease back lets another replica write at once.  A write that was cancelled, or
-whose connection broke, may be on its way to the server or in its queue at that moment, and would
-land among the other's.  This transport keeps the time of the last such write, so that the manager
-can let the lease run out instead.
+A leader that releases its lease lets another replica write at once.  A write that was cancelled, or
+whose connection broke, may at that moment still be on its way to the server or in its queue, and
+would take effect among the writes of the new leader.  This transport records the time of the last
+such write, so that the manager can let the lease expire instead of releasing it.
 """
 
 from contextlib import AbstractAsyncContextManager
@@ -16,7 +16,7 @@ _READS = frozenset({"GET", "HEAD"})
 
 
 class UnansweredWrites:
-    """Passes every request on, and remembers when a write last ended without an answer."""
+    """Passes every request on, and records when a write last ended without an answer."""
 
     def __init__(self, inner: Transport, clock: Clock) -> None:
         self._inner, self._clock = inner, clock
@@ -28,13 +28,13 @@ class UnansweredWrites:
         return not self._under_way and self._clock.monotonic() - self._last_at >= seconds
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Send a request; note a write that was sent and not answered."""
+        """Send a request; record the time if a write may have been sent and gets no answer."""
         if request.method in _READS:
             return await self._inner.send(request, deadline=deadline)
         self._under_way += 1
         try:
             return await self._inner.send(request, deadline=deadline)
-        except UnreachableError:  # it was not sent
+        except UnreachableError:  # the write was not sent
             raise
         except BaseException:
             self._last_at = self._clock.monotonic()
@@ -43,9 +43,9 @@ class UnansweredWrites:
             self._under_way -= 1
 
     def stream(self, request: HttpRequest) -> AbstractAsyncContextManager[ResponseStream]:
-        """Open a stream; a watch writes nothing."""
+        """Open a stream.  A watch is a read, so it is not recorded."""
         return self._inner.stream(request)
 
     async def close(self) -> None:
-        """Close the transport behind."""
+        """Close the inner transport."""
         await self._inner.close()

@@ -1,21 +1,20 @@
-"""A wire carries bytes both ways over one TCP connection; ``SocketWire`` is the lowest one.
+"""Wires: one TCP connection that carries bytes both ways; ``SocketWire`` is the lowest layer.
 
-``SocketWire`` is the protocol of an asyncio transport, so any event loop will do: asyncio's own
-ones, Windows' and uvloop.  ``tls.TlsWire`` stands on top of it, and the receiver on top of both
-is the HTTP connection.
+``SocketWire`` is an asyncio protocol, so it works on every event loop: asyncio's own loops, the one
+for Windows, and uvloop.  ``tls.TlsWire`` is put on top of it for TLS.  The receiver of the topmost
+wire is the HTTP connection.
 
-A connection ends in one of two ways:
+A wire is ended in one of two ways:
 
 ``close()``
-    in good order: what is already in the kernel's send buffer is still delivered.  For
-    connections that are idle and for watches.
+    Bytes in the kernel's send buffer are still delivered.  For idle connections and for watches.
 ``reset()``
-    with a TCP reset: the kernel forgets what it has not delivered yet.  For a request that is
-    given up.  Otherwise a write that waits in the send buffer, because the network or the other
-    side is slow, would be delivered long after its sender gave it up (see ``fencing``).
+    Sends a TCP reset; the kernel drops the bytes that it has not delivered.  For a request that
+    failed or was cancelled: over a slow network, a write in the send buffer would otherwise be
+    delivered long after its sender gave it up (see ``fence``).
 
-A socket is set to reset from the beginning (``SO_LINGER`` with 0 seconds) and ``close()`` takes
-that back.  So a process that is killed in the middle of a write resets its connections as well.
+Every socket is set to reset on close from the beginning (``SO_LINGER`` with 0 seconds), and
+``close()`` turns that off.  So a process that is killed during a write resets its connections, too.
 """
 
 import asyncio
@@ -34,64 +33,67 @@ _DELIVER_ON_CLOSE = struct.pack(_LINGER, 0, 0)
 
 
 class Receiver(Protocol):
-    """Is told what a wire receives.  Neither call may raise."""
+    """The object that a wire calls when bytes arrive or the connection ends.
+
+    Its methods must not raise.
+    """
 
     def received(self, data: Bytes) -> None:
-        """Some bytes have arrived; they stay as they are until this returns."""
+        """Handle bytes that have arrived.  The buffer is reused after this returns."""
         ...
 
     def lost(self, error: Exception | None) -> None:
-        """Nothing more will arrive: the other side closed (None), or the connection broke.
+        """Handle the end: the other side closed (None), or the connection broke.
 
-        Called once at most.  It is the receiver who then closes the wire, or resets it.
+        Called at most once.  The receiver then has to close or reset the wire.
         """
         ...
 
 
 class Wire(Protocol):
-    """One connection as its user sees it, with TLS or without.
+    """One TCP connection, with TLS or without.
 
-    The receiver may be replaced while layers are put on top of each other.
+    ``receiver`` may be replaced, as happens when TLS is put on top of the wire.
     """
 
     receiver: Receiver
 
     @property
     def is_flushed(self) -> bool:
-        """Whether all that was written has been handed to the kernel."""
+        """Whether the kernel has taken all bytes that were written."""
         ...
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing has arrived that was not read yet, neither bytes nor the end."""
+        """Whether the kernel holds no unread bytes and no end of the connection."""
         ...
 
     def write(self, data: bytes) -> None:
-        """Send bytes, after those that still wait."""
+        """Send bytes, after those that were written before."""
         ...
 
     def pause(self) -> None:
-        """Stop reading; the kernel's buffer fills up, and then the other side has to wait."""
+        """Stop reading: the kernel's buffer fills up, and TCP makes the other side wait."""
         ...
 
     def resume(self) -> None:
-        """Read again."""
+        """Resume reading."""
         ...
 
     def close(self) -> None:
-        """Close in good order.  The receiver hears nothing more."""
+        """Close the connection; sent bytes are delivered.  The receiver is not called any more."""
         ...
 
     def reset(self) -> None:
-        """Reset the connection; undelivered bytes are dropped.  The receiver hears nothing more."""
+        """Reset the connection; unsent bytes are dropped.  The receiver is not called any more."""
         ...
 
 
 class SocketWire(asyncio.BufferedProtocol):
     """A wire on a connected TCP socket.
 
-    It reads into a buffer of its own.  Otherwise asyncio asks the system for 256 KiB with each read
-    and gives back what was not needed, which costs more than all that is done with a small answer.
+    It reads into its own buffer.  Otherwise asyncio allocates 256 KiB for each read and shrinks it
+    afterwards, which costs more than processing a small answer.
     """
 
     _transport: asyncio.Transport
@@ -106,12 +108,12 @@ class SocketWire(asyncio.BufferedProtocol):
 
     @property
     def is_flushed(self) -> bool:
-        """Whether all that was written has been handed to the kernel."""
+        """Whether the kernel has taken all bytes that were written."""
         return self._transport.get_write_buffer_size() == 0
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing has arrived that was not read yet; asks the kernel."""
+        """Whether the kernel holds no unread bytes and no end of the connection."""
         if not self._is_open or self._is_lost:
             return False
         try:
@@ -123,7 +125,7 @@ class SocketWire(asyncio.BufferedProtocol):
         return False
 
     def write(self, data: bytes) -> None:
-        """Send bytes, after those that still wait."""
+        """Send bytes, after those that were written before."""
         if self._is_open:
             self._transport.write(data)
 
@@ -133,19 +135,19 @@ class SocketWire(asyncio.BufferedProtocol):
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        """Read again."""
+        """Resume reading."""
         if self._is_open:
             self._transport.resume_reading()
 
     def close(self) -> None:
-        """Close in good order."""
+        """Close the connection; bytes in the kernel's send buffer are still delivered."""
         if self._is_open:
-            with contextlib.suppress(OSError):  # the other side may have reset it meanwhile
+            with contextlib.suppress(OSError):  # the other side may already have reset it
                 self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _DELIVER_ON_CLOSE)
         self.reset()
 
     def reset(self) -> None:
-        """Reset the connection."""
+        """Reset the connection; undelivered bytes are dropped."""
         if self._is_open:
             self._is_open = False
             self._transport.abort()
@@ -153,16 +155,16 @@ class SocketWire(asyncio.BufferedProtocol):
     # ------------------------------------------------------------- called by the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport.  That of uvloop is not an ``asyncio.Transport`` by class."""
+        """Keep the transport.  uvloop's is not a subclass of ``asyncio.Transport``."""
         self._transport = cast("asyncio.Transport", transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return where to read to."""
+        """Return the buffer to read into."""
         del sizehint
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Pass on what was read."""
+        """Pass the bytes to the receiver."""
         if self._is_open:
             self.receiver.received(self._buffer[:nbytes])
 
@@ -172,7 +174,7 @@ class SocketWire(asyncio.BufferedProtocol):
         return self._is_open
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Report why the connection broke, unless it was ended by this side."""
+        """Report why the connection broke, unless this side ended it."""
         self._lose(exc)
         self._is_open = False
 

@@ -1,10 +1,10 @@
-"""Lists of objects as the server sends them.
+"""Reading the answers to lists and watches.
 
-scope      which objects a list and a watch are about
-answers    the answer to a list, in pages or as a stream
-events     values that a list or a watch yields
-scanner    splits an answer into objects without decoding it
-shapes     what can be wrong with an object that a server sends
+scope      which objects a list and a watch select; makes their requests
+answers    reads a page of a list or a line of a watch
+events     the values that a list or a watch yields
+scanner    finds the objects in an answer without decoding them
+shapes     checks the metadata of an object that the server sent
 """
 
 __all__: list[str] = []

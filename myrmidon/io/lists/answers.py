@@ -1,19 +1,20 @@
-"""Read the answer to a list, a few objects at a time.
+"""Read the answer to a list, a few objects at a time, and the lines of a watch.
 
-One ``loads`` of a whole page would hold up the event loop for as long as it takes: 500 Pods are 100 ms,
-and a list that comes in a single answer is seconds.  So a large answer is cut into pieces of about 128 KB,
-and each is decoded when its first item is asked for.
+Decoding a whole page in one call would block the event loop: 100 ms for 500 Pods, seconds for a
+long list in a single answer.  So a large answer is cut into pieces of about 128 KB, and each piece
+is decoded when its first item is requested.
 
-The cuts are guessed and then proved.  Items of a list begin alike (``{"metadata":``), so the end of one
-and the beginning of the next are found by searching for ``},{"metadata":``.  That text can also stand
-deeper inside an item, but a piece that ends there has a bracket or a string that is not closed and does
-not decode; then the piece is made longer.  The same holds for the frame around the items: the answer
-without its first pieces must decode and must have the next item where it was cut.
+Where to cut is guessed and then verified.  All items of a list begin alike (``{"metadata":``), so
+the border between two items is found by searching for ``},{"metadata":``.  The same text may occur
+deeper inside an item, but a piece that ends there has an unclosed bracket or string and does not
+decode; then the piece is made longer.  The frame around the items is verified in the same way: the
+answer with a marker in place of its first pieces must decode, and the marker must be its first
+item.
 
-Where that fails, because the answer is formatted in another way or because one of its objects cannot be
-decoded, a ``Scanner`` finds the items one by one.  An item that cannot be decoded is an ``Unreadable``,
-and the others are read.  An answer whose brackets are not in order, or which is not a list, is an error:
-it must not be taken for an empty list, which would mean that every object is gone.
+If this fails, because the answer is formatted differently or an object in it cannot be decoded, a
+``Scanner`` finds the items one by one.  An item that cannot be decoded becomes an ``Unreadable``,
+and the others are read normally.  An answer with unbalanced brackets, or one that is not a list, is
+an error.  It must not be taken for an empty list, which would mean that all objects were deleted.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,7 +40,8 @@ _MARK = "myrmidon: the first piece ends here"
 class Page(NamedTuple):
     """One page of a list; ``continue_token`` is ``""`` on the last one.
 
-    ``items`` can be read once.  Each is an ``Unreadable`` or any JSON: its shape was not looked at.
+    ``items`` can be iterated once.  Each item is an ``Unreadable`` or any JSON value: its shape has
+    not been checked (see ``problem_in``).
     """
 
     items: Iterable[Item]
@@ -48,7 +50,7 @@ class Page(NamedTuple):
 
 
 async def read_page(body: bytes) -> Page:
-    """Read the answer to a list.  Raises ``AmbiguousError`` where it is not a list."""
+    """Return the page in an answer.  Raises ``AmbiguousError`` if the answer is not a list."""
     page = _guessed(body) if len(body) > 2 * _PIECE_BYTES else None
     if page is not None:
         return page
@@ -67,7 +69,7 @@ async def read_page(body: bytes) -> Page:
 
 
 def read_event(line: bytes) -> WatchEvent | None:
-    """Read a line of a watch; None where it does not say which object it is about."""
+    """Return the event in a line of a watch, None if it does not say which object it is about."""
     try:
         parsed = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -83,7 +85,7 @@ def read_event(line: bytes) -> WatchEvent | None:
 
 
 def _scanned_event(line: bytes) -> WatchEvent | None:
-    """The same for a line that cannot be decoded as a whole."""
+    """Return the event in a line that cannot be decoded as a whole, with a stub of its object."""
     scanner, kind, item = Scanner(line), None, None
     try:
         for key in scanner.members():
@@ -107,14 +109,14 @@ def _scanned_event(line: bytes) -> WatchEvent | None:
 
 
 def _page(frame: Any) -> Page:
-    """The parts of a list that matter."""
+    """Return a decoded list as a Page."""
     meta = frame.get("metadata", {})
     version, token = meta.get("resourceVersion"), meta.get("continue")
     return Page(frame.get("items") or [], str(version or ""), str(token or ""))
 
 
 def is_list(body: Any) -> bool:
-    """Whether an answer is a list.  Go prints an empty list as null, and some leave it out."""
+    """Whether an answer is a list.  For an empty one, ``items`` may be null or missing."""
     if type(body) is not dict or type(body.get("metadata", {})) is not dict:
         return False
     if "items" in body:
@@ -124,7 +126,7 @@ def is_list(body: Any) -> bool:
 
 
 def _guessed(body: bytes) -> Page | None:
-    """The page of a large answer that looks as Go prints it; None if the guess was wrong."""
+    """Return the page in a large answer that is formatted as Go does; None if it is not."""
     begins_at = body.find(_ITEMS, 0, _PIECE_BYTES) + len(_ITEMS)
     colon_at = body.find(b":", begins_at, begins_at + 100)
     if begins_at < len(_ITEMS) or colon_at < 0:
@@ -144,7 +146,7 @@ def _guessed(body: bytes) -> Page | None:
 
 
 def _pieces(body: bytes, at: int, ends_at: int, border: bytes, last: list[Any]) -> Iterator[Item]:
-    """The items between two places, decoded piece by piece, and then those of the last piece."""
+    """Yield the items between two offsets, decoded piece by piece, and then ``last``."""
     while at < ends_at:
         cut_at, items = at, None
         for _ in range(_GUESSES_MAX):
@@ -169,7 +171,7 @@ def _one_by_one(body: bytes, at: int, ends_at: int) -> Iterator[Item]:
 
 
 async def _scanned(body: bytes) -> Page:
-    """The page of any answer whose brackets are in order."""
+    """Return the page in an answer of any format, as long as its brackets are balanced."""
     scanner, frame, spans, pace = Scanner(body), dict[Any, Any](), list[tuple[int, int]](), pacer()
     for raw in scanner.members():
         key = _loaded(raw)
@@ -187,7 +189,7 @@ async def _scanned(body: bytes) -> Page:
 
 
 def _loaded(text: bytes) -> Any:
-    """The value of a JSON text, None where it cannot be decoded."""
+    """Return the value of a JSON text, None if it cannot be decoded."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:

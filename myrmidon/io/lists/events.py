@@ -1,4 +1,4 @@
-"""Values that a list or a watch yields: events, and parts of a list."""
+"""The values that a list or a watch yields: watch events, and parts of a list."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -8,10 +8,10 @@ from myrmidon.api.refs import Kind
 
 
 class WatchEvent(NamedTuple):
-    """One line of a watch.  The object belongs to whoever is given the event.
+    """One event of a watch.  The receiver of the event may change its object.
 
-    Where the object is unreadable, ``problem`` says why and ``object`` has only the fields of its
-    metadata that say which object it is.
+    If the object is unreadable, ``problem`` says why, and ``object`` has only the metadata that
+    identifies it (see ``shapes.stub_of``).
     """
 
     type: str
@@ -20,15 +20,15 @@ class WatchEvent(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """Objects of a list, or a part of it."""
+    """A list, or a part of it: one page, or one object of a streaming list."""
 
     items: Iterable[Any]  # JSON of any shape, or Unreadable
     version: str
-    begins: bool = False
-    completes: bool = False  # what was in no part of it is gone
-    forgets: bool = False  # versions begin anew: the server was restored from a backup
+    begins: bool = False  # the first part of the list
+    completes: bool = False  # the last part: objects that were in no part of it are gone
+    forgets: bool = False  # the server was restored from a backup: ignore the cached versions
 
 
 def identify(kind: Kind, item: Json) -> Json:
-    """Return the item of a list with its kind and apiVersion, which built-in lists leave out."""
+    """Return an item of a list with kind and apiVersion, which lists of built-in kinds omit."""
     return {**item, "apiVersion": kind.api_version, "kind": kind.kind}

@@ -1,7 +1,7 @@
-"""What one list and one watch are about: a kind, where, and which of its objects.
+"""Scope: the kind, namespace and selectors of one list and watch.
 
-A scope is the name of a cache.  Two controllers that need the same scope share one, and the two
-requests that fill it are made here, as values.
+A scope is also the key of a cache: controllers that need the same scope share one cache.  Its two
+requests, list and watch, are built here.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,11 @@ _METADATA = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
 
 
 class Scope(NamedTuple):
-    """A kind in one namespace (or all, ``""``), the objects that match both selectors."""
+    """The objects of a kind in one namespace (``""``: all) that match both selectors.
+
+    ``labels`` and ``fields`` are selectors as in kubectl; ``""`` selects all objects.  With
+    ``metadata_only`` the server sends only the metadata (PartialObjectMetadata).
+    """
 
     kind: Kind
     namespace: str = ""
@@ -28,7 +32,7 @@ class Scope(NamedTuple):
     metadata_only: bool = False
 
     def list_request(self, *, limit: int, continue_token: str = "") -> HttpRequest:
-        """Ask for one page.  No resourceVersion: that is what makes the read consistent."""
+        """Return the request for one page.  Without a resourceVersion, the read is consistent."""
         query = self._selectors()
         if limit:
             query.append(("limit", str(limit)))
@@ -39,7 +43,7 @@ class Scope(NamedTuple):
     def watch_request(
         self, resource_version: str, *, timeout_seconds: int, initial: bool = False
     ) -> HttpRequest:
-        """Ask for changes from a version on, or (``initial``) for all objects and then changes."""
+        """Return the request for a watch from a version; with ``initial``, for a streaming list."""
         query = self._selectors()
         query += [("watch", "true"), ("allowWatchBookmarks", "true")]
         if initial:
@@ -50,9 +54,10 @@ class Scope(NamedTuple):
         return self._request(query, _METADATA)
 
     def admits(self, obj: Mapping[str, Any]) -> bool | None:
-        """Whether an object belongs here; None where only the server can tell.
+        """Whether an object is in the scope; None if only the server can tell.
 
-        The server alone knows which fields of a kind can be selected; two of them all kinds have.
+        That is so for field selectors other than metadata.name and metadata.namespace, the two that
+        every kind has: which other fields can be selected depends on the kind.
         """
         if self.namespace and namespace_of(obj) != self.namespace:
             return False

@@ -1,10 +1,12 @@
-"""What an object must look like to be kept, and what is left of one that does not.
+"""Check the metadata of objects when they arrive, and reduce malformed objects to a stub.
 
-The rest of the program reads ``metadata`` without looking twice: labels are a map of strings, owner
-references a list of objects.  A kube-apiserver guarantees that; an aggregated API server, a proxy or a
-bug does not, and a single object of another shape would end whatever reads it.  So each object is
-looked at once, when it arrives.  One that cannot be read is kept as an ``Unreadable``: its name, its
-version and what is wrong with it.
+The rest of the program relies on the types in ``metadata``: labels are a map of strings, owner
+references a list of objects.  A kube-apiserver guarantees that.  An aggregated API server, a proxy
+or a bug may break it, and one malformed object would crash the code that reads it.  So each object
+is checked once, when it arrives.  A malformed one is kept as an ``Unreadable``: its name,
+namespace, uid and version, and what is wrong with it.
+
+Only ``metadata`` is checked, not spec or status.
 """
 
 from typing import Any, NamedTuple
@@ -15,22 +17,22 @@ from myrmidon.api.objects import Json
 from myrmidon.io.lists.scanner import Scanner
 
 DEPTH_MAX = 1024
-"""Levels of nesting that are read; a kube-apiserver accepts 10,000."""
+"""How deeply nested an object may be to be readable; a kube-apiserver accepts 10,000 levels."""
 
 NO_METADATA = "it has no metadata"
-UID_MAX = 10_000  # characters; a kube-apiserver makes 36
+UID_MAX = 10_000  # characters; a kube-apiserver generates 36
 _HEAD = ("name", "namespace", "uid", "resourceVersion")
 
 
 class Unreadable(NamedTuple):
-    """An object that cannot be read: as much of its metadata as can be, and what is wrong."""
+    """A malformed object: the part of its metadata that identifies it, and what is wrong."""
 
     obj: Json
     problem: str
 
 
 def problem_in(obj: Any) -> str:
-    """Say what is wrong with the shape of an object, ``""`` if nothing is."""
+    """Return what is wrong with the metadata of an object, ``""`` if it is well-formed."""
     if type(obj) is not dict:
         return "it is not a JSON object"
     meta = obj.get("metadata")
@@ -38,12 +40,12 @@ def problem_in(obj: Any) -> str:
         return NO_METADATA if meta is None else "metadata is not an object"
     name = meta.get("name")
     if type(name) is not str or not name:
-        return "metadata.name is not a name"
+        return "metadata.name is not a non-empty string"
     wrong = _wrong_map(meta) or _wrong_list(meta) or _wrong_scalar(meta)
     return f"metadata.{wrong}" if wrong else ""
 
 
-# Every object passes through these, so they are straight code: a table of checks costs twice the time.
+# Every object passes through these checks.  A loop over a table of checks takes twice the time.
 
 
 def _wrong_map(meta: Json) -> str:
@@ -91,7 +93,7 @@ _TEXTS, _OBJECTS = frozenset({str}), frozenset({dict})
 
 
 def stub_of(obj: Any) -> Json:
-    """The fields of an object's metadata that say which object it is, as far as they can be read."""
+    """Return an object with only name, namespace, uid and resourceVersion, if they are valid."""
     meta = obj.get("metadata") if type(obj) is dict else None
     if type(meta) is not dict:
         return {"metadata": {}}
@@ -106,9 +108,9 @@ def _is_head(field: str, value: Any) -> bool:
 
 
 def read_object(text: bytes) -> Any:
-    """Decode one object, whatever its shape; an ``Unreadable`` where it cannot be decoded.
+    """Return the decoded object, of any shape, or an ``Unreadable`` if it cannot be decoded.
 
-    Raises ``BrokenJsonError`` where not even the brackets of the text are in order.
+    Raises ``BrokenJsonError`` if the brackets of the text do not match.
     """
     try:
         return orjson.loads(text)
@@ -123,7 +125,7 @@ def _reason(error: orjson.JSONDecodeError) -> str:
 
 
 def _stub_in(text: bytes) -> Json:
-    """The same for a text that cannot be decoded as a whole: its parts often can."""
+    """Return the stub of an object that cannot be decoded as a whole; parts of it often can."""
     scanner, meta = Scanner(text), {}
     if scanner.next_byte() == b"{":
         for key in scanner.members():
@@ -138,7 +140,7 @@ def _stub_in(text: bytes) -> Json:
 
 
 def _word(text: bytes) -> Any:
-    """A string of JSON, None for any other value and for one that cannot be read."""
+    """Return a JSON string, None for any other value or a string that cannot be decoded."""
     if not text.startswith(b'"'):
         return None
     try:

@@ -1,20 +1,20 @@
-"""The clock of the running event loop: the only place in this package that reads one."""
+"""LoopClock: the only place in this package that reads the wall clock or sleeps."""
 
 import asyncio
 from datetime import UTC, datetime
 
 
 class LoopClock:
-    """Durations come from the event loop, so a loop in virtual time is obeyed."""
+    """A Clock whose monotonic time is that of the event loop, so it follows virtual time."""
 
     def now(self) -> datetime:
-        """The time of day in UTC."""
-        return datetime.now(UTC)  # noqa: TID251  the one place that may ask
+        """Return the wall-clock time in UTC."""
+        return datetime.now(UTC)  # noqa: TID251  the one place that may read the clock
 
     def monotonic(self) -> float:
-        """The loop's own time, in seconds."""
+        """Return the time of the event loop, in seconds."""
         return asyncio.get_running_loop().time()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait on a timer of the loop."""
-        await asyncio.sleep(seconds)  # noqa: TID251  the one place that may wait
+        """Sleep on a timer of the event loop."""
+        await asyncio.sleep(seconds)  # noqa: TID251  the one place that may sleep

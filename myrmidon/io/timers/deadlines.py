@@ -1,8 +1,9 @@
-"""Many deadlines, one timer.
+"""Deadlines: ``asyncio.timeout`` for many tasks, on one timer.
 
-``asyncio.timeout`` arms a timer each time it is entered and cancels it each time it is left, although
-hardly any ever goes off.  A controller enters thousands a second, so here all of them share one timer:
-it is set for the earliest deadline, and looks at the others when it goes off.
+``asyncio.timeout`` sets a timer whenever it is entered and cancels it whenever it is left, although
+hardly any of them fires.  A controller enters thousands in a second, so here all deadlines share
+one timer.  It is set for the earliest deadline; when it fires, it expires all that are due and is
+set for the next.
 """
 
 import asyncio
@@ -13,23 +14,23 @@ from myrmidon.io.timers.shared_timer import SharedTimer
 
 
 class Deadlines:
-    """Deadlines of tasks of one event loop at a time."""
+    """The deadlines of the tasks of one event loop at a time."""
 
     def __init__(self) -> None:
         self._running: dict[Deadline, None] = {}
         self._alarm = SharedTimer(self._look)
 
     def within(self, seconds: float) -> "Deadline":
-        """A block of a task that may take so long: ``with deadlines.within(30): ...``."""
+        """Return a context manager that limits its block: ``with deadlines.within(30): ...``."""
         return Deadline(self, seconds)
 
     def add(self, deadline: "Deadline", loop: asyncio.AbstractEventLoop) -> None:
-        """Watch over a block that begins."""
+        """Start a deadline."""
         self._running[deadline] = None
         self._alarm.set(deadline.at, loop)
 
     def remove(self, deadline: "Deadline") -> None:
-        """It has ended.  The alarm stays: it finds nothing to do, or serves the next one."""
+        """End a deadline.  The timer stays set, and does nothing if no deadline is due then."""
         del self._running[deadline]
 
     def _look(self) -> None:
@@ -44,7 +45,7 @@ class Deadlines:
 
 
 class Deadline:
-    """One block; like ``asyncio.timeout``, it raises TimeoutError where the block was interrupted."""
+    """The deadline of one block.  Raises TimeoutError if it expires, like ``asyncio.timeout``."""
 
     __slots__ = ("_all", "_cancelling", "_task", "at", "is_over")
 
@@ -68,12 +69,12 @@ class Deadline:
         self._all.remove(self)
         if not self.is_over:
             return
-        # A task that somebody else has cancelled as well is cancelled, not late.
+        # If other code has cancelled the task as well, the cancellation wins over the timeout.
         if self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
             raise TimeoutError from error
 
     def expire(self) -> None:
-        """The time is over: interrupt the block, once."""
+        """Cancel the block, once."""
         if not self.is_over:
             self.is_over = True
             self._task.cancel()

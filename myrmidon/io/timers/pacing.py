@@ -1,23 +1,24 @@
 """Pacer: ends a turn of the event loop after about ten milliseconds of our own work.
 
-asyncio runs a task until it waits for a result that is not there yet.  A loop over 50,000 cached
-objects that never has to wait is therefore a single turn, however many ``await`` it contains: no
+asyncio runs a task until it awaits a result that is not there yet.  A loop over 50,000 cached
+objects that never has to wait is therefore a single turn, no matter how many ``await`` it has: no
 lease is renewed, no probe is answered and no signal is handled until it ends.  So each loop over
-many objects calls ``await pacer.give_way()`` once per object.  That returns at once, for about 0.2
-microseconds, until the turn has used up its budget; then it lets all other tasks run first.
+many objects calls ``await pacer.give_way()`` once per object.  That costs about 0.2 microseconds
+and returns at once until the turn has used up its budget; then it lets all other tasks run first.
 
 What must hold:
 
-- The budget belongs to the turn, not to the task.  Four workers that are ready in the same turn share
-  its ten milliseconds; each of them may finish the object that it has begun.  Hence there is one
-  Pacer per event loop, which ``pacer()`` returns.
+- The budget belongs to the turn, not to the task.  Four workers that are ready in the same turn
+  share its ten milliseconds; each of them may finish the object that it has begun.  Hence there is
+  one Pacer per event loop, which ``pacer()`` returns.
 - The turn is also limited to a number of steps.  In virtual time the clock stands still while code
   runs, and without the second limit a busy task would keep the loop for ever.
-- The first call after an idle time may give way although the turn is young: asyncio does not say when
-  a turn began, so a Pacer knows only of the turns that it ended itself.  That costs one empty turn.
+- The first call after an idle time may give way although the turn has just begun: asyncio does not
+  say when a turn began, so a Pacer knows only the turns that it ended itself.  That costs one empty
+  turn.
 
-What it does not handle: one long step.  A function that decodes a list of 50,000 objects in a single
-call has to be split by its caller.
+What it does not handle: one long step.  A function that decodes a list of 50,000 objects in a
+single call has to be split by its caller.
 """
 
 import asyncio
@@ -48,10 +49,10 @@ class Pacer:
         await self.end_turn()
 
     async def end_turn(self) -> None:
-        """Let all other tasks run first, however young this turn is.
+        """Let all other tasks run first, even if the turn has budget left.
 
-        For a task that makes work for another: with ``give_way`` alone, the one that is first in each
-        turn uses up the budget of the other, and what it makes piles up.
+        For a task that produces work for another one.  With ``give_way`` alone, the producer would
+        use up the budget at the beginning of each turn, and its products would pile up.
         """
         loop = asyncio.get_running_loop()
         if not self._ending:

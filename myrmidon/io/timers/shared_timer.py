@@ -1,4 +1,4 @@
-"""SharedTimer: one timer for many who wait, set for the earliest time that any of them asks for."""
+"""SharedTimer: one timer for many users, set for the earliest time that any of them needs."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,7 @@ _NEVER = float("inf")
 
 
 class SharedTimer:
-    """Calls ``rings`` at the earliest time it was set for, and then has to be set anew."""
+    """Calls ``rings`` once, at the earliest time it was set for; then it has to be set again."""
 
     def __init__(self, rings: Callable[[], None]) -> None:
         self._rings = rings
@@ -16,7 +16,7 @@ class SharedTimer:
         self._at = _NEVER
 
     def set(self, at: float, loop: asyncio.AbstractEventLoop) -> None:
-        """Ring at that time of the loop, unless it rings earlier already."""
+        """Fire at ``at`` (of the loop's clock), unless it is already set for an earlier time."""
         if at < self._at or loop is not self._loop:
             if self._timer is not None:
                 self._timer.cancel()

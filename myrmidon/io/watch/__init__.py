@@ -1,15 +1,15 @@
-"""Caches that are kept true to the server by list and watch.
+"""Caches that are kept up to date with the server by list and watch.
 
-protocol        list, watch, bookmark, 410, reconnect: the decision      no I/O
-reflector       reads the stream and follows the protocol
-changes         what a cache holds and tells                             values
-store           the bytes of the cached objects
-cache           which facts about objects count                          no I/O
+protocol        decides between list, watch, Ask and backoff             no I/O
+reflector       sends the requests of the protocol, fills the cache
+changes         cache entries (bytes), and changes for subscribers       values
+store           the entries of a cache by namespace and name, with indexes
+cache           decides which events, list items and own writes count    no I/O
 tombstones      deletions that a late event must not undo
 indexes         objects by label, owner or a function of the controller
-subscriptions   who is told of changes
+subscriptions   delivers changes to subscribers
 caches          one cache per scope, shared by all controllers
-views           one controller's window on a cache
+views           the caches of one kind, as one controller reads them
 """
 
 __all__: list[str] = []

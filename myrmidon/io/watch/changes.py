@@ -1,8 +1,8 @@
-"""Entries: how a cache keeps its objects, and the changes that it tells its subscribers.
+"""Entries: how a cache stores its objects; and Change, what it sends to its subscribers.
 
-An object is kept as one ``bytes``: the JSON that it came in takes a fifth of the memory of the decoded
-object, and every reader who decodes it has its own copy.  In front of the JSON stands a head with what
-is asked for most often:
+An object is stored as one ``bytes``.  Its JSON takes a fifth of the memory of the decoded object,
+and every reader that decodes it gets its own copy.  A head in front of the JSON has the fields that
+are needed most often:
 
     1 byte   length of the version; 127 if the resourceVersion is not a number (``OPAQUE``);
              the highest bit is set if the object is unreadable
@@ -11,8 +11,8 @@ is asked for most often:
     m bytes  the uid
     the rest JSON without kind and apiVersion; for an unreadable object, what is wrong with it
 
-An unreadable object (see ``shapes``) has an entry like any other, so that its version counts, a list
-that no longer has it removes it, and a later version of it that can be read replaces it.
+An unreadable object (see ``lists.shapes``) has an entry like any other.  So its version counts, a
+list without it removes it, and a later, readable version replaces it.
 """
 
 import json
@@ -26,7 +26,7 @@ from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind, ObjectRef
 
 Entry: TypeAlias = bytes
-"""One object.  A tuple of a body, a uid and a version would cost 150 bytes more for each."""
+"""A stored object.  A tuple of JSON, uid and version would cost 150 bytes more for each object."""
 
 _HEAD = Struct(">BH")  # length of the version and flag, length of the uid
 _UNREADABLE = 0x80
@@ -36,11 +36,11 @@ _DIGITS_MAX = 300  # 125 bytes
 OPAQUE = -1
 """The version of an object whose resourceVersion is not a number, as in some aggregated servers."""
 
-_POSITIONS_MAX = 1 << 63  # of etcd, whose revisions are the versions of nearly every server
+_POSITIONS_MAX = 1 << 63  # etcd revisions are below; nearly all servers use them as versions
 
 
 class Source(StrEnum):
-    """Who told us: what a list finds is old work, what a watch or a write brings is new."""
+    """Where a change comes from: a list, a watch event, or a write by this process."""
 
     LIST = "list"
     WATCH = "watch"
@@ -48,10 +48,10 @@ class Source(StrEnum):
 
 
 class Change(NamedTuple):
-    """One difference that became visible: an object before and after it.
+    """One change of a cached object, with its entries before (``old``) and after (``new``).
 
     ``before`` and ``after`` decode on every access, so each access returns a new copy.
-    ``by`` is what the writer of an own write called itself.
+    ``by`` is the signature of the pass that made a write of this process, otherwise ``""``.
     """
 
     ref: ObjectRef
@@ -62,30 +62,30 @@ class Change(NamedTuple):
 
     @property
     def before(self) -> Json | None:
-        """The object as it was; None if it is new, or was unreadable."""
+        """The object before the change; None if it did not exist, or was unreadable."""
         return readable(self.ref.kind, self.old)
 
     @property
     def after(self) -> Json | None:
-        """The object as it is; None if it is gone, or unreadable."""
+        """The object after the change; None if it was deleted, or is unreadable."""
         return readable(self.ref.kind, self.new)
 
     @property
     def version(self) -> str:
-        """The version of the object as it is; ``""`` if it is gone or its version is not a number."""
+        """The resourceVersion after the change; ``""`` if deleted, or if it is not a number."""
         version = OPAQUE if self.new is None else version_in(self.new)
         return "" if version == OPAQUE else str(version)
 
     @property
     def uid(self) -> str:
-        """The uid of the newest incarnation that the change is about."""
+        """The uid of the object after the change, or before it if it was deleted."""
         entry = self.new or self.old
-        assert entry is not None, "a change from nothing to nothing"
+        assert entry is not None, "a change has an old or a new entry"
         return uid_in(entry)
 
     @property
     def type(self) -> str:
-        """``added``, ``modified``, ``deleted``, or ``replaced`` by another of the same name."""
+        """``added``, ``modified``, ``deleted``, or ``replaced`` (same name, another uid)."""
         if self.old is None:
             return "added"
         if self.new is None:
@@ -98,23 +98,23 @@ class Change(NamedTuple):
 
 
 def encode(obj: Json, uid: str, version: int) -> Entry:
-    """Return the bytes to keep of an object, without what the cache's kind says already.
+    """Return the entry for an object; kind and apiVersion, which the cache knows, are left out.
 
-    Raises ``ValueError``, ``TypeError`` or ``RecursionError`` where the object is not JSON.
+    Raises ``ValueError``, ``TypeError`` or ``RecursionError`` if the object is not JSON.
     """
     body = {**obj}
     body.pop("apiVersion", None)
     body.pop("kind", None)
-    # Adding also copies, into just enough room: orjson hands out its work buffer of 8 KB or more.
+    # The + also copies to the exact size: orjson returns its work buffer of 8 KB or more.
     try:
         return _head(uid, version) + orjson.dumps(body)
-    except TypeError:  # deeper than 254 levels: orjson reads that, and does not write it
+    except TypeError:  # deeper than 254 levels, which orjson can read but not write
         text = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return _head(uid, version) + text.encode()
 
 
 def encode_unreadable(problem: str, uid: str, version: int) -> Entry:
-    """Return the bytes to keep of an object that cannot be read."""
+    """Return the entry for an unreadable object."""
     return _head(uid, version, _UNREADABLE) + problem.encode(errors="replace")
 
 
@@ -127,7 +127,7 @@ def _head(uid: str, version: int, flag: int = 0) -> bytes:
 
 
 def _uid_at(entry: Entry) -> int:
-    """Where the uid begins: behind the version."""
+    """Return the offset of the uid, which follows the version."""
     length = entry[0] & 0x7F
     return _HEAD.size if length == _OPAQUE_LENGTH else _HEAD.size + length
 
@@ -137,52 +137,55 @@ def _body_at(entry: Entry) -> int:
 
 
 def decode(kind: Kind, entry: Entry) -> Json:
-    """Return a new object from the bytes of an entry that is readable."""
+    """Return the object of a readable entry, as a new copy."""
     body = orjson.loads(memoryview(entry)[_body_at(entry) :])
     return {"apiVersion": kind.api_version, "kind": kind.kind, **body}
 
 
 def readable(kind: Kind, entry: Entry | None) -> Json | None:
-    """Return a new object from an entry; None if there is no entry, or it is unreadable."""
+    """Return the object of an entry, as a new copy; None without an entry or if unreadable."""
     return None if entry is None or entry[0] >= _UNREADABLE else decode(kind, entry)
 
 
 def is_unreadable(entry: Entry) -> bool:
-    """Whether an entry is that of an object that cannot be read."""
+    """Whether an entry is that of an unreadable object."""
     return entry[0] >= _UNREADABLE
 
 
 def problem_of(entry: Entry) -> str:
-    """Say why an entry is unreadable; ``""`` if it is not."""
+    """Return why the object of an entry is unreadable; ``""`` if it is readable."""
     return entry[_body_at(entry) :].decode() if entry[0] >= _UNREADABLE else ""
 
 
 def uid_in(entry: Entry) -> str:
-    """The uid, without decoding the object."""
+    """Return the uid of an entry, without decoding the object."""
     return entry[_uid_at(entry) : _body_at(entry)].decode()
 
 
 def version_in(entry: Entry) -> int:
-    """The version, without decoding the object."""
+    """Return the version of an entry, without decoding the object."""
     if entry[0] & 0x7F == _OPAQUE_LENGTH:
         return OPAQUE
     return int.from_bytes(entry[_HEAD.size : _uid_at(entry)], "big")
 
 
 def is_same(one: Entry, other: Entry) -> bool:
-    """Whether two entries are the same but for their versions."""
+    """Whether two entries differ at most in the version of the head."""
     if one[1:3] != other[1:3] or (one[0] ^ other[0]) & _UNREADABLE:
         return False
     return one[_uid_at(one) :] == other[_uid_at(other) :]
 
 
 def unversioned(entry: Entry) -> Entry:
-    """The same object, older than any other."""
+    """Return the entry with version 0, so that any other version is newer."""
     return _HEAD.pack(entry[0] & _UNREADABLE, (entry[1] << 8) + entry[2]) + entry[_uid_at(entry) :]
 
 
 def parse_version(text: Any) -> int:
-    """A resourceVersion as a number; versions of one kind of resource can be compared."""
+    """Return a resourceVersion as a number, ``OPAQUE`` if it is not one.
+
+    The versions of one resource can be compared.
+    """
     text = str(text or "")
     if len(text) <= _DIGITS_MAX and text.isascii() and text.isdecimal():
         return int(text)
@@ -190,9 +193,9 @@ def parse_version(text: Any) -> int:
 
 
 def is_ahead(version: int, position: int) -> bool:
-    """Whether a watch that has come to ``position`` has come further with an object of ``version``.
+    """Whether an event of ``version`` moves a watch at ``position`` forward.
 
-    A version that etcd cannot have, behind a position that it can have, is a mistake of the server.
-    Were it believed, all that follows would look old.
+    After a position that etcd can have, a version beyond its range is an error of the server: if it
+    became the position, all later events would look like replays.
     """
     return version > position and (version < _POSITIONS_MAX or position >= _POSITIONS_MAX)

@@ -1,8 +1,8 @@
-"""Ways to find objects in a cache without looking at each: by owner, by label, by anything.
+"""Indexes: find cached objects by owner, by label or by a function, without looking at all of them.
 
-An index is a function from an object to the words it can be found under.  Only declared indexes
-cost memory, and what an object was found under is recomputed from its old bytes when it changes,
-so nothing is kept per object.
+An index is a function from an object to the words under which it is found.  Only declared indexes
+cost memory.  When an object changes, its old words are computed again from its old bytes, so the
+words of each object need not be stored a second time.
 """
 
 import logging
@@ -19,12 +19,12 @@ _log = logging.getLogger(__name__)
 
 
 def by_owner(obj: Mapping[str, Any]) -> list[str]:
-    """The uids of all owners."""
+    """Index function: the uids of all owner references of an object."""
     return [str(owner.get("uid")) for owner in owners_of(obj)]
 
 
 def by_label(name: str) -> IndexFunction:
-    """The value of one label."""
+    """Return an index function for the value of one label."""
 
     def index(obj: Mapping[str, Any]) -> list[str]:
         value = labels_of(obj).get(name)
@@ -34,7 +34,7 @@ def by_label(name: str) -> IndexFunction:
 
 
 class Indexes:
-    """Every declared index of one cache: function name, word, keys."""
+    """The declared indexes of one cache: index name, then word, then keys of objects."""
 
     def __init__(self) -> None:
         self._functions: dict[str, IndexFunction] = {}
@@ -44,13 +44,13 @@ class Indexes:
         return bool(self._functions)
 
     def declare(self, name: str, function: IndexFunction) -> bool:
-        """Add an index; False if it is there already."""
+        """Add an index; return False if the same one is declared already."""
         known = self._functions.get(name)
         if known is function:
             return False
         if known is not None:
             raise UsageError(
-                f"two different functions want to be the index {name!r}.\n"
+                f"the index {name!r} is declared twice, with different functions.\n"
                 "  fix: give one of them another name, or declare one function once and share it"
             )
         self._functions[name] = function
@@ -58,21 +58,22 @@ class Indexes:
         return True
 
     def find(self, name: str, word: str) -> list[Key]:
-        """The keys under a word, sorted."""
+        """Return the keys of the objects under a word, sorted."""
         if name not in self._keys:
+            declared = ", ".join(sorted(self._keys)) or "none"
             raise UsageError(
-                f"there is no index {name!r}; declared are: {', '.join(sorted(self._keys)) or 'none'}.\n"
+                f"there is no index {name!r}; declared are: {declared}.\n"
                 "  fix: declare it where the kind is declared"
             )
         return sorted(self._keys[name].get(word, ()))
 
     def move_all(self, key: Key, old: Json | None, new: Json | None) -> None:
-        """Find an object under what it is now, no longer under what it was."""
+        """Move an object in all indexes from the words of ``old`` to the words of ``new``."""
         for name in self._functions:
             self.move(name, key, old, new)
 
     def move(self, name: str, key: Key, old: Json | None, new: Json | None) -> None:
-        """The same for one index."""
+        """Move an object in one index from the words of ``old`` to the words of ``new``."""
         function, words = self._functions[name], self._keys[name]
         before, after = _words(name, function, old), _words(name, function, new)
         for word in before:
@@ -85,7 +86,7 @@ class Indexes:
 
 
 def _words(name: str, function: IndexFunction, obj: Json | None) -> dict[str, None]:
-    """The words of one object; none if the function raises, whatever it raises."""
+    """Return the words of an object; none if the index function raises, which is logged."""
     if obj is None:
         return {}
     try:

@@ -1,36 +1,35 @@
-"""The watch protocol as a state machine: values in, the next request out.  No I/O, no clock.
+"""The list-and-watch protocol as a state machine: answers in, next request out.  No I/O, no clock.
 
-Rules
- 1  The first list is a consistent read: no resourceVersion, and never "0", which any replica may
-    answer from a past that we have already left.  So is every later list.
- 2  A list is read in pages of one moment.  Where the server has forgotten that moment (410 on a
-    continue token), the whole list is read at once; pages of two moments are never mixed.
+R is the resourceVersion that the next watch starts from.  Rules:
+ 1  Every list is a consistent read: it has no resourceVersion.  It never has "0", which a replica
+    may answer from a cache that is older than what we have already seen.
+ 2  All pages of a list show one snapshot.  If the server no longer has that snapshot (410 for a
+    continue token), the whole list is read in one request; pages of two snapshots are never mixed.
  3  After a list at version R we watch from R.  Every event and every bookmark moves R forward,
-    nothing moves it back, and an event that is not newer than R is a replay and is dropped.
- 4  A watch that ends is opened again from R: no list, no wait, no change for anybody to see.
- 5  410 (as an answer or as an event) means that R is compacted away: list again.  The cache
-    compares that list with what it holds and makes up the deletions that we slept through.
- 6  A watch that is silent for longer than bookmarks take proves nothing: the connection may be
-    dead without anybody having said so, the server cut off from its storage, or nothing happened;
-    no bookmark comes where nothing moved.  So we ask for one object, as a consistent read, and
-    then open the watch again from R, whatever the answer.  Fresh is what a line, a page or such an
-    answer was heard of; that a watch can be opened is no news, for a server without its storage
-    opens watches, too.
- 7  A watch that ends at once with nothing said, cannot be read, or refuses R (too new, 400, 422) is
-    suspect; three of these in a row and we list (kubernetes/kubernetes#137089: 200 and closed, for
-    ever).
- 8  Any other refusal (401, 403, 404, 429, 5xx) or broken connection means waiting, longer each
-    time, with jitter, at least for Retry-After; then the same again.  What is cached stays: being
-    forbidden to look does not mean that there is nothing.  After 404 we list, because what comes
-    back under the name of a removed kind is not what was there.
- 9  A list that is older than R is not believed.  If the third in a row still is, the server was
-    restored from a backup: its past is the truth now, and versions begin anew.
-10  Where the server offers streaming lists, the list arrives as the beginning of a watch and ends
-    with a bookmark that says so.  A server that refuses, or never ends it, is asked in pages.  A list
-    has no end if no further object comes for a while, not if all of it takes long: a long list
-    over a slow connection would otherwise be begun anew for ever.
-11  An event about an object that cannot be read is an event like any other.  A line that does not even
-    say which object it is about is a gap: we watch again from R, and list if it is there each time.
+    never back; an event that is not newer than R is a replay and is dropped.
+ 4  A watch that ends is opened again from R: no list, no wait, no change to the cache.
+ 5  410 (as an answer or as an event) means that R has been compacted: list again.  The cache
+    compares the list with the objects it holds and generates the deletions that were missed.
+ 6  Silence that outlasts the bookmark interval proves nothing: the connection may be dead, the
+    server cut off from etcd, or nothing may have changed (a bookmark is sent only if the version
+    moved).  So we read one object with a consistent read and then reopen the watch from R, whatever
+    the answer.  The cache is fresh as of the last event, page or such answer.  Opening a watch does
+    not count, because a server that cannot reach etcd opens watches, too.
+ 7  A watch that ends at once without an event, cannot be read, or is refused because of R (too new,
+    400, 422) is suspect; after three in a row we list.  (In kubernetes/kubernetes#137089 the server
+    answers 200 and closes the watch, every time.)
+ 8  After any other refusal (401, 403, 404, 429, 5xx) or a broken connection we back off with
+    jitter, at least for Retry-After, and repeat the request.  Cached objects stay: 403 does not
+    mean that there are none.  After 404 we list: a kind that was removed and created again has
+    other objects.
+ 9  A list that is older than R is discarded.  If the third in a row is older as well, the server
+    was restored from a backup: that list is accepted, and versions are compared from there.
+10  If the server supports streaming lists, the list arrives as the first part of a watch and ends
+    with a marked bookmark.  If the server refuses, or the list does not end, we list in pages.
+    "Does not end" means that no object came for a while, not that the list takes long in total:
+    otherwise a long list over a slow connection would be restarted for ever.
+11  An event about an unreadable object is handled like any other.  A line that does not say which
+    object it is about is a gap: we watch again from R, and list if the line is there each time.
 """
 
 from collections.abc import Callable, Iterable
@@ -59,21 +58,21 @@ _STREAMING_REFUSED = frozenset({400, 405, 415, 422, 501})
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Every duration of the protocol, in seconds."""
+    """The durations of the protocol, in seconds."""
 
-    backoff_seconds_min: float = 0.25
+    backoff_seconds_min: float = 0.25  # doubled with each failure, up to the maximum
     backoff_seconds_max: float = 30.0
-    retry_after_seconds_max: float = 60.0
-    watch_seconds: float = 300.0  # the server ends a watch after once to twice this
-    idle_seconds: float = 90.0  # bookmarks come each minute, if anything moved
-    ask_seconds: float = 10.0  # for the answer when nothing came
-    short_seconds: float = 1.0  # a watch that ended sooner, and silent, is suspect
-    progress_seconds: float = 120.0  # until the next object of a streaming list
+    retry_after_seconds_max: float = 60.0  # a longer Retry-After is cut to this
+    watch_seconds: float = 300.0  # timeoutSeconds of a watch is this, plus up to as much again
+    idle_seconds: float = 90.0  # silence before an Ask; bookmarks come about once a minute
+    ask_seconds: float = 10.0  # deadline of an Ask
+    short_seconds: float = 1.0  # a watch that ends sooner, without an event, is suspect
+    progress_seconds: float = 120.0  # longest wait for the next object of a streaming list
 
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """Ask for a page; ``whole`` asks for all of them in one."""
+    """Read one page of a list; with ``whole``, read the whole list in one request."""
 
     continue_token: str = ""
     whole: bool = False
@@ -81,7 +80,7 @@ class List:
 
 @dataclass(frozen=True, slots=True)
 class WatchFrom:
-    """Open a stream from a version on; ``initial`` asks for a streaming list first."""
+    """Open a watch from a resourceVersion; with ``initial``, it begins with a streaming list."""
 
     resource_version: str
     timeout_seconds: int
@@ -90,12 +89,12 @@ class WatchFrom:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Ask for one object, whichever, and cache nothing: it matters that the server can answer."""
+    """Read any one object, only to see that the server can answer; the object is not cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Do nothing for a while, then go on with ``then``."""
+    """Wait, then do ``then``."""
 
     seconds: float
     then: List | WatchFrom
@@ -105,12 +104,12 @@ Action: TypeAlias = List | WatchFrom | Ask | Pause
 
 
 class Watching:
-    """One reflector's place in the protocol.
+    """The state of one reflector in the protocol.
 
-    ``action`` is what to do now.  Whoever does it reports with one of the ``on_`` methods (for a
-    stream ``on_open``, then ``on_event`` for each line, then one of the others) and does the
-    next.  A stream is of use as long as ``action`` is the same.  What a method returns belongs
-    into the cache.
+    ``action`` is what to do now.  The reflector does it, reports the outcome with one of the
+    ``on_`` methods (for a stream: ``on_open``, ``on_event`` for each line, then one of the others)
+    and does the next ``action``.  It stops reading a stream as soon as ``action`` changes, and
+    passes what ``on_page`` and ``on_event`` return to the cache.
     """
 
     def __init__(
@@ -123,16 +122,16 @@ class Watching:
         self._jitter = jitter  # between 0 and 1
         self._timing = timing or Timing()
         self._streaming = streaming
-        self._position, self._number = "", OPAQUE  # R, as it was told and as a number
+        self._position, self._number = "", OPAQUE  # R, as the server sent it and as a number
         self._failures = self._suspicions = self._older_lists = 0
         self._opened_at = self._progress_at = 0.0
-        self._heard = False
-        self._initial = False  # the stream is still a list
-        self._patience = 0.0  # until the next question, after one without an answer
-        self.synced = False
-        self.idle_at = 0.0  # silence until then is no reason to doubt an open watch
-        self.fresh_at: float | None = None
-        self.fault: ApiError | TransportError | None = None
+        self._heard = False  # the open stream has brought an event
+        self._initial = False  # the stream is still in its streaming list
+        self._patience = 0.0  # shortest time to the next Ask, after one that failed
+        self.synced = False  # a list has been completed
+        self.idle_at = 0.0  # when on_idle is due, if the open watch stays silent
+        self.fresh_at: float | None = None  # time of the last event, page or answer to an Ask
+        self.fault: ApiError | TransportError | None = None  # None while the server answers
         self.action: Action
         self._go(self._list())
 
@@ -141,13 +140,13 @@ class Watching:
     def on_page(
         self, items: Iterable[Any], version: str, continue_token: str, now: float
     ) -> Listing | None:
-        """A page of a list came."""
+        """Report a page of a list.  Return what to load, None if the page is not accepted."""
         assert isinstance(self.action, List), f"a page came in answer to {self.action}"
         begins = not self.action.continue_token
         if continue_token and continue_token == self.action.continue_token:
-            self.on_error(AmbiguousError("a page of a list leads to itself"))
+            self.on_error(AmbiguousError("the server repeated the continue token of a list"))
             return None
-        if begins and not self._believes(version):
+        if begins and not self._accepts(version):
             return None
         listing = Listing(items, version, begins, not continue_token, self._forgets(begins))
         self._fresh(now)
@@ -160,15 +159,15 @@ class Watching:
         return listing
 
     def on_open(self, now: float) -> None:
-        """The server has begun to answer a watch."""
+        """Report that the server has accepted a watch and sent the headers of its answer."""
         self._opened_at = self._progress_at = now
         self._heard = False
-        # A list is answered afresh; a watch that goes on inherits the silence of the one before.
+        # Silence is counted across reopened watches, but not into a streaming list.
         heard_at = now if self._initial or self.fresh_at is None else self.fresh_at
         self.idle_at = max(heard_at + self._timing.idle_seconds, now + self._patience)
 
     def on_event(self, event: WatchEvent, now: float) -> WatchEvent | Listing | None:
-        """A line of a watch came."""
+        """Report a line of a watch.  Return what to load or apply, None if it changes nothing."""
         assert isinstance(self.action, WatchFrom), f"an event came in answer to {self.action}"
         if event.type not in _TYPES:
             if event.type == "ERROR":
@@ -184,20 +183,20 @@ class Watching:
         return event
 
     def on_end(self, now: float) -> None:
-        """The server ended the watch, in good order."""
+        """Report that the server ended the watch normally."""
         assert isinstance(self.action, WatchFrom), f"a watch ended during {self.action}"
         if self._initial and now - self._opened_at >= self._timing.watch_seconds:
-            self._list_in_pages()  # the server ended it because we asked it to end a watch by then
+            self._list_in_pages()  # the list took longer than the timeoutSeconds of its watch
         elif self._initial:
-            self._suspect(AmbiguousError("a streaming list ended before its end"))
+            self._suspect(AmbiguousError("a streaming list ended before it was complete"))
         elif self._heard or now - self._opened_at >= self._timing.short_seconds:
             self._failures = self._suspicions = 0
             self._go(self._watch())
         else:
-            self._suspect(AmbiguousError("a watch ended at once, with nothing said"))
+            self._suspect(AmbiguousError("a watch ended at once, without an event"))
 
     def on_idle(self, now: float) -> None:
-        """Nothing came until ``idle_at``."""
+        """Report that no line came until ``idle_at``."""
         assert isinstance(self.action, WatchFrom), f"a watch was idle during {self.action}"
         if self._initial:
             self._list_in_pages()
@@ -207,32 +206,32 @@ class Watching:
         self._go(Ask())
 
     def on_answer(self, version: str, now: float) -> None:
-        """The question was answered, at this version."""
+        """Report the answer to an Ask, with the resourceVersion of its list."""
         assert isinstance(self.action, Ask), f"an answer came to {self.action}"
         if self._is_behind(version):
-            self.on_error(AmbiguousError("an answer is older than what was seen before"))
+            self.on_error(AmbiguousError("a list of one object is older than the watch"))
             return
         self._fresh(now)
         self._failures = 0
         self._go(self._watch())
 
     def on_garbage(self) -> None:
-        """A line came that does not say which object it is about."""
+        """Report a line of a watch that does not say which object it is about."""
         self._suspect(AmbiguousError("a line of a watch cannot be read"))
 
     def on_broken(self, error: TransportError) -> None:
-        """We failed ourselves to take in an answer: what we hold may lack it, so list again."""
+        """Report a failure of our own code with an answer: the cache may lack it, so list again."""
         if not isinstance(self.action, Pause):
-            self._again(self._list(), error)
+            self._retry(self._list(), error)
 
     def on_error(self, error: ApiError | TransportError) -> None:
-        """The server refused, or the connection broke."""
+        """Report that the server refused the action, or that the connection broke."""
         assert not isinstance(self.action, Pause), f"an error came while waiting: {error}"
         if isinstance(self.action, List):
             if isinstance(error, ExpiredError) and self.action.continue_token:
                 self._go(List(whole=True))
             else:
-                self._again(self.action, error)
+                self._retry(self.action, error)
         elif isinstance(self.action, Ask) and not isinstance(error, NotFoundError):
             self.fault = error
             self._patience = self._delay(error)
@@ -246,7 +245,7 @@ class Watching:
             self._watch_failed(error)
 
     def on_waited(self) -> None:
-        """The wait is over."""
+        """Report that a Pause is over."""
         assert isinstance(self.action, Pause), f"waited during {self.action}"
         self._go(self.action.then)
 
@@ -267,7 +266,7 @@ class Watching:
         version = version_of(event.object)
         marks = annotations_of(event.object)
         is_end = isinstance(marks, dict) and marks.get(INITIAL_EVENTS_END) == "true"
-        if not is_end or not self._believes(version):
+        if not is_end or not self._accepts(version):
             return None
         listing = Listing([], version, begins, completes=True, forgets=self._forgets(begins=True))
         self._complete(version)
@@ -275,9 +274,9 @@ class Watching:
         return listing
 
     def _has_no_end(self, now: float) -> bool:
-        """Whether a streaming list makes no progress, or lasts longer than a watch can.
+        """Whether a streaming list makes no progress, or lasts longer than a watch can (rule 10).
 
-        A slow list is not begun anew as long as objects keep coming.
+        A slow list is not restarted as long as objects keep coming.
         """
         longest = 2.0 * self._timing.watch_seconds + self._timing.progress_seconds
         silent = now - self._progress_at > self._timing.progress_seconds
@@ -287,13 +286,13 @@ class Watching:
         if isinstance(error, ExpiredError):
             self._suspicions += 1
             first = self._suspicions == 1
-            self._again(self._list(), error, at_once=first)
+            self._retry(self._list(), error, at_once=first)
         elif _is_too_new(error) or isinstance(error, BadRequestError | InvalidError):
             self._suspect(error)
         elif isinstance(error, NotFoundError):
-            self._again(self._list(), error)
+            self._retry(self._list(), error)
         else:
-            self._again(self._watch(), error)
+            self._retry(self._watch(), error)
 
     def _suspect(self, error: ApiError | TransportError) -> None:
         self._suspicions += 1
@@ -301,9 +300,9 @@ class Watching:
         if convinced and self._initial:
             self._streaming = False
         relist = convinced or self._initial
-        self._again(self._list() if relist else self._watch(), error)
+        self._retry(self._list() if relist else self._watch(), error)
 
-    def _again(
+    def _retry(
         self, then: List | WatchFrom, error: ApiError | TransportError, *, at_once: bool = False
     ) -> None:
         self.fault = error
@@ -313,7 +312,7 @@ class Watching:
         self._go(Pause(self._delay(error), then))
 
     def _delay(self, error: ApiError | TransportError) -> float:
-        """How long to leave the server alone; longer each time.  Rule 8."""
+        """Count a failure and return the seconds of backoff before the next request (rule 8)."""
         timing = self._timing
         self._failures += 1
         tries = min(self._failures + self._suspicions, 16)
@@ -333,25 +332,25 @@ class Watching:
         self._older_lists = 0
         self.synced = True
 
-    def _believes(self, version: str) -> bool:
-        """Whether a list of this version may be taken; rule 9."""
+    def _accepts(self, version: str) -> bool:
+        """Whether a list of this version is accepted; if not, schedule another list (rule 9)."""
         if not self._is_behind(version):
             self._older_lists = 0
             return True
         self._older_lists += 1
         if self._older_lists >= 3:
             return True
-        self._again(self._list(), AmbiguousError("a list is older than what was seen before"))
+        self._retry(self._list(), AmbiguousError("a list is older than what the watch has seen"))
         return False
 
     def _forgets(self, begins: bool) -> bool:
         return begins and self._older_lists > 0
 
     def _is_replay(self, version: str) -> bool:
-        """Whether an event is not ahead of the position; if it is, move the position.
+        """Whether an event is a replay (not newer than R).  If it is newer, move R to its version.
 
-        Where positions are numbers, a version that cannot be one of them (no number, no version at
-        all, more than etcd has) is not a position: to watch from there would lose events.
+        If R is a number, a version that is missing, is not a number or is more than etcd can have
+        leaves R where it is: watching from such a version would lose events.
         """
         number = parse_version(version)
         if number == OPAQUE == self._number:
@@ -387,13 +386,13 @@ class Watching:
 
 
 def _refusal(status: Json) -> ApiError:
-    """Return the error that the Status object of an ERROR event stands for."""
+    """Return the Status object of an ERROR event as an error."""
     code = status.get("code")
     return api_error(code if type(code) is int else 500, status)
 
 
 def _is_too_new(error: ApiError | TransportError) -> bool:
-    """Whether the server has not come as far as we have: a replica behind, or a backup."""
+    """Whether the server has not reached R yet: a replica that lags, or a restored backup."""
     return isinstance(error, ApiError) and any(
         cause.get("reason") == "ResourceVersionTooLarge" for cause in error.causes
     )

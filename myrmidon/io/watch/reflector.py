@@ -1,16 +1,20 @@
 """Reflector: keeps one cache equal to the server by list and watch.
 
-What to do next is decided in ``watching``, what the cache takes in is decided in ``cache``; this is the
-loop that sends the requests and hands the answers from one to the other.
+``protocol`` decides which request comes next, and ``cache`` decides which objects and events it
+accepts.  The reflector is the loop between them: it sends the requests, and passes answers from the
+protocol to the cache and the resulting changes to the sink.
 
-- Nothing that the server sends ends it.  Answers are read by ``lists``, which turns an object that cannot
-  be read into an ``Unreadable``; an exception that we did not foresee is logged and leads to a new list.
-- It waits for nothing without a limit.  A request and the beginning of a stream have the client's
-  deadline; an open stream has the limit of silence that ``watching`` sets (``idle_at``), however long it
-  lasts as a whole.
-- It gives way to other tasks between objects, so that a long list does not hold up the event loop.
-  Changes are handed to the sink before each pause: an own write that is recorded meanwhile comes after
-  them, and subscribers hear of both in the order in which the cache took them in.
+What must hold:
+
+- No answer of the server ends the loop.  ``lists`` reads the answers and turns an object that
+  cannot be decoded into an ``Unreadable``.  An unexpected exception is logged and leads to a new
+  list.
+- Every wait has a limit.  Requests, and streams until their headers have arrived, have the client's
+  deadline.  An open stream may be silent until ``idle_at`` of the protocol; its total length has no
+  limit.
+- Other tasks run between objects, so a long list does not block the event loop.  Changes go to the
+  sink before each such pause.  A write by this process that is recorded during the pause therefore
+  comes after them, and subscribers see all changes in the order in which the cache accepted them.
 """
 
 import asyncio
@@ -30,14 +34,18 @@ from myrmidon.io.watch.protocol import Ask, List, Pause, Timing, WatchFrom, Watc
 
 Sink: TypeAlias = Callable[[Sequence[Change]], None]
 
-_OBJECTS_MAX = 64  # that are taken in before other tasks run
-_BYTES_MAX = 1 << 18
+_OBJECTS_MAX = 64  # objects that are processed before other tasks run
+_BYTES_MAX = 1 << 18  # and bytes
 
 _log = logging.getLogger(__name__)
 
 
 class Reflector:
-    """One list and watch of one scope.  ``sink`` is given every change, in order."""
+    """Lists and watches one scope into ``cache``, and passes every change to ``sink``, in order.
+
+    ``streaming`` (default True) asks for streaming lists; a server that refuses them is listed in
+    pages of ``page_size`` objects.  ``jitter`` returns a number from 0 to 1.
+    """
 
     def __init__(
         self,
@@ -58,13 +66,13 @@ class Reflector:
         self._synced = asyncio.Event()
 
     async def run(self) -> NoReturn:
-        """Reflect until cancelled.  Nothing that the server does ends this."""
+        """List and watch until cancelled.  Errors are logged and retried."""
         while True:
             try:
                 await self._step()
-            except Exception as error:  # noqa: BLE001  a mistake of ours must not end the watch, too
-                _log.exception("an answer could not be taken in", extra=self._words())
-                self._watching.on_broken(AmbiguousError(f"an answer was not taken in: {error!r}"))
+            except Exception as error:  # noqa: BLE001  a bug of ours must not end the watch either
+                _log.exception("an answer could not be processed", extra=self._facts())
+                self._watching.on_broken(AmbiguousError(f"an answer was not processed: {error!r}"))
 
     async def _step(self) -> None:
         match self._watching.action:
@@ -75,26 +83,26 @@ class Reflector:
             case Ask():
                 await self._ask()
             case Pause(seconds):
-                _log.debug("waiting", extra=self._words(seconds=seconds))
+                _log.debug("waiting", extra=self._facts(seconds=seconds))
                 await self._clock.sleep(seconds)
                 self._watching.on_waited()
 
     async def wait_synced(self) -> None:
-        """Pause until the first list is complete."""
+        """Wait until the first list is complete."""
         await self._synced.wait()
 
     @property
     def is_synced(self) -> bool:
-        """Whether the cache has taken in a complete list at any time."""
+        """Whether the cache has loaded a complete list at least once."""
         return self._synced.is_set()
 
     @property
     def fault(self) -> ApiError | TransportError | None:
-        """Why the server cannot be listed or watched at present, None if it can."""
+        """The last error of the list or watch; None once the server has answered again."""
         return self._watching.fault
 
     def staleness(self) -> float:
-        """Seconds since the last answer or event of the server; infinite before the first."""
+        """Return the seconds since the last answer or event; infinite before the first one."""
         fresh_at = self._watching.fresh_at
         return float("inf") if fresh_at is None else self._clock.monotonic() - fresh_at
 
@@ -139,7 +147,7 @@ class Reflector:
             self._failed(error)
 
     async def _follow(self, action: WatchFrom, lines: AsyncIterator[bytes]) -> None:
-        """Take lines until the stream ends, falls silent or is of no more use."""
+        """Process lines until the stream ends, falls silent, or ``action`` changes."""
         watching, clock, loop = self._watching, self._clock, asyncio.get_running_loop()
         armed_at, pace, budget = clock.monotonic(), pacer(), _Budget()
         try:
@@ -150,9 +158,9 @@ class Reflector:
                     if listing is not None:
                         await self._load(listing)
                     if watching.action is not action:
-                        _log.info("a watch is over: %s", watching.fault, extra=self._words())
+                        _log.info("watch given up: %s", watching.fault, extra=self._facts())
                         return
-                    if now - armed_at > 1.0:  # a timer per line would cost more than the line
+                    if now - armed_at > 1.0:  # setting a timer costs more than processing a line
                         idle.reschedule(loop.time() + watching.idle_at - now)
                         armed_at = now
                     if budget.is_spent_by(len(line)):
@@ -163,7 +171,7 @@ class Reflector:
         watching.on_end(clock.monotonic())
 
     def _take(self, line: bytes, now: float) -> Listing | None:
-        """Take in a line; returns what is too much to take in at once."""
+        """Process a line.  Return a listing that completes a list: loading it takes many turns."""
         event = read_event(line)
         if event is None:
             self._watching.on_garbage()
@@ -182,26 +190,26 @@ class Reflector:
         return None
 
     async def _load(self, listing: Listing) -> None:
-        """Take in a part of a list; other tasks run in between."""
+        """Load a page or the end of a list into the cache; other tasks run between objects."""
         pace, budget = pacer(), _Budget()
         for change in self._cache.loading(listing):
             if change is not None:
                 self._sink([change])
             await (pace.end_turn() if budget.is_spent_by(0) else pace.give_way())
         if self._watching.synced and not self._synced.is_set():
-            _log.info("synced", extra=self._words(objects=len(self._cache)))
+            _log.info("synced", extra=self._facts(objects=len(self._cache)))
             self._synced.set()
 
     def _failed(self, error: ApiError | TransportError) -> None:
-        _log.warning("cannot look: %s", error, extra=self._words())
+        _log.warning("list or watch failed: %s", error, extra=self._facts())
         self._watching.on_error(error)
 
-    def _words(self, **more: object) -> dict[str, object]:
+    def _facts(self, **more: object) -> dict[str, object]:
         return {"facts": {"scope": str(self._cache.scope), **more}}
 
 
 class _Budget:
-    """Counts the objects and bytes that were taken in since other tasks last ran."""
+    """Counts the objects and bytes that were processed since other tasks last ran."""
 
     __slots__ = ("_bytes", "_objects")
 
@@ -209,7 +217,7 @@ class _Budget:
         self._bytes = self._objects = 0
 
     def is_spent_by(self, size: int) -> bool:
-        """Add an object of that size; True, and it starts anew, if other tasks should run now."""
+        """Count an object of that size; True, and reset, if other tasks should run now."""
         self._objects += 1
         self._bytes += size
         if self._objects < _OBJECTS_MAX and self._bytes < _BYTES_MAX:

@@ -1,8 +1,7 @@
-"""Store: the entries of a cache, by namespace and name, and its indexes.
+"""Store: the entries of a cache by namespace and name, with its indexes.
 
-Which facts are stored is decided in ``cache``.  Reading an unreadable object raises
-``UnreadableObjectError``: a controller that took it for absent would try to create it.  Lists leave it
-out.
+``cache`` decides what is stored.  Reading an unreadable object raises ``UnreadableObjectError``,
+because a controller that took it for absent would try to create it.  Lists leave it out.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,8 +31,8 @@ Entries: TypeAlias = list[tuple[str, list[tuple[str, Entry]]]]
 class Store:
     """Entries by namespace and name, with indexes.
 
-    Two levels of dictionaries instead of one with pairs for keys: a pair costs 72 bytes, and
-    there are as many as objects.
+    They are in two levels of dictionaries, because tuples (namespace, name) as keys would cost 72
+    bytes for each object.
     """
 
     def __init__(self, kind: Kind) -> None:
@@ -59,9 +58,9 @@ class Store:
         labels: Mapping[str, str] | str | None = None,
         index: tuple[str, str] | None = None,
     ) -> Objects:
-        """Return copies of the objects that match, in the order of their names.
+        """Return copies of the objects that match, sorted by namespace and name.
 
-        The order of arrival would differ from run to run, and so would what is made from it.
+        The order is the same in every run, so outputs that are computed from it are the same, too.
         """
         keys = sorted(self.keys(namespace)) if index is None else self._indexes.find(*index)
         found = [readable(self.kind, self.entry(key)) for key in keys if namespace in {"", key[0]}]
@@ -69,26 +68,26 @@ class Store:
         return [obj for obj in found if obj is not None and wanted.matches(labels_of(obj))]
 
     def keys(self, namespace: str = "") -> Iterator[Key]:
-        """Namespace and name of everything, or of everything in one namespace."""
+        """Yield namespace and name of all objects, or of those in one namespace."""
         spaces = (namespace,) if namespace else tuple(self._objects)
         for space in spaces:
             for name in self._objects.get(space, ()):
                 yield space, name
 
     def names(self) -> dict[str, dict[str, None]]:
-        """Return the names of everything by namespace, quickly: no key is made."""
+        """Return the names of all objects by namespace, without making a key for each."""
         return {namespace: dict.fromkeys(names) for namespace, names in self._objects.items()}
 
     def entries(self) -> Entries:
-        """Return what is held now: for each namespace the names and entries, both sorted."""
+        """Return all current entries: for each namespace its names and entries, both sorted."""
         return [(space, sorted(names.items())) for space, names in sorted(self._objects.items())]
 
     def refs(self, index: str, word: str) -> Refs:
-        """References of what an index finds, without decoding anything."""
+        """Return references of the objects that an index finds, without decoding them."""
         return [self.ref(key) for key in self._indexes.find(index, word)]
 
     def add_index(self, name: str, function: IndexFunction) -> None:
-        """Declare an index; what is held already is found through it, too."""
+        """Declare an index, and add the objects that are stored already."""
         if self._indexes.declare(name, function):
             for key in self.keys():
                 self._indexes.move(name, key, None, readable(self.kind, self.entry(key)))
@@ -97,32 +96,32 @@ class Store:
         return sum(map(len, self._objects.values()))
 
     def stamp(self, name: str, namespace: str = "") -> int:
-        """Return a hash of the cached bytes, 0 if the object is absent.  Same hash, same content."""
+        """Return a hash of the cached bytes, 0 if the object is absent."""
         entry = self.entry((namespace, name))
-        return 0 if entry is None else hash(entry)  # bytes remember their hash
+        return 0 if entry is None else hash(entry)  # cheap: bytes cache their hash
 
     # ------------------------------------------------------------------- for the cache
 
     def entry(self, key: Key) -> Entry | None:
-        """What is held under a key."""
+        """Return the entry of a key, None if there is none."""
         names = self._objects.get(key[0])
         return None if names is None else names.get(key[1])
 
     def ref(self, key: Key) -> ObjectRef:
-        """The reference of a key."""
+        """Return the reference of a key."""
         return ObjectRef(self.kind, key[1], key[0])
 
     @property
     def unreadable(self) -> int:
-        """How many of the objects are unreadable."""
+        """The number of unreadable objects."""
         return len(self._unreadable)
 
     def replace(
         self, key: Key, held: Entry | None, entry: Entry | None, obj: Json | None = None
     ) -> None:
-        """Hold ``entry`` where ``held`` was; None for nothing.
+        """Store ``entry`` in place of ``held``; None stands for no entry.
 
-        ``obj`` is the object of ``entry``, where the caller has it and needs it no more.
+        ``obj`` is the decoded object of ``entry``, if the caller has it and no longer needs it.
         """
         namespace, name = key
         if entry is not None:
@@ -141,7 +140,10 @@ class Store:
             self._indexes.move_all(key, readable(self.kind, held), new)
 
     def forget_versions(self) -> Iterator[None]:
-        """Let every object be replaced by whatever comes; yields after each of them."""
+        """Set the version of every entry to 0, so that any version replaces it.
+
+        Yields after each object, so that the caller can pause.
+        """
         for names in list(self._objects.values()):
             for name in list(names):
                 if name in names:  # else it was removed while the caller paused

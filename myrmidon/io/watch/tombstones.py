@@ -1,8 +1,10 @@
-"""What we know to be gone although the watch has not said so yet.
+"""Tombstones: objects that are known to be deleted before the watch reports it.
 
-A watch that is behind still tells of the life of an object that we have deleted.  Without a
-memory of the deletion each such event would bring the object back for a moment, and a pass in
-that moment would act on it.
+When this process deletes an object, the watch may still deliver earlier events about it.  Each such
+event would put the object back into the cache until the DELETED event comes, and a pass in between
+would act on an object that is gone.  So the cache sets a tombstone with the uid and version of the
+deletion, and ignores the events that it hides.  The tombstone is removed when the watch reports the
+deletion, when a newer object takes the name, or when a list that began later is complete.
 """
 
 from typing import NamedTuple
@@ -11,7 +13,10 @@ from myrmidon.io.watch.indexes import Key
 
 
 class Tombstone(NamedTuple):
-    """One object that is gone: everything up to ``version``, and if ``final`` this uid for ever."""
+    """One deleted object.
+
+    It hides everything up to ``version``, and if ``final`` everything with this ``uid``.
+    """
 
     uid: str
     version: int
@@ -20,41 +25,41 @@ class Tombstone(NamedTuple):
 
 
 class Tombstones:
-    """By key; each is taken away by the watch event that it waits for, or by a later list."""
+    """The tombstones of one cache, by namespace and name."""
 
     def __init__(self) -> None:
         self._stones: dict[Key, Tombstone] = {}
         self._lists = 0
 
     def add(self, key: Key, uid: str, version: int, *, final: bool) -> None:
-        """Remember that an object is gone.  The later of two of one name speaks for both."""
+        """Remember a deletion.  For one name, only the one with the highest version is kept."""
         stone = self._stones.get(key)
         if stone is None or stone.version <= version:
             self._stones[key] = Tombstone(uid, version, final, self._lists)
 
     def hides(self, key: Key, uid: str, version: int) -> bool:
-        """Whether what is told about a key happened before its end."""
+        """Whether an object with this uid and version is from before the deletion."""
         stone = self._stones.get(key)
         if stone is None:
             return False
         return version <= stone.version or (stone.final and uid == stone.uid)
 
     def settle(self, key: Key, uid: str) -> None:
-        """The watch has told of the end."""
+        """Remove the tombstone of an object: the watch has reported its deletion."""
         stone = self._stones.get(key)
         if stone is not None and stone.uid == uid:
             del self._stones[key]
 
     def clear(self, key: Key) -> None:
-        """Something newer has taken the name."""
+        """Remove the tombstone of a name: a newer object has it now."""
         self._stones.pop(key, None)
 
     def begin_list(self) -> None:
-        """A list begins; being consistent, it knows what was gone before."""
+        """Note that a list begins.  As a consistent read, it reflects all earlier deletions."""
         self._lists += 1
 
     def complete_list(self) -> None:
-        """A list is complete: forget what was gone before it began."""
+        """Remove the tombstones that were set before the list began."""
         older = [key for key, stone in self._stones.items() if stone.lists < self._lists]
         for key in older:
             del self._stones[key]

@@ -1,4 +1,4 @@
-"""What one reader sees: a kind, in all namespaces or in some of them."""
+"""View: the caches of one kind, in all namespaces or in some, read as if they were one."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -13,7 +13,10 @@ Refs: TypeAlias = list[ObjectRef]
 
 
 class View:
-    """Reads from the caches of one kind as if they were one.  Close it when it is needed no more."""
+    """Reads from the caches of one kind as if they were one.
+
+    Close it when it is no longer needed: the watch of a cache ends with its last view.
+    """
 
     def __init__(
         self,
@@ -22,17 +25,17 @@ class View:
         release: Callable[[Shared], None],
     ) -> None:
         self.kind = kind
-        self._parts = dict(parts)  # by namespace; "" is all
+        self._parts = dict(parts)  # by namespace; "" for a cache of all namespaces
         self._release = release
         self._subscriptions: list[Subscription] = []
 
     def get(self, name: str, namespace: str = "") -> Json | None:
-        """One object, as a copy of the caller's own; None where there is none."""
+        """Return a copy of one object, None if it does not exist.  Raise if it is unreadable."""
         namespace = namespace if self.kind.namespaced else ""
         return self._part(namespace).cache.get(name, namespace)
 
     def stamp(self, name: str, namespace: str = "") -> int:
-        """A number for what is held, another for other content; 0 for nothing."""
+        """Return a hash of the cached bytes, 0 if the object is absent."""
         namespace = namespace if self.kind.namespaced else ""
         return self._part(namespace).cache.stamp(name, namespace)
 
@@ -43,18 +46,21 @@ class View:
         labels: Mapping[str, str] | str | None = None,
         index: tuple[str, str] | None = None,
     ) -> Objects:
-        """The objects that match, sorted by namespace and name; ``""`` is every namespace seen."""
+        """Return copies of the objects that match, sorted by namespace and name.
+
+        With namespace ``""``, those of all namespaces of this view.
+        """
         parts = [self._part(namespace)] if namespace else list(self._parts.values())
         return [
             obj for part in parts for obj in part.cache.list(namespace, labels=labels, index=index)
         ]
 
     def refs(self, index: str, word: str) -> Refs:
-        """References of what an index finds, without decoding anything."""
+        """Return references of the objects that an index finds, without decoding them."""
         return [ref for part in self._parts.values() for ref in part.cache.refs(index, word)]
 
     def covers(self, namespace: str) -> bool:
-        """Whether objects of that namespace are seen at all."""
+        """Whether this view includes the objects of a namespace."""
         return not self.kind.namespaced or "" in self._parts or namespace in self._parts
 
     def __len__(self) -> int:
@@ -62,22 +68,25 @@ class View:
 
     @property
     def is_synced(self) -> bool:
-        """Whether every first list is complete; before that, absence means nothing."""
+        """Whether the first list of every cache is complete.
+
+        Before that, an object that is not in the cache may nevertheless exist.
+        """
         return all(part.reflector.is_synced for part in self._parts.values())
 
     async def wait_synced(self) -> None:
-        """Wait until every first list is complete."""
+        """Wait until the first list of every cache is complete."""
         for part in self._parts.values():
             await part.reflector.wait_synced()
 
     def subscribe(self, subscription: Subscription) -> None:
-        """Send what is there, and from now on every change, to a subscription."""
+        """Send the existing objects, and from now on every change, to a subscription."""
         for part in self._parts.values():
             part.subscribe(subscription)
         self._subscriptions.append(subscription)
 
     def close(self) -> None:
-        """Need it no more; the last to go ends the watch."""
+        """End the subscriptions and release the caches."""
         parts, self._parts = self._parts, {}
         for part in parts.values():
             for subscription in self._subscriptions:

@@ -95,7 +95,7 @@ def test_a_token_is_one_word_or_refused(token: str) -> None:
     """Whatever a file or a program gives: the header is one line, and an error does not show it."""
     if not is_one_word(token):
         with pytest.raises(
-            ValueError, match=r"^the token holds a space, a line end or a character"
+            ValueError, match=r"^the token has a space, a line break or a character"
         ):
             bearer(token)
         return

@@ -133,7 +133,7 @@ def test_impersonation_and_proxies_of_the_file_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("just text", "is no kubeconfig"),
+        ("just text", "is not a kubeconfig"),
         ("{", "cannot be read"),
         ("contexts: []", "has no current context"),
         ("current-context: x", "has no context 'x'; it has: none"),
@@ -157,7 +157,7 @@ def test_missing_files_are_explained(tmp_path: Path) -> None:
     """Named or not."""
     with pytest.raises(UsageError, match="there is no kubeconfig at /nowhere/k"):
         load("/nowhere/k")
-    with pytest.raises(UsageError, match="no cluster to talk to"):
+    with pytest.raises(UsageError, match="no cluster configured"):
         load()
 
 
@@ -196,7 +196,7 @@ def test_the_client_does_not_pay_for_the_models() -> None:
 )
 def test_a_server_that_is_not_an_address_is_explained(tmp_path: Path, server: str) -> None:
     """When it is loaded, and not with the first request."""
-    with pytest.raises(UsageError, match=r"not an address.*\n  fix: .*https://host:port"):
+    with pytest.raises(UsageError, match=r"not an http or https URL.*\n  fix: .*https://host:port"):
         load(kubeconfig(tmp_path / "k", {"token": "t"}, server=server))
 
 

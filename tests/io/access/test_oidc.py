@@ -218,7 +218,10 @@ def test_a_provider_that_is_somebody_else_gets_nothing(provider: Provider) -> No
     ("more", "message"),
     [
         ({"refresh-token": "r7"}, "it answered 400 invalid_grant Session not active"),
-        ({"refresh-token": ""}, "its id token is over, and the kubeconfig has no refresh-token"),
+        (
+            {"refresh-token": ""},
+            "the id token has expired, and the kubeconfig has no refresh-token",
+        ),
         ({"client-secret": "hunter2"}, "it answered 401 invalid_client"),
         ({"idp-issuer-url": ""}, "no idp-issuer-url"),
         ({"idp-issuer-url": "https://127.0.0.1:1"}, "https://127.0.0.1:1: connection refused"),
@@ -253,7 +256,7 @@ def test_a_kubeconfig_that_cannot_be_written_is_no_obstacle(
         assert oidc.header == f"Bearer {token(ONE_DAY, 1)}"
 
     play(provider, check)
-    assert "kept in memory alone: read-only" in caplog.text
+    assert "only kept in memory: read-only" in caplog.text
 
 
 def test_a_provider_that_is_down_later(provider: Provider) -> None:

@@ -252,7 +252,7 @@ def test_no_connection_in_time_was_not_sent() -> None:
             address = plain.address._replace(tls=ssl.create_default_context())
             pool = Pool(address, Limits(1, connect_seconds=0.05, keepalive_seconds=1.0))
             with pytest.raises(
-                UnreachableError, match=r"127\.0\.0\.1:\d+: no connection in 0.05 s"
+                UnreachableError, match=r"127\.0\.0\.1:\d+: no connection within 0.05 s"
             ):
                 await send(pool)
 

@@ -97,7 +97,7 @@ def test_addresses_that_all_fail_are_one_failure(
         with pytest.raises(UnreachableError, match=r"two.example:80: connection refused"):
             await send(pool)
         name(monkeypatch, silent, 1)
-        with pytest.raises(UnreachableError, match=r"two.example:80: no connection in 0\.6 s"):
+        with pytest.raises(UnreachableError, match=r"two.example:80: no connection within 0\.6 s"):
             await send(pool)
 
     with asyncio.Runner(loop_factory=loop_factory) as runner:

@@ -121,7 +121,7 @@ def test_an_index_declared_late_finds_what_is_there() -> None:
     cache.add_index("app", app)
     cache.add_index("app", app)
     assert [ref.name for ref in cache.refs("app", "x")] == ["a"]
-    with pytest.raises(UsageError, match="two different functions"):
+    with pytest.raises(UsageError, match="declared twice, with different functions"):
         cache.add_index("app", by_label("other"))
     with pytest.raises(UsageError, match="no index 'owner'"):
         cache.refs("owner", "x")

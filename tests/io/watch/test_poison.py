@@ -295,5 +295,5 @@ def test_a_mistake_of_ours_is_logged_and_leads_to_a_list(
     run(reflected.runs_for(60.0))
     assert reflected.names() == ["a", "lost"]
     assert [record.getMessage() for record in caplog.records if record.exc_info] == [
-        "an answer could not be taken in"
+        "an answer could not be processed"
     ]
