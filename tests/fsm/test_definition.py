@@ -129,7 +129,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         {"ready": marked(initial=True)},
         (
             "Bad.ready owns the condition 'Ready', which sums up all states.\n"
-            "  fix: choose another condition; Ready is written by itself"
+            "  fix: choose another condition; the framework writes Ready"
         ),
     ),
     (
@@ -153,7 +153,8 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "a keyword",
         {"a": marked(keyword, initial=True)},
-        "Bad.a has the keyword-only parameter 'ctx', which nobody passes.\n" + FIX.format("a"),
+        "Bad.a has the keyword-only parameter 'ctx', which the framework does not pass.\n"
+        + FIX.format("a"),
     ),
     (
         "a generator",
@@ -363,8 +364,8 @@ def test_create_must_be_written_by_those_who_ask_for_it() -> None:
         (
             {"retry_max": ControllerOptions().retry_min / 2},
             (
-                "ControllerOptions.retry_min (0:00:01) and retry_max (0:00:00.500000) must be positive "
-                "and in that order.\n  fix: swap them or drop one"
+                "ControllerOptions.retry_min (0:00:01) and retry_max (0:00:00.500000) must be positive, "
+                "and retry_min must not be larger.\n  fix: swap them or drop one"
             ),
         ),
     ],
