@@ -87,7 +87,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         {"a": marked(initial=True, then="b"), "b": marked(then="c"), "c": marked(then="b")},
         (
             "Bad has a cycle: b -> c -> b.\n"
-            "  A pass walks from the initial state to an end; it would never arrive.\n"
+            "  A pass walks from the initial state to an end; it would never reach one.\n"
             "  fix: remove the edge c -> b; to look again later, return Wait(...)"
         ),
     ),
@@ -96,7 +96,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         {"a": marked(initial=True, then="a")},
         (
             "Bad has a cycle: a -> a.\n"
-            "  A pass walks from the initial state to an end; it would never arrive.\n"
+            "  A pass walks from the initial state to an end; it would never reach one.\n"
             "  fix: remove the edge a -> a; to look again later, return Wait(...)"
         ),
     ),
@@ -104,7 +104,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "an unreachable state",
         {"a": marked(initial=True), "b": marked()},
         (
-            "Bad has a state that nothing reaches: 'b'.\n"
+            "Bad has a state that no path reaches: 'b'.\n"
             "  fix: name 'b' in the `then` of the state before it, or delete it"
         ),
     ),
@@ -112,7 +112,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "unreachable states",
         {"a": marked(initial=True), "b": marked(then="c"), "c": marked()},
         (
-            "Bad has states that nothing reaches: 'b', 'c'.\n"
+            "Bad has states that no path reaches: 'b', 'c'.\n"
             "  fix: name 'b' in the `then` of the state before it, or delete it"
         ),
     ),
@@ -172,12 +172,12 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "Bad.a is not a method.\n" + FIX.format("a"),
     ),
     (
-        "a manages entry that is no kind",
+        "a manages entry that is not a kind",
         {"a": marked(initial=True), "manages": (kinds.SECRET, "ConfigMap")},
         "Bad.manages lists 'ConfigMap', which is not a kind.\n" + CONSTANT,
     ),
     (
-        "a reads entry that is no kind",
+        "a reads entry that is not a kind",
         {"a": marked(initial=True), "reads": [Resource]},
         "Bad.reads lists <class 'myrmidon.api.resource.Resource'>, which is not a kind.\n"
         + CONSTANT,
