@@ -1,4 +1,4 @@
-"""Controllers as state machines: states, results, the walk of one pass, and its status."""
+"""Controllers as state machines: states and results, the walk of one pass, the resulting status."""
 
 from myrmidon.fsm.channel import Channel
 from myrmidon.fsm.children import delete_children_foreground, when_children_ready
