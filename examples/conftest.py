@@ -1,6 +1,6 @@
-"""Every test of an example runs twice: on the embedded server, and on a real one.
+"""Run every test of an example twice: on the embedded server, and on a real one.
 
-The second run has the mark `cluster`, so that only `make test-cluster` selects it.
+The second run has the pytest mark `cluster`, which only `make test-cluster` selects.
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ import pytest
 
 @pytest.fixture(scope="session")
 def real_kubeconfig() -> Iterator[Path]:
-    """The way into a real control plane; without its binaries these tests are skipped."""
-    # Here and not above: it needs more packages than the examples do.
+    """Return the kubeconfig of a real control plane; skip the test if it is not installed."""
+    # Imported here, because it needs more packages than the examples do.
     from tests.cluster.controlplane.binaries import UnavailableError, find  # noqa: PLC0415
     from tests.cluster.controlplane.controlplane import CONTROLLERS, ControlPlane  # noqa: PLC0415
 
@@ -26,7 +26,7 @@ def real_kubeconfig() -> Iterator[Path]:
 
 @pytest.fixture(params=["embedded", pytest.param("cluster", marks=pytest.mark.cluster)])
 def myrmidon_kubeconfig(request: pytest.FixtureRequest) -> Path | None:
-    """Where the test runs: None is the embedded server."""
+    """Return the kubeconfig of the server to test on; None for the embedded server."""
     if request.param == "embedded":
         return None
     kubeconfig: Path = request.getfixturevalue("real_kubeconfig")
@@ -35,5 +35,5 @@ def myrmidon_kubeconfig(request: pytest.FixtureRequest) -> Path | None:
 
 @pytest.fixture
 def myrmidon_kubelet() -> bool:
-    """The control plane of the tests has no machines: the kit plays kubelet."""
+    """Let the test kit act as the kubelet: the control plane of the tests has no nodes."""
     return True

@@ -1,8 +1,8 @@
-"""`make demo`: web applications walk through their states before your eyes.
+"""`make demo`: shows how two web applications walk through their states, without a cluster.
 
-Without a cluster: an embedded API server, the controller of examples/web_app, its samples.  They
-converge; one is changed so that it takes another branch, and converges again; one is deleted, and
-its finalizer holds it until the registry has forgotten it.
+It runs the controller of examples/web_app with its samples on an embedded API server.  The samples
+become Ready.  Then one is changed so that it takes another branch, and becomes Ready again; the
+other is deleted, and its finalizer keeps it until the registry no longer hands out its address.
 """
 
 import asyncio
@@ -24,28 +24,28 @@ TARGET = str(Path(__file__).parent / "web_app")
 WEB_APP = Kind("demo.myrmidon.dev", "v1", "WebApp", "webapps")
 STEP_SECONDS_MAX = 30.0
 LOOK_SECONDS = 0.1
-READING_SECONDS = 1.0  # so long every picture stays
+READING_SECONDS = 1.0  # how long each result stays on the screen
 
 CLOSING = """\
-seen: two apps became Ready, one changed its branch, one left by its finalizer
+seen: two apps became Ready, one took another branch, one was finalized
 next: .venv/bin/myrmidon dev examples/web_app, then kubectl, then edit its code
 then: examples/config_copy is the smallest controller; `make test` tests them"""
 
 
 class Demo:
-    """The script, and what it is played on."""
+    """The steps of the demo, on a running workbench."""
 
     def __init__(self, bench: Workbench, view: LiveView, clock: Clock) -> None:
         self._bench, self._view, self._clock = bench, view, clock
 
     async def play(self) -> None:
-        """Every act until it is over."""
+        """Run the steps, each until its result is reached."""
         self._view.say("1. two samples are applied, and the controller takes them to Ready")
         await self._until(is_all_ready)
         self._view.say("2. backoffice gets a host and two more replicas: another branch is taken")
         await self._patch("backoffice", {"replicas": 3, "hosts": ["office.example.com"]})
         await self._until(lambda seen: is_all_ready(seen) and _is_exposed(seen, "backoffice"))
-        self._view.say("3. shop is deleted: its finalizer waits until the registry has let it go")
+        self._view.say("3. shop is deleted: its finalizer waits until the registry has drained it")
         await self._bench.client.delete(_ref("shop"))
         await self._until(lambda seen: is_all_ready(seen) and _is_gone(seen, "shop"))
 
@@ -53,7 +53,7 @@ class Demo:
         await self._bench.client.patch(_ref(name), {"spec": spec})
 
     async def _until(self, holds: Callable[[Snapshot], bool]) -> None:
-        """Show how things are until they are as they should be, and leave time to read it."""
+        """Show the objects until ``holds`` is true of them, then leave time to read."""
         begun_at = self._clock.monotonic()
         while True:
             await self._clock.sleep(LOOK_SECONDS)
@@ -83,7 +83,7 @@ def _is_gone(seen: Snapshot, name: str) -> bool:
 
 
 async def main() -> None:
-    """Set the stage, play, and say what was to be seen."""
+    """Start the server and the controller, run the demo, and print a summary."""
     clock = LoopClock()
     bench = Workbench(TARGET, clock)
     async with bench.serving(port=0):

@@ -4,24 +4,24 @@ The names that the author of a controller needs are here:
 
     a resource       Resource, Model, Status, Column, Scale, Rule
     its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController
-    ready-made       when_children_ready, delete_children_foreground, exists, has_condition
+    ready-made parts when_children_ready, delete_children_foreground, exists, has_condition
     results          Done, Wait, Failed, Result, ConditionValue
     other objects    kinds, Kind, ObjectRef, Watch, changed, Channel, hashed_name
     running it       Manager, ManagerOptions
 
-A name is loaded when it is first asked for: the embedded server and the command line need few of
-them, and should not wait for the rest.  Everything else is imported from its own package; a package
-imports only from packages above it in this list:
+Each name is loaded when it is first used, so that the embedded server and the command line, which
+need few of them, start fast.  Import everything else from its own package.  A package imports only
+from packages above it in this list:
 
     errors     every error, as a tree               pure
     api        names, objects, conditions, types    pure
-    patch      merge, compare, tell the difference  pure
+    patch      merge, compare and diff JSON         pure
     sets       outputs, and the request for each    pure
     fsm        states, results, the walk            pure
     io         client, watches, cache, applicator   network
     apiserver  an API server in the process         for development and tests
     runtime    queue, workers, manager              joins fsm and io
-    generate   definitions, roles, pictures         pure
+    generate   CRDs, roles, state diagrams          pure
     testing    harness, virtual time                for tests
     cli        the command ``myrmidon``
 """

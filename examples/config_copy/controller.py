@@ -1,7 +1,7 @@
-"""Hands a ConfigMap out to other namespaces: the smallest controller that makes sense.
+"""Copies a ConfigMap to other namespaces: a small but complete controller.
 
-A pod can only read ConfigMaps of its own namespace.  A ConfigCopy with the name of a ConfigMap, in
-its namespace, keeps a copy of it in every namespace that it lists.
+A pod can only read ConfigMaps of its own namespace.  A ConfigCopy with the name and namespace of a
+ConfigMap keeps a copy of that ConfigMap in every namespace that it lists.
 """
 
 from collections.abc import Iterable
@@ -28,10 +28,10 @@ from myrmidon.api import Json
 
 
 class ConfigCopySpec(Model):
-    """Where the copies go."""
+    """Where to put the copies."""
 
     namespaces: list[str] = Field(min_length=1)
-    """Namespaces that exist; each gets a copy."""
+    """The namespaces that get a copy; they must exist."""
 
 
 class ConfigCopy(
@@ -49,7 +49,7 @@ class ConfigCopy(
 
 
 def copy_of(source: Json) -> Iterable[str]:
-    """The ConfigCopy that a ConfigMap concerns: the one with its name, beside it."""
+    """Return the key of the ConfigCopy for a ConfigMap: same name, same namespace."""
     yield source["metadata"]["name"]
 
 
@@ -58,16 +58,16 @@ class ConfigCopies(Controller[ConfigCopy]):
 
     manages = (kinds.CONFIG_MAP,)
     watches = (Watch(kinds.CONFIG_MAP, to=copy_of, when=changed("data")),)
-    options = ControllerOptions(prune=True)  # a namespace taken off the list loses its copy
+    options = ControllerOptions(prune=True)  # deletes the copy if its namespace leaves the list
 
     @state(initial=True, condition="Copied")
     async def copied(self, copy: ConfigCopy, out: OutputSet, ctx: Context) -> Result:
-        """Every namespace has what the source says."""
+        """Every namespace has a copy with the data of the source."""
         source = await ctx.get(kinds.CONFIG_MAP, copy.name)
         if source is None:
             return Wait("NoSource", f"there is no ConfigMap {copy.name} to copy")
         for namespace in copy.spec.namespaces:
-            # An owner in another namespace is nothing that Kubernetes knows: labels instead.
+            # Kubernetes does not allow owner references across namespaces: track it by label.
             out.apply(config_map(source, namespace), owner_refs=False)
         return Done()
 

@@ -1,4 +1,4 @@
-"""The copies follow their source; written as a user of myrmidon writes it."""
+"""Tests of ConfigCopies, as a user of myrmidon would write them."""
 
 from examples.config_copy.controller import ConfigCopies, ConfigCopy, ConfigCopySpec
 from myrmidon import kinds
@@ -6,7 +6,7 @@ from myrmidon.testing.pytest_plugin import MakeCluster
 
 
 def test_copies_follow_their_source(harness: MakeCluster) -> None:
-    """A change reaches every copy, and a namespace taken off the list loses its own."""
+    """A change reaches every copy; when a namespace leaves the list, its copy is deleted."""
     cluster = harness(ConfigCopies())
     ours, theirs = cluster.add_namespace("ours"), cluster.add_namespace("theirs")
     source = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}

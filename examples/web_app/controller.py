@@ -40,14 +40,14 @@ class WebAppSpec(Model):
     replicas: int = Field(default=1, ge=0, le=50)
     """How many pods run it."""
     hosts: list[str] = Field(default_factory=list)
-    """Names under which the world finds it; none hides it."""
+    """The host names of its Ingress; without any there is no Ingress."""
 
 
 class WebAppStatus(Status):
-    """What is the case."""
+    """What the controller has observed."""
 
     url: str | None = None
-    """Where to find it."""
+    """The address of the application; absent without hosts."""
 
 
 class WebApp(
@@ -69,42 +69,41 @@ class WebApp(
 
 
 class Registry(Protocol):
-    """Something outside of the cluster that must be told which application is where.
+    """A service outside the cluster that hands out the addresses of applications.
 
-    A real one is a service with an API; the controller sees no more of it than this, so that a
-    test can put its own in its place.
+    The controller depends only on this protocol, so that a test can pass in its own registry.
     """
 
     async def publish(self, name: str, url: str) -> None:
-        """Hand out this address from now on; saying it twice is saying it once."""
+        """Hand out this address for the application from now on.  Must be idempotent."""
 
     async def withdraw(self, name: str, now: datetime) -> bool:
-        """Hand it out no more; whether everybody has forgotten it by now."""
+        """Stop handing out the address; return whether no client uses it any longer."""
 
 
 class InMemoryRegistry:
-    """A registry in this process.  As real ones do, it takes a moment to forget."""
+    """A registry in this process.  Like a real one, it takes some time to drain an address."""
 
     def __init__(self, drain: timedelta = timedelta(seconds=2)) -> None:
         self.urls: dict[str, str] = {}
-        self._drain, self._forgotten_at = drain, dict[str, datetime]()
+        self._drain, self._drained_at = drain, dict[str, datetime]()
 
     async def publish(self, name: str, url: str) -> None:
-        """Remember the address."""
+        """Store the address."""
         self.urls[name] = url
 
     async def withdraw(self, name: str, now: datetime) -> bool:
-        """Forget the address; those who asked for it just before are given time to leave."""
+        """Remove the address; return whether its clients have had the time to leave."""
         if self.urls.pop(name, None) is not None:
-            self._forgotten_at[name] = now + self._drain
-        return now >= self._forgotten_at.get(name, now)
+            self._drained_at[name] = now + self._drain
+        return now >= self._drained_at.get(name, now)
 
 
 # ----------------------------------------------------------------------- the controller
 
 
 class WebApps(Controller[WebApp]):
-    """Runs every WebApp and says where to find it."""
+    """Runs every WebApp and publishes its address."""
 
     manages = (kinds.CONFIG_MAP, kinds.DEPLOYMENT, kinds.SERVICE, kinds.INGRESS)
 
@@ -113,22 +112,22 @@ class WebApps(Controller[WebApp]):
 
     @state(initial=True, condition="Configured", then="deployed")
     def configured(self, app: WebApp, out: OutputSet) -> Result:
-        """Everything that runs it is written down as its spec says."""
+        """The ConfigMap, the Deployment and the Service are as the spec says."""
         out.apply_all((config_map(app), deployment(app), service(app)))
         return Done()
 
     @state(condition="Deployed", then=("exposed", "hidden"))
     async def deployed(self, app: WebApp, out: OutputSet, ctx: Context) -> Result:
-        """All replicas run."""
-        # What `configured` wrote is in the cache by now, so this is no older Deployment.
+        """All replicas are available."""
+        # The cache already holds what `configured` wrote, so this Deployment is not stale.
         if not ctx.is_ready(await ctx.get(kinds.DEPLOYMENT, app.name)):
-            after = timedelta(seconds=10)  # at the latest: a change of the Deployment wakes us
+            after = timedelta(seconds=10)  # at the latest; a change of the Deployment comes sooner
             return Wait("RollingOut", "not all replicas are available", after=after)
         return Done(goto="exposed" if app.spec.hosts else "hidden")
 
     @state(condition="Exposed")
     async def exposed(self, app: WebApp, out: OutputSet) -> Result:
-        """The world finds it under its hosts."""
+        """The application is reachable from outside under its hosts."""
         out.apply(ingress(app))
         app.status.url = f"http://{app.spec.hosts[0]}"
         await self.registry.publish(key_of(app), app.status.url)
@@ -136,15 +135,15 @@ class WebApps(Controller[WebApp]):
 
     @state(condition="Hidden")
     async def hidden(self, app: WebApp, out: OutputSet, ctx: Context) -> Result:
-        """Only the cluster finds it."""
+        """The application is reachable only inside the cluster."""
         out.delete(kinds.INGRESS, app.name)
-        app.status.url = None  # None on purpose: the field is removed on the server
+        app.status.url = None  # None removes the field on the server
         await self.registry.withdraw(key_of(app), ctx.now)
         return Done()
 
     @state(finalizer=True, condition="Deregistered")
     async def deregistered(self, app: WebApp, out: OutputSet, ctx: Context) -> Result:
-        """The registry has forgotten the application."""
+        """The registry no longer hands out the address."""
         if not await self.registry.withdraw(key_of(app), ctx.now):
             after = timedelta(seconds=1)
             return Wait("Draining", "the registry still hands out the address", after=after)
@@ -155,12 +154,12 @@ class WebApps(Controller[WebApp]):
 
 
 def key_of(app: WebApp) -> str:
-    """What the registry calls an application."""
+    """Return the name of the application in the registry."""
     return f"{app.namespace}/{app.name}"
 
 
 def config_map(app: WebApp) -> Json:
-    """Build what the application reads at its start."""
+    """Build the ConfigMap that the application reads when it starts."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -170,7 +169,7 @@ def config_map(app: WebApp) -> Json:
 
 
 def deployment(app: WebApp) -> Json:
-    """Build what runs it."""
+    """Build the Deployment that runs the application."""
     labels = {"app.kubernetes.io/name": app.name}
     container = {
         "name": "web",
@@ -191,7 +190,7 @@ def deployment(app: WebApp) -> Json:
 
 
 def service(app: WebApp) -> Json:
-    """Build the name that the cluster finds it under."""
+    """Build the Service for access inside the cluster."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -204,7 +203,7 @@ def service(app: WebApp) -> Json:
 
 
 def ingress(app: WebApp) -> Json:
-    """Build the way in from outside."""
+    """Build the Ingress for access from outside."""
     backend = {"service": {"name": app.name, "port": {"number": 80}}}
     paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
     return {

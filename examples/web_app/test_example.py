@@ -1,4 +1,4 @@
-"""A web application from its first pass to its last; written as a user of myrmidon writes it."""
+"""Tests of WebApps, from the first pass to the deletion, as a user of myrmidon would write them."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ SAMPLE = Path(__file__).parent / "sample.yaml"
 
 
 def test_the_sample_becomes_ready(harness: MakeCluster) -> None:
-    """Both branches: one application has a host, the other has none."""
+    """Both branches are taken: one application has a host, the other has none."""
     cluster = harness(WebApps())
     cluster.apply_file(SAMPLE)
     cluster.settle()
@@ -23,7 +23,7 @@ def test_the_sample_becomes_ready(harness: MakeCluster) -> None:
 
 
 def test_it_is_deployed_when_all_replicas_run(harness: MakeCluster) -> None:
-    """Until then it says what it waits for, and nothing exposes it."""
+    """Until then the condition Deployed says what it waits for."""
     cluster = harness(WebApps())
     cluster.apply(app(replicas=2))
 
@@ -36,7 +36,7 @@ def test_it_is_deployed_when_all_replicas_run(harness: MakeCluster) -> None:
 
 
 def test_taking_its_hosts_away_hides_it(harness: MakeCluster) -> None:
-    """The other branch is taken: no Ingress, no url, and nobody hands out the address."""
+    """Without hosts the Ingress, the url and the entry in the registry are removed."""
     registry = InMemoryRegistry()
     cluster = harness(WebApps(registry))
     cluster.apply(app(hosts=["shop.example.com"]))
@@ -52,7 +52,7 @@ def test_taking_its_hosts_away_hides_it(harness: MakeCluster) -> None:
 
 
 def test_it_goes_when_the_registry_has_forgotten_it(harness: MakeCluster) -> None:
-    """The finalizer holds it until then."""
+    """The finalizer keeps the object until then."""
     registry = InMemoryRegistry()
     cluster = harness(WebApps(registry))
     cluster.apply(app(hosts=["shop.example.com"]))
@@ -68,7 +68,7 @@ def test_it_goes_when_the_registry_has_forgotten_it(harness: MakeCluster) -> Non
 
 
 def test_it_costs_one_write_per_child(harness: MakeCluster) -> None:
-    """The finalizer, four children, and a status for each of the two passes."""
+    """The writes are the finalizer, four children, and the status of each of the two passes."""
     cluster = harness(WebApps())
     cluster.apply(app(hosts=["shop.example.com"]))
     cluster.settle()
@@ -77,5 +77,5 @@ def test_it_costs_one_write_per_child(harness: MakeCluster) -> None:
 
 
 def app(**spec: object) -> WebApp:
-    """A web application with an image."""
+    """Build a web application with an image."""
     return WebApp(name="shop", spec=WebAppSpec.from_wire({"image": "shop:1", **spec}))

@@ -1,4 +1,4 @@
-"""The Kubernetes data model: names, objects, conditions, requests, typed resources.  Plain values, no I/O.
+"""The Kubernetes data model: names, objects, conditions, requests, typed resources.  No I/O.
 
 Typed resources need pydantic; they are loaded on first use, because the embedded
 server and the command line start without them.

@@ -8,11 +8,13 @@ from myrmidon.api.objects import Json, conditions_in
 ConditionStatus = Literal["True", "False", "Unknown"]
 
 READY = "Ready"
-STALLED = "Stalled"  # a condition type of kstatus: no progress without help; also a reason
+STALLED = (
+    "Stalled"  # the condition type that kstatus defines for "makes no progress"; also a reason
+)
 
 
 class ConditionValue(NamedTuple):
-    """What a state says about itself: a status, a reason in CamelCase, a sentence."""
+    """The value of a state's condition: status, reason in CamelCase, and message."""
 
     status: ConditionStatus
     reason: str
@@ -20,7 +22,7 @@ class ConditionValue(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """One fact about an object, since when it holds, and for which generation it was observed."""
+    """A status condition as Kubernetes defines it (``metav1.Condition``)."""
 
     type: str
     status: ConditionStatus
@@ -30,7 +32,7 @@ class Condition(NamedTuple):
     last_transition_time: str
 
     def to_json(self) -> Json:
-        """The condition as ``status.conditions`` holds it."""
+        """Return the condition as an entry of ``status.conditions``."""
         return {
             "type": self.type,
             "status": self.status,
@@ -57,7 +59,7 @@ class Condition(NamedTuple):
 
 
 def find(obj: Json, condition_type: str) -> Condition | None:
-    """Return the condition of that type in the object's status, if it has one."""
+    """Return the condition of that type in the object's status; None if it does not have one."""
     raw = _find(obj, condition_type)
     return None if raw is None else Condition.from_json(raw)
 

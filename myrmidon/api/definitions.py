@@ -1,4 +1,4 @@
-"""The declaration of a resource: what its class statement says, checked when the class is made."""
+"""The definition of a resource: the arguments of its class statement, checked at import."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _JSON_PATH = re.compile(r"\.[^\s]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """All that a CustomResourceDefinition says about one version of a kind, except its schema."""
+    """The content of a CustomResourceDefinition for one version of a kind, except its schema."""
 
     kind: Kind
     singular: str
@@ -37,7 +37,7 @@ class Definition:
 
 
 def plural_of(kind: str) -> str:
-    """The plural that Kubernetes would choose: policies, ingresses, webapps."""
+    """Return the plural as Kubernetes forms it: policies, ingresses, webapps."""
     name = kind.lower()
     if name.endswith(("s", "x", "z", "ch", "sh")):
         return name + "es"
@@ -62,7 +62,7 @@ def define(
     versions: Sequence[type[Any]],
     **rest: Any,
 ) -> Definition:
-    """Check what a class statement says and make the definition of it."""
+    """Check the arguments of a class statement and build the definition from them."""
     if not group or not version:
         missing = " and ".join(
             name for name, value in (("group", group), ("version", version)) if not value

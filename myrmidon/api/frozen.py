@@ -1,7 +1,7 @@
-"""Lists and maps that refuse to change, for what a state may read but not write.
+"""Read-only lists and maps, for the parts of an object that a state must not change.
 
-They are subclasses of ``list`` and ``dict``, so that they go into a manifest, through JSON and into
-a comparison like any other; a copy of one is an ordinary list or map again.
+They are subclasses of ``list`` and ``dict``, so they can be used in manifests, JSON and comparisons
+like any other.  A copy of one is an ordinary list or dict, which can be changed.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ class FrozenList(list[Any]):
         return list, (list(self),)
 
     def copy(self) -> list[Any]:
-        """An ordinary list of the same items."""
+        """Return an ordinary list of the same items."""
         return list(self)
 
 
@@ -70,12 +70,12 @@ class FrozenDict(dict[str, Any]):
         return dict, (dict(self),)
 
     def copy(self) -> dict[str, Any]:
-        """An ordinary map of the same items."""
+        """Return an ordinary dict of the same items."""
         return dict(self)
 
 
 def frozen(value: Any, what: str) -> Any:
-    """The JSON value, with every list and map in it read only."""
+    """Return the JSON value with every list and map in it read-only."""
     match value:
         case dict():
             return FrozenDict({key: frozen(item, what) for key, item in value.items()}, what)

@@ -1,12 +1,12 @@
-"""From a Python value to the JSON value that a request carries, exactly or not at all.
+"""Convert a Python value to JSON without loss, or raise an error that names the path.
 
-The encoder that writes requests (orjson) is fast and lenient: it writes ``NaN`` and infinity as
-``null``, which in a merge patch deletes the field, takes integers that the server rounds, and says of
-everything that it refuses only *that* it refused.  ``json_value`` walks the value instead, and either
-returns plain JSON that says the same or raises ``NotJsonError`` with the path and a fix.
+The encoder of requests (orjson) is fast and lenient: it writes ``NaN`` and infinity as ``null``,
+which in a merge patch deletes the field; it accepts integers that the server rounds; and if it
+refuses a value, its error does not say where the value is.  ``json_value`` walks the value instead,
+and either returns plain JSON with the same meaning or raises ``NotJsonError`` with path and fix.
 
-Walking costs more than encoding, so callers on a hot path encode first and walk only where the
-encoder refused or where its output could hide a ``NaN`` (see ``sets/manifests.py``).
+Walking costs more than encoding, so callers on a hot path encode first and walk only if the encoder
+refused the value or its output could hide a ``NaN`` (see ``sets/manifests.py``).
 
     Python                                  JSON
     --------------------------------------  ------------------------------------------------
@@ -19,8 +19,8 @@ encoder refused or where its output could hide a ``NaN`` (see ``sets/manifests.p
     Model, Quantity of this package         as the server reads them
     anything else                           NotJsonError
 
-Models are told by their method ``to_wire`` and not by their class, so that this module does not
-load pydantic: the command line starts without it.
+Models are recognised by their method ``to_wire`` and not by their class, so that this module does
+not load pydantic: the command line starts without it.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ from myrmidon.api.texts import has_lone_surrogate, text_of
 INT_MAX = 2**63 - 1
 INT_MIN = -(2**63)
 DEPTH_MAX = 251
-"""Levels of lists and objects inside each other; the encoder stops at 254, and requests add a few."""
+"""The most levels of nesting; the encoder stops at 254, and requests add a few."""
 
 _ORDINARY = "use strings, numbers, booleans, None, lists and dicts with string keys"
 _FIXES: tuple[tuple[Any, str], ...] = (
@@ -50,7 +50,7 @@ _FIXES: tuple[tuple[Any, str], ...] = (
 
 
 class NotJsonError(ValueError):
-    """A value that has no JSON, with the path to it."""
+    """A value that cannot be written as JSON, with the path to it."""
 
     def __init__(self, path: str, problem: str, fix: str) -> None:
         self.path, self.problem, self.fix = path, problem, fix
@@ -58,18 +58,18 @@ class NotJsonError(ValueError):
 
 
 def json_value(value: Any, path: str = "", *, text: Callable[[str, str], str] | None = None) -> Any:
-    """Return the value as plain JSON of its own, or raise ``NotJsonError``.
+    """Return the value as a new plain JSON value, or raise ``NotJsonError``.
 
-    ``text`` is called with each string and its path, and returns what is written for it; by default
-    a string that cannot be encoded is refused.
+    ``text`` is called with each string and its path, and returns the string to write.  By default a
+    string that cannot be encoded is refused.
     """
     return _Walk(text or _encodable).value(value, path, 0)
 
 
 def encodable(value: Any) -> Any:
-    """Return something that the encoder takes for one value that it does not take itself.
+    """Convert a value of a type that orjson does not know; for orjson's ``default``.
 
-    For orjson's ``default``.  Raises ``TypeError``, without a path, for what has no JSON.
+    Raises ``TypeError``, without a path, for a type that cannot be written as JSON.
     """
     match value:
         case datetime() if value.tzinfo is not None:
@@ -85,7 +85,7 @@ def encodable(value: Any) -> Any:
 
 
 class _Walk:
-    """One walk; remembers which containers it is inside of, because one may contain itself."""
+    """One walk through a value; it keeps the ids of the enclosing containers to find cycles."""
 
     def __init__(self, text: Callable[[str, str], str]) -> None:
         self._text = text
@@ -105,7 +105,7 @@ class _Walk:
                 return _number(float(value), path)
             case Mapping() | list():
                 return self._container(value, path, depth)
-            case tuple() if not hasattr(value, "_fields"):  # a record says more than its values
+            case tuple() if not hasattr(value, "_fields"):  # a named tuple would lose its names
                 return self._container(value, path, depth)
             case UUID():
                 return str(value)
@@ -144,7 +144,7 @@ class _Walk:
         return self._text(str(raw), inside(path, raw))
 
     def _model(self, model: Any, path: str, depth: int) -> Any:
-        """What the model says, or the path to the field that it cannot say."""
+        """Return the model as JSON; raise with the path of a field that cannot be written."""
         try:
             said = model.to_wire()
         except Exception as error:
@@ -156,7 +156,7 @@ class _Walk:
 
 
 def inside(path: str, key: str) -> str:
-    """Return the path of a field: ``spec.image``, or ``data['a key']`` where a dot would mislead."""
+    """Return the path of a field: ``spec.image``, or ``data['a.key']`` if a dot would mislead."""
     if key.isascii() and key.replace("-", "_").isidentifier():
         return f"{path}.{key}" if path else key
     return f"{path}[{key!r}]"

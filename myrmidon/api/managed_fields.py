@@ -1,8 +1,8 @@
 """``metadata.managedFields``: which writer set which fields, as the API server records it.
 
-Every write of a controller names the controller as its field manager.  That is the only evidence
-of authorship that survives a restart and costs nothing on the object itself.  Caches drop
-``managedFields``, so these questions need an object that was read live.
+Every write of a controller names the controller as its field manager.  That is how a controller can
+tell, even after a restart, that it wrote an object; no label or annotation is needed.  Caches drop
+``managedFields``, so these functions need an object that was read from the server.
 
 The server keeps one entry for each manager, operation and subresource, with the fields in a tree:
 ``f:name`` for a field, ``k:{...}`` or ``v:...`` for an element of a list, ``.`` for the item
@@ -20,7 +20,7 @@ _MANAGER_CHARACTERS_MAX = 128  # the API server refuses longer names
 
 
 def field_manager(controller: str) -> str:
-    """The name under which a controller writes."""
+    """Return the name of a controller's field manager, within the length limit of the server."""
     return controller[:_MANAGER_CHARACTERS_MAX]
 
 
@@ -32,9 +32,9 @@ def wrote(obj: Mapping[str, Any], controller: str) -> bool:
 def conditions_of(obj: Mapping[str, Any], controller: str) -> frozenset[str]:
     """Return the types of the conditions that a controller put on the object.
 
-    The server tells entries of the list apart if its schema makes ``type`` the key of the list
-    (``x-kubernetes-list-type: map``), as definitions made by ``generate`` do.  Of an atomic list
-    it knows only who last changed it as a whole; then the answer is empty.
+    The server records the managers of each condition if the schema makes ``type`` the key of the
+    list (``x-kubernetes-list-type: map``), as definitions made by ``generate`` do.  For an atomic
+    list it records only the manager of the whole list; then the result is empty.
     """
     return frozenset(
         kind

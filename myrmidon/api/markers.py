@@ -1,6 +1,6 @@
 """Markers for what a CustomResourceDefinition can express and a Python type cannot.
 
-Markers on a field go into ``Annotated``; rules on a whole model or resource are given to its class::
+Markers on a field go into ``Annotated``; rules on a whole model or resource go to its class::
 
     class Spec(Model, rules=[Rule("self.low <= self.high", message="low must not pass high")]):
         low: int
@@ -49,7 +49,7 @@ class Rule:
             )
 
     def to_json(self) -> dict[str, Any]:
-        """The rule as a schema holds it."""
+        """Return the rule as an entry of ``x-kubernetes-validations``."""
         said = {
             "rule": self.rule,
             "message": self.message,
@@ -63,9 +63,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, init=False)
 class ListMap:
-    """A list whose elements are told apart by the fields named, in Python's or the wire's spelling.
+    """A list whose elements are identified by key fields, named as in Python or as in JSON.
 
-    Two elements of one key are refused, and server-side apply merges element by element.
+    The server refuses two elements with the same key, and server-side apply merges element by
+    element.
     """
 
     keys: tuple[str, ...]
@@ -90,7 +91,7 @@ class ListMap:
 
 @dataclass(frozen=True, slots=True)
 class ListSet:
-    """A list of scalars that holds each value once."""
+    """A list of scalars in which each value occurs once."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -109,7 +110,7 @@ class AtomicMap:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A whole Kubernetes object inside this one: the server checks its apiVersion, kind and metadata."""
+    """A Kubernetes object inside this one; the server checks its apiVersion, kind and metadata."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -132,16 +133,16 @@ class PreserveUnknown:
     """On a model: fields that it does not list are kept by the server instead of pruned."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # equal by identity, for a map has no hash
+@dataclass(frozen=True, slots=True, eq=False)  # equal by identity, because a dict has no hash
 class OpenApi:
-    """The schema of a field, written by hand, where its Python type says too little or too much."""
+    """A hand-written schema for a field whose Python type does not give the right one."""
 
     schema: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of ``kubectl get``.  Without a type it is that of the field which the path names."""
+    """A column of ``kubectl get``.  Its type is by default that of the field at the path."""
 
     path: str
     type: ColumnType | None = None
@@ -152,7 +153,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where ``kubectl scale`` and autoscalers find the numbers."""
+    """The paths of the scale subresource, which ``kubectl scale`` and autoscalers use."""
 
     spec_replicas: str = ".spec.replicas"
     status_replicas: str = ".status.replicas"

@@ -1,4 +1,4 @@
-"""The metadata of an object as attributes of every typed resource."""
+"""The attributes of every typed resource that read ``metadata``."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

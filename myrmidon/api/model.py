@@ -37,8 +37,8 @@ class Model(BaseModel):
         strict=True,
         validate_assignment=True,
         allow_inf_nan=False,
-        ser_json_inf_nan="constants",  # kept, so that whoever sends the model can refuse it
-        regex_engine="rust-regex",  # of the family of RE2, which the server uses
+        ser_json_inf_nan="constants",  # kept, so that the code that sends the model can refuse it
+        regex_engine="rust-regex",  # the same family as RE2, which the server uses
     )
 
     __slots__ = ("_read_only_part",)
@@ -94,7 +94,7 @@ class Model(BaseModel):
         return read
 
     def to_wire(self, *, without: Collection[str] = ()) -> Json:
-        """Return exactly the fields that were set, as JSON, and unknown fields that the server sent.
+        """Return the fields that were set, as JSON, and unknown fields that the server sent.
 
         ``without`` leaves fields out, by their names in Python.
         """
@@ -106,7 +106,7 @@ class Model(BaseModel):
 
 
 def problems_of(error: ValidationError, value: Any, root: str) -> list[str]:
-    """What does not fit, one line each, with the path as it is written in a manifest."""
+    """Return the problems of a validation error, one line each, with the path as in a manifest."""
     said: dict[str, list[str]] = {}
     for problem in error.errors(include_url=False):
         place = problem["loc"] if problem["type"] == "missing" else resolved(value, problem["loc"])
@@ -115,7 +115,7 @@ def problems_of(error: ValidationError, value: Any, root: str) -> list[str]:
 
 
 def seal(model: Model, part: str) -> None:
-    """Make the model and all that is in it read only; ``part`` is what the error will call it."""
+    """Make the model and everything in it read-only; ``part`` is its name in error messages."""
     object.__setattr__(model, "_read_only_part", part)
     values = model.__dict__
     for name, value in values.items():
@@ -162,7 +162,7 @@ def _notice_changes(value: Any, without: Collection[str] = ()) -> None:
 
 
 def _forget_namesakes(model: Model) -> None:
-    """Unset a field that counts as set only because an unknown field has its name in Python."""
+    """Unset a field that counts as set only because an unknown field has its Python name."""
     for name in model.__pydantic_extra__ or ():
         if name in model.__dict__ and not _differs_from_default(model, name, model.__dict__[name]):
             model.__pydantic_fields_set__.discard(name)

@@ -13,11 +13,11 @@ Json: TypeAlias = dict[str, Any]
 
 
 def metadata(obj: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The metadata, empty where there is none."""
+    """Return the metadata; empty if there is none."""
     return obj.get("metadata") or {}
 
 
-# These do not call each other: a pass calls them dozens of times, and one more call doubles the cost.
+# These do not call each other: a pass calls them dozens of times, and nesting doubles the cost.
 
 
 def name_of(obj: Mapping[str, Any]) -> str:
@@ -62,7 +62,7 @@ def owners_of(obj: Mapping[str, Any]) -> list[Json]:
 
 
 def controller_of(obj: Mapping[str, Any]) -> Json | None:
-    """The owner reference of the one controller that owns the object, if any."""
+    """Return the owner reference with ``controller: true``; None if there is none."""
     for owner in owners_of(obj):
         if owner.get("controller"):
             return owner
@@ -80,26 +80,26 @@ def is_deleting(obj: Mapping[str, Any]) -> bool:
 
 
 def status_fields(obj: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The status, empty where there is none or where it is not a map."""
+    """Return the status; empty if there is none or it is not a map."""
     status = obj.get("status")
     return status if isinstance(status, dict) else {}
 
 
 def conditions_in(obj: Mapping[str, Any]) -> list[Any]:
-    """``status.conditions``, empty where it is not a list.  An entry may be anything."""
+    """Return ``status.conditions``; empty if it is not a list.  Entries can be of any type."""
     listed = status_fields(obj).get("conditions")
     return listed if isinstance(listed, list) else []
 
 
 def ref_of(kind: Kind, obj: Mapping[str, Any]) -> ObjectRef:
-    """The reference of an object whose kind is known."""
+    """Return the reference of an object of the given kind."""
     meta = metadata(obj)
     namespace = str(meta.get("namespace") or "") if kind.namespaced else ""
     return ObjectRef(kind, str(meta.get("name") or ""), namespace)
 
 
 def describe(obj: Mapping[str, Any]) -> str:
-    """``ConfigMap default/a``, as far as the object says so."""
+    """Return kind, namespace and name, as far as the object has them: ``ConfigMap default/a``."""
     meta = obj.get("metadata")
     named = (meta.get("namespace"), meta.get("name")) if isinstance(meta, Mapping) else ()
     where = "/".join(str(part) for part in named if part)

@@ -1,13 +1,14 @@
-"""Where kinds and objects are on an API server: the only place that builds such a path.
+"""Build the URL paths of kinds and objects on the API server.  No other module does that.
 
-A path names exactly what its caller asked for, or is refused.  That is not a matter of taste: a GET
-of an object with an empty name would be a list, and a DELETE of one would delete every object of its
-kind in the namespace.  A name with a slash would name a subresource, and ``..`` another object.
+A path names exactly the object that the caller asked for; otherwise ``MalformedNameError`` is
+raised.  This is a safety check: a GET with an empty name would be a list, and a DELETE with an
+empty name would delete every object of the kind in the namespace.  A name with a slash would name
+a subresource, and ``..`` another object.
 
 The rules are those of Kubernetes for a segment of a path: not empty, not ``.`` or ``..``, without
-``/`` and ``%``, and here also without control characters and of at most 253 characters.  Most kinds
-allow less and their server says so; roles allow this much, so it is escaped.  A namespace is a DNS
-label.  For cluster-scoped kinds the namespace is ignored, as kubectl ignores it.
+``/`` and ``%``; and, in addition, no control characters and at most 253 characters.  Most kinds
+have stricter rules, which the server checks; roles do not, so names are escaped.  A namespace is a
+DNS label.  For cluster-scoped kinds the namespace is ignored, as kubectl does.
 """
 
 import re
@@ -36,7 +37,7 @@ def object_path(ref: ObjectRef, subresource: str = "") -> str:
 
 
 def new_object_path(ref: ObjectRef) -> str:
-    """Return the path that an object is created at; its name may be left to the server."""
+    """Return the path for creating an object, which may have no name yet (``generateName``)."""
     if ref.name and not _PLAIN.fullmatch(ref.name):
         _escaped(ref)  # checks it
     return collection_path(ref.kind, ref.namespace) if ref.namespace else _home(ref)
@@ -61,14 +62,14 @@ def collection_path(kind: Kind, namespace: str = "") -> str:
 
 
 def _home(ref: ObjectRef) -> str:
-    """Return the path of the collection that an object without a namespace is in."""
+    """Return the collection path of an object without a namespace; raise if its kind needs one."""
     if ref.kind.namespaced:
         raise MalformedNameError(str(ref), "it has no namespace, but its kind is namespaced")
     return collection_path(ref.kind)
 
 
 def _escaped(ref: ObjectRef) -> str:
-    """Check a name that is more than plain characters, and escape it."""
+    """Check and escape a name that has other than plain characters."""
     name = ref.name
     if not name:
         raise MalformedNameError(str(ref), "it has no name")

@@ -1,7 +1,7 @@
 """Types of the Kubernetes API that Python does not have: quantities, durations, bytes, ports.
 
-Each knows how it is written in JSON, what the server would refuse, and the schema that makes the
-server refuse the same (``OpenApi``).
+Each type converts to and from JSON, refuses the values that the server refuses, and carries the
+schema (``OpenApi``) that makes the server refuse them.
 """
 
 import re
@@ -23,7 +23,7 @@ INT_OR_STRING: dict[str, Any] = {
 }
 
 IntOrString: TypeAlias = Annotated[int | str, OpenApi(INT_OR_STRING)]
-"""A number or a text, such as a port by number or by name."""
+"""An integer or a string, such as a port by number or by name."""
 
 # ------------------------------------------------------------------------------ quantity
 
@@ -42,7 +42,7 @@ _BINARY = {
 }
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
-_LARGEST = Decimal(2**63 - 1)  # the server caps what is larger
+_LARGEST = Decimal(2**63 - 1)  # the server caps larger amounts
 _NANO = Decimal(10) ** -9
 _EXACT = Context(prec=200)
 
@@ -52,15 +52,15 @@ class Quantity:
     """An amount with a unit suffix: ``500m``, ``2Gi``, ``1e3``.
 
     Compares and computes by value: ``Quantity("1024Ki") == Quantity("1Mi")``.  ``str`` gives the
-    canonical spelling that the server uses for its own kinds.  One that was read and not computed
-    is written as it was read, because the server leaves custom resources as they are.
+    canonical spelling that the server uses for its own kinds.  A quantity that was read is written
+    back as it was read, because the server does not normalise those of custom resources.
     """
 
     __slots__ = ("_parsed", "_wire")
 
     def __init__(self, value: str | int | Decimal) -> None:
         self._wire: str | int | None = None
-        self._parsed: tuple[Decimal, Format] | None = None  # most quantities are only passed on
+        self._parsed: tuple[Decimal, Format] | None = None  # on first use: most are only passed on
         match value:
             case bool() | float():
                 raise ValueError(f"{value!r} is not a quantity; write it as text, such as '500m'")
@@ -93,12 +93,12 @@ class Quantity:
 
     @property
     def format(self) -> Format:
-        """Which family of suffixes it is written with."""
+        """The family of suffixes that it is written with."""
         return self._parts()[1]
 
     @property
     def wire(self) -> str | int:
-        """The amount as it goes over the wire."""
+        """The amount as it is written in JSON."""
         return str(self) if self._wire is None else self._wire
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ class Quantity:
         return bool(self.value)
 
     def __int__(self) -> int:
-        return int(self.value.to_integral_value(ROUND_CEILING))  # as the server rounds: up
+        return int(self.value.to_integral_value(ROUND_CEILING))  # rounded up, as the server does
 
     def __float__(self) -> float:
         return float(self.value)
@@ -182,7 +182,7 @@ def _parse(text: str) -> tuple[Decimal, Format]:
     if found["binary"]:
         return _bounded(_EXACT.multiply(number, Decimal(_BINARY[found["binary"]]))), "BinarySI"
     if found["exponent"]:
-        # Beyond these bounds every number but 0 is the largest or rounds to the smallest.
+        # Beyond these bounds every number except 0 is capped, or rounds to the smallest amount.
         exponent = _small_exponent(found["exponent"])
         return _bounded(number.scaleb(exponent, _EXACT)), "DecimalExponent"
     return _bounded(number.scaleb(_DECIMAL[found["decimal"] or ""], _EXACT)), "DecimalSI"
@@ -190,12 +190,12 @@ def _parse(text: str) -> tuple[Decimal, Format]:
 
 def _small_exponent(text: str) -> int:
     """Read an exponent of any length as one between -1000 and 1000."""
-    digits = text.lstrip("+-0")[:4] or "0"  # the first four already exceed the bounds, or are all
+    digits = text.lstrip("+-0")[:4] or "0"  # four digits, if there are more, exceed the bounds
     return max(-1000, min(1000, -int(digits) if text.startswith("-") else int(digits)))
 
 
 def _bounded(value: Decimal) -> Decimal:
-    """At most what the server holds; what is finer than 1n is rounded away from zero."""
+    """Return the amount as the server stores it: capped, and rounded away from zero to 1n."""
     bounded = max(-_LARGEST, min(_LARGEST, value))
     rounding = ROUND_CEILING if bounded > 0 else ROUND_FLOOR
     return bounded.quantize(_NANO, rounding=rounding, context=_EXACT)
@@ -293,7 +293,7 @@ def _validated_duration(value: Any) -> timedelta:
 Duration: TypeAlias = Annotated[
     timedelta, _DurationText(), OpenApi({"type": "string", "pattern": DURATION_PATTERN})
 ]
-"""A ``timedelta`` that is written ``1h30m`` on the wire."""
+"""A ``timedelta`` that is written as ``1h30m`` in JSON."""
 
 # --------------------------------------------------------------------------------- bytes
 
@@ -328,4 +328,4 @@ def _base64_text(value: bytes) -> str:
 Base64: TypeAlias = Annotated[
     bytes, _Base64Text(), OpenApi({"type": "string", "pattern": BASE64_PATTERN})
 ]
-"""``bytes`` that are base64 text on the wire."""
+"""``bytes`` that are written as base64 text in JSON."""

@@ -1,7 +1,7 @@
-"""Names of things: a kind, and one object of a kind.
+"""``Kind`` and ``ObjectRef``: the identity of a kind, and of one object.
 
-Both are named tuples, because they are the keys of every dictionary in the process: hashing
-and comparing them is done in C.
+Both are named tuples, because they are dictionary keys everywhere, and tuples are hashed and
+compared in C.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """What the API server calls a resource: where its objects live and what they are called.
+    """A kind of object: group, version, kind, plural and scope (a resource of the API server).
 
     ``Kind("apps", "v1", "Deployment", "deployments")``; the core group is ``""``.
     """
@@ -28,7 +28,7 @@ class Kind(NamedTuple):
 
     @property
     def root(self) -> str:
-        """The path that all versions of this group's resources are below of."""
+        """The path under which the API server serves this group and version."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Kind(NamedTuple):
 
 
 class ObjectRef(NamedTuple):
-    """One object: its kind and where it is.  ``namespace`` is ``""`` for cluster-scoped objects."""
+    """A reference to one object.  ``namespace`` is ``""`` for cluster-scoped objects."""
 
     kind: Kind
     name: str
@@ -53,7 +53,7 @@ class ObjectRef(NamedTuple):
 
 @cache
 def kinds_by_name(kinds: tuple[Kind, ...]) -> Mapping[tuple[str, str], Kind]:
-    """Kinds as manifests name them; every pass of a controller asks for the same ones."""
+    """Return the kinds by (apiVersion, kind).  Cached, because every pass uses the same kinds."""
     return {(kind.api_version, kind.kind): kind for kind in kinds}
 
 

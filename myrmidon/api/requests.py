@@ -17,7 +17,7 @@ from myrmidon.errors import OutputError
 
 
 class Verb(StrEnum):
-    """What is done, in the words of RBAC."""
+    """The verb of a request, as RBAC names it."""
 
     GET = "get"
     CREATE = "create"
@@ -27,7 +27,7 @@ class Verb(StrEnum):
 
 
 class Patch(StrEnum):
-    """The four ways to write a patch, as media types."""
+    """The formats of a patch, as media types."""
 
     MERGE = "application/merge-patch+json"
     JSON = "application/json-patch+json"
@@ -73,7 +73,7 @@ class Request(NamedTuple):
         return HttpRequest(_METHODS[self.verb], path, self.query, headers, body)
 
     def _encoded(self) -> bytes:
-        """The body as bytes; an error that names the path, if it has no JSON."""
+        """Return the body as bytes; raise ``OutputError`` with the path if it is not JSON."""
         try:
             return orjson.dumps(self.body)
         except TypeError:

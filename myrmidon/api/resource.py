@@ -1,10 +1,10 @@
-"""``Resource``: a custom resource with types.
+"""``Resource``: the base class of typed custom resources.
 
-One class serves three purposes.  States read ``app.spec`` and ``app.name``; outputs are built by
+A subclass serves three purposes: states read ``app.spec`` and ``app.name``; outputs are built by
 calling the class; and ``generate`` makes the CustomResourceDefinition from the class statement.
 
-An object that was read from the server is read-only, except its status: what a state changes there
-is written at the end of the pass.
+An object that was read from the server is read-only, except its status: the fields that a state
+changes there are written at the end of the pass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -108,9 +108,9 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
         status: StatusT | Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        """Build an object to be applied; only what is given is sent.
+        """Build an object to be applied; only the fields that are given are sent.
 
-        ``spec`` and ``status`` may also be JSON in the spelling of the wire.
+        ``spec`` and ``status`` may also be JSON, with field names in camelCase.
         """
         said: Json = {"name": name, **(metadata or {})}
         if namespace:
@@ -127,9 +127,9 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
 
     @classmethod
     def from_json(cls, obj: Json) -> Self:
-        """Read an object of the server.  Raises ``UnfitObjectError`` where it does not fit.
+        """Build a resource from the server's JSON; raise ``UnfitObjectError`` if it does not fit.
 
-        The object is kept, not copied: it belongs to this resource from now on.
+        The JSON is kept, not copied, so the caller must not change it afterwards.
         """
         problems: list[str] = []
         spec = _read(cls.SPEC, obj, "spec", problems)
@@ -146,7 +146,7 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
         return self
 
     def to_json(self) -> Json:
-        """The object as JSON: what was read, or exactly the fields that were set."""
+        """Return the object as JSON: as it was read, or exactly the fields that were set."""
         made: Json = dict(self._raw) if self._raw is not None else {}
         made["apiVersion"], made["kind"] = self.KIND.api_version, self.KIND.kind
         made["metadata"] = deepcopy(self._metadata)
@@ -162,7 +162,7 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
         return made
 
     def copy(self) -> Self:
-        """A copy that may be changed and applied; it carries the resourceVersion that was read."""
+        """Return a copy that can be changed and applied, with the resourceVersion that was read."""
         spec = None if self._spec is None else self.SPEC.from_wire(self._spec.to_wire())
         return type(self)(name=self.name, metadata=deepcopy(self._metadata), spec=cast("Any", spec))
 
@@ -252,9 +252,9 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
 
 
 def status_patch(resource: Resource[Any, Any]) -> Json:
-    """The merge patch from the status as it was read to the status as it is now, ``{}`` for none.
+    """Return the merge patch from the status as it was read to its current value; ``{}`` for none.
 
-    Conditions, the observed generation and the references are left out: the framework writes those.
+    Conditions, observedGeneration and resourceRefs are left out: the framework writes those.
     """
     return difference(resource.status, resource.raw.get("status"))
 
@@ -270,7 +270,9 @@ def _read(model: type[Model], obj: Json, part: str, problems: list[str]) -> Mode
         return model.from_wire(value)
     except ValidationError as error:
         if any(problem["type"] == "json_invalid" for problem in error.errors()):
-            problems.append(f"{part}: {_TOO_DEEP}")  # it was JSON before; only its depth is refused
+            problems.append(
+                f"{part}: {_TOO_DEEP}"
+            )  # it was decoded from JSON, so only its depth can be refused
         else:
             problems.extend(problems_of(error, value, part))
     except RecursionError:

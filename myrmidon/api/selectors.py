@@ -1,7 +1,7 @@
 """Label and field selectors: parse, print, match.
 
-The grammar is that of the API server (``a=b,c!=d,e in (x,y),!f,g>3``), because a cache that
-filters must agree with the server that would have filtered.
+The grammar is that of the API server (``a=b,c!=d,e in (x,y),!f,g>3``), because a filter on cached
+objects must give the same result as the server's.
 """
 
 import re
@@ -21,18 +21,18 @@ _REQUIREMENT = re.compile(
         )?
     )\s*+(?:,|$)""",
     re.VERBOSE,
-)  # possessive throughout: no two neighbours share a character, so giving one back cannot help
+)  # possessive quantifiers: neighbours share no character, so backtracking can never help
 
 
 class Requirement(NamedTuple):
-    """One part of a selector; all parts must hold."""
+    """One requirement of a selector, such as ``a=b`` or ``c in (x,y)``."""
 
     key: str
     operator: str  # =, !=, in, notin, exists, absent, >, <
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether the labels satisfy it.  ``!=`` and ``notin`` also match where the key is absent."""
+        """Whether the labels satisfy it.  ``!=`` and ``notin`` also match if the key is absent."""
         return _MATCHERS[self.operator](labels.get(self.key), self.values)
 
     def __str__(self) -> str:
@@ -79,7 +79,7 @@ def parse_selector(text: str) -> Selector:
 
 
 def selector(labels: Mapping[str, str] | str | None) -> Selector:
-    """Make a selector of a mapping of labels, or of the text of one."""
+    """Return the selector for a mapping of labels or for the text of a selector."""
     if labels is None:
         return Selector()
     if isinstance(labels, str):

@@ -1,8 +1,8 @@
-"""The status that every resource with a controller has, and what a pass changed in it.
+"""``Status``, the base class of typed statuses, and the merge patch of what a pass changed in one.
 
-The difference is taken between two printings of the status, one as it was read and one as it is,
-so that changes inside lists and maps are noticed, and a timestamp that the server merely spells
-differently is not a change.
+The patch is computed from the JSON of the status as it was read and as it is now.  So a change
+inside a list or map is found, and a timestamp that the server only spells differently is not a
+change.
 """
 
 from typing import Annotated, Any
@@ -47,7 +47,7 @@ FRAMEWORK_FIELDS = {
 
 
 class Status(Model):
-    """The status of every resource that has a controller: what the framework itself writes."""
+    """The status fields that the framework writes on every resource that has a controller."""
 
     conditions: Annotated[list[Json], OpenApi(_CONDITIONS)] = Field(default_factory=list)
     observed_generation: Annotated[int | None, OpenApi({"type": "integer", "format": "int64"})] = (
@@ -57,10 +57,9 @@ class Status(Model):
 
 
 def difference(status: Status, read: Any) -> Json:
-    """The merge patch from the status as it was read to the status as it is now.
+    """Return the merge patch from the status as it was read to its current value; ``{}`` for none.
 
-    ``{}`` where nothing changed.  Conditions, the observed generation and the references are left
-    out: the framework writes those.
+    Conditions, observedGeneration and resourceRefs are left out: the framework writes those.
     """
     mine = {key: value for key, value in (read or {}).items() if key not in FRAMEWORK_FIELDS}
     before: Json = type(status).from_wire(mine).to_wire() if mine else {}

@@ -1,6 +1,7 @@
 r"""Make pydantic accept and refuse the same values as the API server.
 
-pydantic's strict mode is most of it.  The rest is put into the core schema of every model:
+pydantic's strict mode does most of it.  The other differences are handled in the core schema of
+every model:
 
 ==================  =============================================  ==================================
 type                pydantic alone                                 the server, and so we
@@ -13,9 +14,9 @@ type                pydantic alone                                 the server, a
                     ``[`` in a class opens another                 a bracket (RE2)
 ==================  =============================================  ==================================
 
-Two more are judged only when a value was refused, because objects that come from a server no longer
-have them: a whole number may be written ``1.0``, and null in a field that cannot be null is as if
-the field were absent.
+Two more differences are handled only after a value was refused, because objects from a server never
+have them: an integer may be written as ``1.0``, and null in a field that is not nullable means that
+the field is absent.
 """
 
 import re
@@ -28,19 +29,19 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from myrmidon.api.json_values import INT_MAX, INT_MIN
 
-_FLOAT_INT_MAX = 2**53 - 1  # beyond it the server does not take a float for a whole number
+_FLOAT_INT_MAX = 2**53 - 1  # the server does not accept larger floats as integers
 
 _DATE_TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:.(\d+))?(Z|[+-]\d{2}:\d{2})", re.ASCII | re.IGNORECASE
-)  # any character may stand before the fraction, because the server's own pattern has a bare dot
+)  # any character may precede the fraction, because the server's pattern has an unescaped dot
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _JUDGED = "judged_as_the_server_does"
 
 
 def as_the_server(schema: Any, resolve: Callable[[Any], Any]) -> Any:
-    """The core schema with the nodes replaced on which pydantic and the server differ.
+    """Return the core schema with those nodes replaced on which pydantic and the server differ.
 
-    ``resolve`` finds what a reference stands for: pydantic keeps enums apart and refers to them.
+    ``resolve`` returns the schema that a reference refers to: pydantic stores enums as references.
     """
     if isinstance(schema, list):
         return [as_the_server(item, resolve) for item in schema]
@@ -61,7 +62,10 @@ def as_the_server(schema: Any, resolve: Callable[[Any], Any]) -> Any:
 
 
 def as_stored(value: Any, refused: Iterable[tuple[int | str, ...]]) -> Any | None:
-    """What the server would have made of a value that was refused at these places; None for the same."""
+    """Return a refused value as the server would have stored it; None if it would be the same.
+
+    ``refused`` holds the paths at which validation failed.
+    """
     stored, changed = deepcopy(value), False
     for location in refused:
         changed |= _store(stored, location)
@@ -85,7 +89,10 @@ def _store(value: Any, location: tuple[int | str, ...]) -> bool:
 
 
 def resolved(value: Any, location: Iterable[int | str]) -> list[Any]:
-    """The steps that the value has; what follows is the name of a branch of a union."""
+    """Return the steps of a location that exist in the value.
+
+    pydantic appends the name of a union's branch to a location, which is not part of the value.
+    """
     steps: list[Any] = []
     for step in location:
         match value:
@@ -100,7 +107,7 @@ def resolved(value: Any, location: Iterable[int | str]) -> list[Any]:
 
 
 def ascii_classes(pattern: str) -> str:
-    """The pattern for a Unicode-aware engine, with the meaning that RE2 gives it."""
+    """Return the pattern for a Unicode-aware engine, with the meaning that RE2 gives it."""
     made, inside, position = [], False, 0
     while position < len(pattern):
         here = pattern[position]
@@ -115,7 +122,7 @@ def ascii_classes(pattern: str) -> str:
             continue
         opens = not inside and here == "["
         if inside and here in "[&~":
-            made.append("\\" + here)  # an operator on classes, if it stood alone
+            made.append("\\" + here)  # unescaped, it could be an operator on classes
         else:
             made.append(here)
         position += 1

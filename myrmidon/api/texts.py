@@ -1,15 +1,15 @@
 """Text that ends up in a condition, an Event or a log line: made encodable, and bounded in length.
 
 Such text comes from exceptions, from the server's answers and from specs that either of them
-quotes, so it can be anything: a megabyte long, or a Python string that has no UTF-8 encoding
-because it holds half of a surrogate pair.  The API server refuses a whole status for a message
-that is too long, and a JSON encoder refuses the whole request for one bad character; the reader
-would then see nothing at all.  Therefore the text is changed, visibly, where it is written:
+quotes, so it can have any content: it may be a megabyte long, or not encodable in UTF-8 because it
+contains half of a surrogate pair.  The API server refuses a whole status for one message that is
+too long, and a JSON encoder refuses a whole request for one bad character; the user would then see
+no message at all.  Therefore the text is changed, visibly, where it is written:
 
-- a lone surrogate becomes U+FFFD, the character that stands for one that cannot be shown;
+- a lone surrogate becomes U+FFFD, the replacement character;
 - text over the limit is cut at a character boundary and ends with how much was left out.
 
-Both are functions of the text alone, so the same error always gives the same message.
+The result depends on the text alone, so the same error always gives the same message.
 
 The data of a user (an object that a state applies) is never changed like this; see ``json_values``.
 """
@@ -27,7 +27,7 @@ EVENT_MESSAGE_BYTES_MAX = 1024
 EVENT_REASON_BYTES_MAX = 128
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_NOTE_BYTES = 48  # room for the note about what was left out, whatever the number in it
+_NOTE_BYTES = 48  # room for the note about what was left out, with a number of any length
 
 
 def printable(text: str) -> str:
@@ -80,10 +80,10 @@ def event_message(text: Any) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Return ``str(value)``, or a sentence in its place where ``__str__`` itself raises."""
+    """Return ``str(value)``, or a replacement text if ``__str__`` raises."""
     try:
         return str(value)
-    except Exception as error:  # noqa: BLE001 - an exception class of a user may do anything here
+    except Exception as error:  # noqa: BLE001 - a user's exception class may raise anything here
         return f"(the text of this {type(value).__name__} cannot be read: {type(error).__name__})"
 
 

@@ -15,14 +15,14 @@ JSON = "application/json"
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
-@lru_cache(maxsize=1024)  # nearly every write of a controller has the same one
+@lru_cache(maxsize=1024)  # cached, because nearly all writes of a controller have the same query
 def query_string(query: tuple[tuple[str, str], ...]) -> str:
-    """Return the query as it stands behind the question mark."""
+    """Return the encoded query string, without the question mark."""
     return urlencode(query, quote_via=quote)
 
 
 class HttpRequest(NamedTuple):
-    """A request: method, path with nothing escaped away, query in order, headers, body."""
+    """An HTTP request: method, escaped path, query in order, headers, body."""
 
     method: str
     path: str
@@ -32,19 +32,19 @@ class HttpRequest(NamedTuple):
 
 
 class HttpResponse(NamedTuple):
-    """A complete response."""
+    """A complete HTTP response."""
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()  # names in lower case; a name may repeat
     body: bytes = b""
 
     def header(self, name: str) -> str | None:
-        """The first header of that name."""
+        """Return the first header of that name; None if there is none."""
         return next((value for key, value in self.headers if key == name), None)
 
 
 class ResponseStream(Protocol):
-    """A response that is still being received, such as a watch.  ``lines`` yields one JSON document each."""
+    """A response that is still being received, such as a watch: one JSON document per line."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -61,16 +61,16 @@ class ResponseStream(Protocol):
 class Transport(Protocol):
     """Carries requests to one API server.
 
-    Raises ``UnreachableError`` where the request was not sent and ``AmbiguousError`` where it may
-    have been.  An answer of the server is a response, never an error, whatever its status.
+    Raises ``UnreachableError`` if the request was not sent, and ``AmbiguousError`` if it may have
+    been sent.  An answer with an error status (4xx, 5xx) is returned as a response, not raised.
     """
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Send and wait for the whole answer, at most ``deadline`` seconds."""
+        """Send the request and return the whole response; wait at most ``deadline`` seconds."""
         ...
 
     def stream(self, request: HttpRequest) -> AbstractAsyncContextManager[ResponseStream]:
-        """Send and hand out the answer as it comes."""
+        """Send the request and return the response while it is being received."""
         ...
 
     async def close(self) -> None:

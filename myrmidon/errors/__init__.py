@@ -1,4 +1,4 @@
-"""Every error myrmidon raises.
+"""Every error that myrmidon raises, as a tree.
 
 MyrmidonError
   DefinitionError          the controller or resource is written wrong; raised at import
@@ -10,48 +10,48 @@ MyrmidonError
     ConditionError           a condition type used twice, missing, or reserved
     StateSignatureError      a state method that cannot be called as one
     ManagedKindError         an entry of manages or reads that is not a kind
-  ProgrammingError         the controller did something it never declared; not retried
-    UndeclaredEdgeError      a result goes to a state that the edge list lacks
+  ProgrammingError         the controller did what it does not declare; not retried
+    UndeclaredEdgeError      a result goes to a state that is not in the state's ``then``
     UndeclaredOutputError    an output of a kind that is not managed
     UndeclaredReadError      a read of a kind that is neither managed nor read
     OutputError              an output that cannot be written as it is
-      UnidentifiedObjectError  without apiVersion, kind or name
-      GeneratedNameError       with generateName
+      UnidentifiedObjectError  an output without apiVersion, kind or name
+      GeneratedNameError       an output with generateName
       MissingLockError         optimistic_lock without a resourceVersion
       OwnerReferenceError      an owner reference that Kubernetes does not allow
-      SelfOutputError          of an object that is the parent itself
-      UnwatchedNamespaceError  in a namespace that the controller does not watch
+      SelfOutputError          an output that is the parent itself
+      UnwatchedNamespaceError  an output in a namespace that the controller does not watch
     StatusError              a status field that a state has set cannot be written as JSON
     StateResultError         a state returned a value that is not a result
     MalformedNameError       a name, namespace or kind that cannot be part of a path
   AlreadyOwnedError        the object belongs to another parent
   NotAdoptedError          the object exists, names no parent, and its adoption was not asked for
   StalledError             the object is changed back after each of our writes
-  PruneRefusedError        more would be deleted at once than the guard allows
-  TerminatingError         the object is on its way out and cannot be made to exist
-  UnfitObjectError         an object of the server does not fit its model
-  UnreadableObjectError    an object of the server cannot be read at all
-  ApiError                 the server said no
+  PruneRefusedError        more objects would be pruned at once than prune_max allows
+  TerminatingError         the object is being deleted; it can be created when it is gone
+  UnfitObjectError         an object on the server does not fit its model
+  UnreadableObjectError    an object on the server cannot be read at all
+  ApiError                 the server refused the request
     BadRequestError          400
     UnknownFieldError        400, 422 or 500, a field that the schema does not have
     UnauthorizedError        401
     ForbiddenError           403
-      NamespaceTerminatingError  403, the namespace is on its way out
+      NamespaceTerminatingError  403, the namespace is being deleted
       QuotaExceededError         403, a ResourceQuota is used up
     NotFoundError            404
-    ConflictError            409, somebody else wrote first
-      AlreadyExistsError       409, a create of something that is there
+    ConflictError            409, the object has changed since it was read
+      AlreadyExistsError       409, the object to create exists already
       FieldConflictError       409, a server-side apply of a field that another manager owns
-    ExpiredError             410, the version asked for is compacted away
+    ExpiredError             410, the resourceVersion asked for is no longer available
     TooLargeError            413
     InvalidError             422
     TooManyRequestsError     429
     ServerError              5xx
-  TransportError           no answer came
+  TransportError           the request got no answer
     UnreachableError         the request was not sent
     AmbiguousError           the request was sent; whether it took effect is unknown
   LeadershipLostError      another replica may lead; this process must stop writing
-  TaskEndedError           a task that runs as long as the process has ended
+  TaskEndedError           a task that should run as long as the process has ended
   UsageError               a wrong argument, file or setting; shown without a traceback
 """
 

@@ -1,4 +1,4 @@
-"""Refusals of the API server: one class per meaning, made from its answer by ``api_error``."""
+"""Refusals by the API server: one class per meaning, built from its answer by ``api_error``."""
 
 from collections.abc import Mapping
 from math import isnan
@@ -10,7 +10,11 @@ RETRY_AFTER_SECONDS_MAX = 60.0
 
 
 class ApiError(MyrmidonError):
-    """The server said no: the Status object that it sent, as attributes."""
+    """The server refused the request.  The attributes are those of the Status object that it sent.
+
+    ``retry_after`` is the number of seconds that the server asks the client to wait, at most
+    ``RETRY_AFTER_SECONDS_MAX``; None if it does not say.
+    """
 
     def __init__(
         self,
@@ -33,7 +37,7 @@ class ApiError(MyrmidonError):
 
 
 class BadRequestError(ApiError):
-    """400: the request does not decode."""
+    """400: the server cannot decode the request."""
 
 
 class UnknownFieldError(ApiError):
@@ -44,7 +48,7 @@ class UnknownFieldError(ApiError):
 
     @property
     def fields(self) -> str:
-        """What the server says about the fields, without the object that it prints before it."""
+        """The part of the message about the fields, without the printed object before it."""
         return self.message.rpartition(_STRICT)[2].rpartition(_TYPED)[2].strip()
 
 
@@ -69,11 +73,11 @@ class NotFoundError(ApiError):
 
 
 class ConflictError(ApiError):
-    """409: somebody else wrote first, or owns the field."""
+    """409: the object has changed since it was read; see the subclasses for other conflicts."""
 
 
 class AlreadyExistsError(ConflictError):
-    """409: a create of something that is there."""
+    """409: the object to create exists already."""
 
 
 class FieldConflictError(ConflictError):
@@ -81,7 +85,7 @@ class FieldConflictError(ConflictError):
 
 
 class ExpiredError(ApiError):
-    """410: the version or page asked for is compacted away."""
+    """410: the resourceVersion or page asked for is no longer available (compacted)."""
 
 
 class TooLargeError(ApiError):
@@ -93,14 +97,14 @@ class InvalidError(ApiError):
 
 
 class TooManyRequestsError(ApiError):
-    """429: slow down."""
+    """429: the server asks the client to send fewer requests."""
 
 
 class ServerError(ApiError):
-    """5xx: the server failed; a write may or may not have happened."""
+    """5xx: the server failed; a write may or may not have taken effect."""
 
 
-# The only marks that the server gives: how it begins the texts of these two refusals.
+# These two refusals have no reason or cause of their own; only the text identifies them.
 _STRICT = "strict decoding error:"  # of fieldValidation=Strict
 _TYPED = (
     "failed to create typed patch object"  # of a server-side apply that does not fit the schema
@@ -121,10 +125,10 @@ _BY_STATUS: dict[int, type[ApiError]] = {
 
 
 def retry_seconds(asked: Any) -> float | None:
-    """Return the seconds that a server asks us to wait, from a Retry-After header or a Status.
+    """Return the seconds that a Retry-After header or a Status asks the client to wait.
 
-    At most a minute: a server or proxy that is wrong must not keep an object or a watch
-    away for a day.  None for anything but a number.
+    At most a minute, so that a faulty server or proxy cannot stop an object or a watch for a day.
+    None if the value is not a number.
     """
     try:
         seconds = float(asked)

@@ -1,4 +1,4 @@
-"""Errors of a definition: a controller or resource class that is written wrong, found at import."""
+"""Mistakes in the definition of a controller or resource class, raised at import."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from myrmidon.errors.root import MyrmidonError, names_of
 
 
 class DefinitionError(MyrmidonError):
-    """The controller or resource is written wrong."""
+    """A controller or resource class has a mistake; the message says how to fix it."""
 
 
 class InitialStateError(DefinitionError):
-    """The walk needs exactly one place to start."""
+    """The controller has no initial state, or more than one."""
 
     def __init__(self, controller: str, initial: Sequence[str]) -> None:
         self.controller, self.initial = controller, tuple(initial)
@@ -24,7 +24,7 @@ class InitialStateError(DefinitionError):
 
 
 class FinalizerStateError(DefinitionError):
-    """The finalizer graph needs at most one place to start."""
+    """The controller has more than one state with ``finalizer=True``."""
 
     def __init__(self, controller: str, starts: Sequence[str]) -> None:
         self.controller, self.starts = controller, tuple(starts)
@@ -57,7 +57,7 @@ class StateCycleError(DefinitionError):
         self.controller, self.cycle = controller, tuple(cycle)
         super().__init__(
             f"{controller} has a cycle: {' -> '.join(cycle)}.\n"
-            "  A pass walks from the initial state to an end; it would never arrive.\n"
+            "  A pass walks from the initial state to an end; it would never reach one.\n"
             f"  fix: remove the edge {cycle[-2]} -> {cycle[-1]}; to look again later, return Wait(...)"
         )
 
@@ -69,7 +69,7 @@ class UnreachableStateError(DefinitionError):
         self.controller, self.states = controller, tuple(states)
         noun = "a state" if len(states) == 1 else "states"
         super().__init__(
-            f"{controller} has {noun} that nothing reaches: {names_of(states)}.\n"
+            f"{controller} has {noun} that no path reaches: {names_of(states)}.\n"
             f"  fix: name {states[0]!r} in the `then` of the state before it, or delete it"
         )
 
@@ -95,7 +95,7 @@ class StateSignatureError(DefinitionError):
 
 
 class ManagedKindError(DefinitionError):
-    """An entry of ``manages`` or ``reads`` is no kind."""
+    """An entry of ``manages``, ``reads`` or another attribute is not a kind."""
 
     def __init__(self, controller: str, attribute: str, entry: object) -> None:
         self.controller, self.attribute, self.entry = controller, attribute, entry

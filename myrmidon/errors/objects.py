@@ -1,4 +1,4 @@
-"""Errors about one object on the server: whose it is, and whether it can be read."""
+"""Errors about one object on the server: its ownership, and whether it can be read or written."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ class NotAdoptedError(MyrmidonError):
 
 
 class StalledError(MyrmidonError):
-    """The object is changed back after each of our writes; it is written less often for a while."""
+    """Another writer changes the object back after each of our writes; we write it less often."""
 
     def __init__(
         self, ref: str, fields: str, manager: str, others: str | None, seconds: float
@@ -47,7 +47,7 @@ class StalledError(MyrmidonError):
 
 
 class PruneRefusedError(MyrmidonError):
-    """More objects would go at once than the guard allows; a bug is likelier than an intention."""
+    """More objects would be pruned at once than ``prune_max`` allows; a mistake is likely."""
 
     def __init__(self, refs: Sequence[str], limit: int) -> None:
         self.refs, self.limit = tuple(refs), limit
@@ -67,7 +67,7 @@ class TerminatingError(MyrmidonError):
 
 
 class UnfitObjectError(MyrmidonError):
-    """An object of the server does not fit its model."""
+    """An object on the server does not fit its model."""
 
     def __init__(self, ref: str, problems: Sequence[str]) -> None:
         self.ref, self.problems = ref, tuple(problems)
@@ -75,9 +75,10 @@ class UnfitObjectError(MyrmidonError):
 
 
 class UnreadableObjectError(MyrmidonError):
-    """An object of the server cannot be read at all: it is not valid JSON, or not an object's shape.
+    """An object on the server cannot be read: it is not JSON, or does not have an object's fields.
 
-    It exists, so it must not be taken for absent.  It is read again when the server tells of a change.
+    It exists, so it must not be treated as absent.  It is read again when a watch event reports a
+    change.
     """
 
     reason = "UnreadableObject"

@@ -4,11 +4,11 @@ from myrmidon.errors.root import MyrmidonError
 
 
 class LeadershipLostError(MyrmidonError):
-    """Another replica may lead; this process must stop writing."""
+    """This process is no longer the leader, or may not be; it must stop writing."""
 
 
 class TaskEndedError(MyrmidonError):
-    """A task that has to run as long as the process has ended: a worker, a feed, a watch."""
+    """A task that should run as long as the process has ended: a worker, a feed, a watch."""
 
     def __init__(self, task: str, why: str) -> None:
         self.task = task
@@ -19,4 +19,4 @@ class TaskEndedError(MyrmidonError):
 
 
 class UsageError(MyrmidonError):
-    """A wrong argument, file or setting: what is wrong and how to fix it, in one or two lines."""
+    """A wrong argument, file or setting.  It is shown in one or two lines, without a traceback."""

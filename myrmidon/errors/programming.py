@@ -1,6 +1,7 @@
-"""Errors of a running controller that does what it never declared or what cannot be written.
+"""Mistakes in a controller's code that show up in a pass: undeclared or invalid outputs and reads.
 
-They are not retried: the next attempt would do the same.
+They are not retried, because the next attempt would do the same.  ``reason`` is the reason of the
+state's condition.
 """
 
 from collections.abc import Sequence
@@ -9,13 +10,13 @@ from myrmidon.errors.root import MyrmidonError, brief, names_of
 
 
 class ProgrammingError(MyrmidonError):
-    """The controller did something it never declared.  Retrying cannot help."""
+    """The controller did what it does not declare, or returned an invalid value."""
 
     reason = "ProgrammingError"
 
 
 class UndeclaredEdgeError(ProgrammingError):
-    """A result goes to a state that the edge list lacks."""
+    """A result goes to a state that is not in the state's ``then``."""
 
     reason = "UndeclaredEdge"
 
@@ -45,7 +46,7 @@ class UndeclaredOutputError(ProgrammingError):
         self.controller, self.state, self.kind = controller, state, kind
         super().__init__(
             f"{controller}.{state} put a {kind} into its outputs, which {controller}.manages does not list.\n"
-            "  Without it nobody watches the object and the generated role cannot write it.\n"
+            "  Without it the object is not watched and the generated role cannot write it.\n"
             f"  fix: add it to {controller}.manages, then run `myrmidon generate rbac`"
         )
 
@@ -78,7 +79,7 @@ class StateResultError(ProgrammingError):
 
 
 class MalformedNameError(ProgrammingError):
-    """A name that would make the path of another object, of a list, or of none."""
+    """A name that is not valid in a path, or would make the path of another object or of a list."""
 
     reason = "MalformedName"
 
@@ -91,7 +92,7 @@ class MalformedNameError(ProgrammingError):
 
 
 class OutputError(ProgrammingError):
-    """An output cannot be written as it is."""
+    """An output is invalid and cannot be written."""
 
     reason = "InvalidOutput"
 
@@ -114,7 +115,7 @@ class UnidentifiedObjectError(OutputError):
 
 
 class GeneratedNameError(OutputError):
-    """An output with ``generateName`` would be created anew by every pass."""
+    """An output has a ``generateName``: every pass would create another object."""
 
     def __init__(self, described: str) -> None:
         super().__init__(
@@ -125,7 +126,7 @@ class GeneratedNameError(OutputError):
 
 
 class MissingLockError(OutputError):
-    """``optimistic_lock=True`` on an object without a resourceVersion."""
+    """An output with ``optimistic_lock=True`` has no resourceVersion."""
 
     def __init__(self, described: str) -> None:
         super().__init__(
@@ -136,7 +137,7 @@ class MissingLockError(OutputError):
 
 
 class OwnerReferenceError(OutputError):
-    """An owner reference that Kubernetes does not allow."""
+    """An output would get an owner reference that Kubernetes does not allow."""
 
     reason = "InvalidOwnerReference"
 
@@ -150,7 +151,7 @@ class OwnerReferenceError(OutputError):
 
 
 class SelfOutputError(OutputError):
-    """A state applies the object of its own pass, which would make it its own child."""
+    """A state applies the object of its own pass, which cannot be its own child."""
 
     def __init__(self, controller: str, state: str, ref: str) -> None:
         super().__init__(

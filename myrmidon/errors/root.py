@@ -1,4 +1,4 @@
-"""The root of every error, and how names and values are printed in messages."""
+"""MyrmidonError, and helpers that print names and values in messages."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,14 @@ BRIEF_MAX = 200
 
 
 class MyrmidonError(Exception):
-    """The root of every error that myrmidon raises."""
+    """The base class of every error that myrmidon raises."""
 
 
 def brief(value: object) -> str:
-    """Return the repr of a value, shortened; its type where the repr itself raises."""
+    """Return the repr of a value, shortened; its type if the repr raises."""
     try:
         shown = repr(value)
-    except Exception:  # noqa: BLE001 - a class of a user may do anything here
+    except Exception:  # noqa: BLE001 - a user's class may raise anything here
         shown = f"a {type(value).__name__}"
     return shown if len(shown) <= BRIEF_MAX else f"{shown[:BRIEF_MAX]}…"
 

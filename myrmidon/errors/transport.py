@@ -1,10 +1,10 @@
-"""Requests that got no answer."""
+"""Errors for requests that got no answer."""
 
 from myrmidon.errors.root import MyrmidonError
 
 
 class TransportError(MyrmidonError):
-    """No answer came."""
+    """The request got no answer."""
 
 
 class UnreachableError(TransportError):

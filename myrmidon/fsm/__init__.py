@@ -1,4 +1,4 @@
-"""Machines: which state next, and what follows for the status."""
+"""Controllers as state machines: states and results, the walk of one pass, the resulting status."""
 
 from myrmidon.fsm.channel import Channel
 from myrmidon.fsm.children import delete_children_foreground, when_children_ready

@@ -1,4 +1,4 @@
-"""Channel: events from outside of the cluster."""
+"""Channel: trigger passes by events from outside the cluster."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -10,10 +10,10 @@ Sink: TypeAlias = Callable[[Key, timedelta], None]
 
 
 class Channel:
-    """A source of keys that no watch would bring: a webhook, a message queue, a timer.
+    """A source of events that no watch delivers: a webhook, a message queue, a timer.
 
-    ``channel.send("default/shop")`` gives the object a pass, after ``debounce``, so that a burst of
-    events is one pass.  It may be called from any thread.
+    ``channel.send("default/shop")`` gives that object a pass after the delay ``debounce`` (default:
+    none), so that a burst of events leads to one pass.  It may be called from any thread.
     """
 
     def __init__(self, name: str, *, debounce: timedelta = timedelta(0)) -> None:
@@ -21,12 +21,12 @@ class Channel:
         self._sinks: list[Sink] = []
 
     def send(self, key: Key) -> None:
-        """Say that something happened which concerns the object."""
+        """Give the object with this key a pass."""
         for sink in tuple(self._sinks):
             sink(key, self.debounce)
 
     def subscribe(self, sink: Sink) -> Callable[[], None]:
-        """Hear of every key; the returned function ends that."""
+        """Call ``sink`` with every key that is sent; the returned function ends that."""
         self._sinks.append(sink)
         return lambda: self._sinks.remove(sink)
 

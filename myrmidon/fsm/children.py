@@ -1,6 +1,6 @@
-"""Ready-made states about the objects that an object manages.
+"""Ready-made states that wait for an object's children, or delete them.
 
-Written in the body of the class, they are states like any other::
+Assign them in the body of the class; they are then states like any other::
 
     class WebApps(Controller[WebApp]):
         settled = when_children_ready(then="announced")
@@ -23,7 +23,7 @@ from myrmidon.sets.ownership import Parent
 
 StateMethod: TypeAlias = Callable[[Any, Any, OutputSet, Context], Coroutine[Any, Any, Result]]
 
-_LOOK_AGAIN = timedelta(minutes=1)  # their own events come sooner; this is for those that got lost
+_LOOK_AGAIN = timedelta(minutes=1)  # in case a child's watch event is missed
 
 
 def when_children_ready(
@@ -32,17 +32,17 @@ def when_children_ready(
     condition: str = "ChildrenReady",
     initial: bool = False,
 ) -> StateMethod:
-    """A state that holds when every object that this one manages is ready, by ``ctx.is_ready``.
+    """Return a state that is done when every child of the object is ready (``ctx.is_ready``).
 
-    A custom kind that never reports a condition ``Ready`` is waited for without end, unless the
-    controller says in ``readiness`` what counts for it.
+    A child of a custom kind that never reports a condition ``Ready`` or ``Available`` is waited for
+    forever, unless ``Controller.readiness`` has a rule for its kind.
     """
 
     @state(then=then, condition=condition, initial=initial)
     async def children_ready(_self: Any, _obj: Any, _out: OutputSet, ctx: Context) -> Result:
-        """Everything that it manages is ready."""
+        """All children are ready."""
         children = await ctx.children()
-        # One that is gone was not wanted: what this pass applied exists.
+        # A missing child is left over from an earlier pass: everything this pass applied exists.
         waiting = {
             ref: child
             for ref, child in children.items()
@@ -72,15 +72,16 @@ def delete_children_foreground(
     condition: str = "ChildrenDeleted",
     finalizer: bool = False,
 ) -> StateMethod:
-    """A state that deletes everything the object manages, and holds when all of it is gone.
+    """Return a state that deletes all children of the object, and is done when they are gone.
 
-    What is already terminating is not deleted again.  An object that is on record but no longer
-    names this one as its parent is neither deleted nor waited for.
+    Each is deleted with foreground propagation, so it goes after everything that it owns.  A child
+    that is already terminating is only waited for.  An object in ``status.resourceRefs`` that no
+    longer names this one as its parent is neither deleted nor waited for.
     """
 
     @state(then=then, condition=condition, finalizer=finalizer)
     async def children_deleted(_self: Any, obj: Any, out: OutputSet, ctx: Context) -> Result:
-        """Nothing that it managed is left."""
+        """All children are gone."""
         parent, children = Parent(obj.ref, obj.uid), await ctx.children()
         left = [ref for ref, child in children.items() if child and is_child_of(child, parent)]
         for ref in left:

@@ -1,7 +1,11 @@
-"""Claim and claimed: a request in a namespace, and the cluster-scoped thing that it gets.
+"""ClaimController: bind each claim, an object in a namespace, to one cluster-scoped object.
 
-A user claims something without having to know where it lives or what it is called; the claimed
-object does the work, and the claim tells its user how that went.
+It works like PersistentVolumeClaim and PersistentVolume with dynamic provisioning.  A user creates
+a claim, which needs no knowledge of where the claimed object lives or what it is called.  The
+controller creates the claimed object from the claim's spec, with a ``spec.claimRef`` back to the
+claim, and reports its readiness on the claim.  When the claim is deleted, a finalizer keeps it
+until the claimed object is gone: a cluster-scoped object cannot have an owner in a namespace, so
+the garbage collector would not delete it.
 """
 
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
@@ -21,14 +25,15 @@ Claimed = TypeVar("Claimed", bound=Resource[Any, Any])
 
 
 class ClaimController(Controller[Claim], Generic[Claim, Claimed], abstract=True):
-    """A controller that binds each claim to one claimed object: ``ClaimController[Claim, Claimed]``.
+    """A controller that binds each claim to one claimed object.
 
-    The claimed object has a name that follows from the claim and its uid, so that two passes can
-    never make two of them, and a claim that is made again gets a new one.
+    Subclass it as ``ClaimController[YourClaim, YourClaimed]``, with the two Resource classes.
+    The claimed object's name is derived from the claim's name and uid, so two passes can never
+    create two of them, and a claim that is deleted and created again gets a new one.
     """
 
     claimed: ClassVar[type[Resource[Any, Any]]]
-    """The class of the claimed objects."""
+    """The Resource class of the claimed objects, from ``ClaimController[...]``."""
 
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         claimed = _claimed_of(cls)
@@ -43,7 +48,7 @@ class ClaimController(Controller[Claim], Generic[Claim, Claimed], abstract=True)
         super().__init_subclass__(abstract=abstract, **kwargs)
 
     def claimed_spec(self, claim: Claim) -> Json:
-        """What is asked of the claimed object; by default all that the claim asks for."""
+        """Return the spec of the claimed object; by default that of the claim."""
         spec: Json = claim.spec.to_wire()
         return spec
 
@@ -88,12 +93,12 @@ class ClaimController(Controller[Claim], Generic[Claim, Claimed], abstract=True)
 
 
 def claimed_name(claim: Resource[Any, Any]) -> str:
-    """The name of the object that a claim gets."""
+    """Return the name of the object that is bound to the claim."""
     return hashed_name(claim, claim.uid)
 
 
 def _claimed_of(cls: type) -> type[Resource[Any, Any]] | None:
-    """The second type argument of ``ClaimController[...]``, if this very class names one."""
+    """Return the second type argument of this class's own ``ClaimController[...]`` base, if any."""
     for base in getattr(cls, "__orig_bases__", ()):
         origin, arguments = get_origin(base), get_args(base)
         if isinstance(origin, type) and issubclass(origin, Controller) and len(arguments) == 2:

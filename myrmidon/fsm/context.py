@@ -1,4 +1,8 @@
-"""Context: what a state may ask for beyond its object, as a protocol."""
+"""Context: the third parameter of a state, for reads, logging, Events and readiness.
+
+These are protocols: ``runtime.reconcile.context`` implements them for a running controller, so that
+states and this package depend on no network code.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -11,7 +15,7 @@ Relation = Literal["self", "child", "relative", "timer", "resync", "again", "cha
 
 
 class Cause(NamedTuple):
-    """Why a pass runs: which object, what happened to it, and how it is related to ours."""
+    """What triggered a pass: how an object changed, and its relation to the object of the pass."""
 
     relation: Relation
     event: Literal["create", "update", "delete", "generic"] = "generic"
@@ -22,7 +26,7 @@ class Cause(NamedTuple):
 
 
 class Log(Protocol):
-    """Structured logging: a constant message, and the facts as keywords."""
+    """Structured logging: a constant message, and the variable parts as keyword arguments."""
 
     def debug(self, message: str, **facts: Any) -> None: ...  # noqa: D102
     def info(self, message: str, **facts: Any) -> None: ...  # noqa: D102
@@ -31,10 +35,13 @@ class Log(Protocol):
 
 
 class Reader(Protocol):
-    """Reads objects of the kinds that the controller declares."""
+    """Reads objects of the kinds that the controller manages, reads or watches."""
 
     async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
-        """The object, None where there is none.  A Resource class gives typed objects."""
+        """Return the object, or None if it does not exist.
+
+        ``kind`` is a ``Kind`` (returns JSON) or a Resource class (returns that class).
+        """
         ...
 
     async def list(
@@ -44,35 +51,42 @@ class Reader(Protocol):
         labels: Mapping[str, str] | str | None = None,
         index: tuple[str, str] | None = None,
     ) -> list[Any]:
-        """All objects that match; ``namespace=None`` is the one of the parent, ``""`` all of them."""
+        """Return all objects that match.
+
+        ``namespace=None`` means the namespace of the pass's object, ``""`` all namespaces.
+        ``index`` is the name of one of ``Controller.indexes`` and the value to look up.
+        """
         ...
 
 
 class Context(Reader, Protocol):
-    """What a state may ask for.  Reads come from the shared cache, own writes included."""
+    """Reads, logging and Events for a state.
+
+    Reads are answered from the shared cache, which already holds what this controller wrote.
+    """
 
     @property
     def live(self) -> Reader:
-        """The same questions, asked of the server."""
+        """The same reads, answered by the API server instead of the cache."""
         ...
 
     @property
     def now(self) -> datetime:
-        """When this pass began."""
+        """The time at which this pass began."""
         ...
 
     @property
     def log(self) -> Log:
-        """Writes lines that carry controller, object, pass and state."""
+        """A logger whose lines carry the controller, the object, the pass and the state."""
         ...
 
     @property
     def cause(self) -> tuple[Cause, ...]:
-        """What triggered this pass, as far as it was not too much to remember."""
+        """What triggered this pass; at most the first eight causes are kept."""
         ...
 
     async def children(self) -> Mapping[ObjectRef, Json | None]:
-        """Every object that this one manages, this pass's own writes included; None for one that is gone."""
+        """Return every child of the object, this pass's writes included; None for a missing one."""
         ...
 
     def event(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
@@ -80,9 +94,10 @@ class Context(Reader, Protocol):
         ...
 
     def is_ready(self, obj: Json | None) -> bool:
-        """Whether the object is what its kind calls ready; False for None.
+        """Whether the object is ready by the rule of its kind; False for None.
 
-        ``Controller.readiness`` comes first.  A custom kind is ready when its condition ``Ready`` (or
-        ``Available``) is True for its current generation, never before it has reported one.
+        A rule in ``Controller.readiness`` takes precedence.  Without one, an object of a custom
+        kind is ready when its condition ``Ready`` (or ``Available``) is True for its current
+        generation, and never before it has reported that condition.
         """
         ...

@@ -1,8 +1,11 @@
-"""Controller: the declaration of a machine, checked when the class is defined.
+"""Controller: the base class for controllers, checked when a subclass is defined.
 
-A controller is class data (states, edges, kinds) plus methods.  Everything that a tool needs to
-know is there once the module is imported: the graph, the conditions, the kinds written and read.
-Nothing has to run, and nothing here talks to a server.
+A controller is a class with state methods and a few class attributes: the kinds that it manages
+and reads, its watches and its options.  ``__init_subclass__`` collects the states, builds the
+graph, resolves every kind, and raises a ``DefinitionError`` for what is wrong, so a mistake shows
+up at import and not in the first pass.  After import the class holds all that tools need (the
+graph, the conditions, the kinds written and read); generating CRDs, roles and diagrams runs no
+state and talks to no server.
 """
 
 import re
@@ -26,46 +29,53 @@ Index: TypeAlias = Callable[[Json], Iterable[str]]
 
 
 class Controller(Generic[R]):
-    """A state machine over one kind of object.  Subclass it as ``Controller[WebApp]``.
+    """A state machine over the objects of one kind.  Subclass it as ``Controller[WebApp]``.
 
-    States are methods marked with ``@state``, inherited ones and those of mixins included.  A
-    subclass may override the method of a state; without a new ``@state`` the declaration stays.
+    States are the methods decorated with ``@state``, including those of base classes and mixins.  A
+    subclass may override a state's method; without a new ``@state`` it keeps the inherited edges
+    and condition.  Setting the name to None removes the state.
     """
 
     manages: ClassVar[tuple[Any, ...]] = ()
-    """Kinds it writes; their objects wake their parent."""
+    """Kinds that the controller writes: ``Kind`` constants or Resource classes.  States can read
+    them, too, and a change of a child gives its parent a pass.  Default: none."""
     reads: ClassVar[tuple[Any, ...]] = ()
-    """Kinds it only reads."""
+    """Kinds that states read but do not write.  A change does not trigger a pass; use ``watches``
+    for that.  Default: none."""
     watches: ClassVar[tuple[Watch, ...]] = ()
-    """Other objects that concern ours."""
+    """Other kinds whose changes trigger passes, each with a function to the objects concerned.
+    Kinds watched on the same cluster can be read, too.  Default: none."""
     indexes: ClassVar[Mapping[Any, Mapping[str, Index]]] = {}
-    """By kind and name, functions from an object to the words that ``ctx.list(index=...)`` finds it
-    under: ``{kinds.POD: {"node": lambda pod: [pod["spec"]["nodeName"]]}}``."""
+    """Indexes of the cache, by kind and index name.  Each is a function from an object to the
+    values under which ``ctx.list(index=(name, value))`` finds it:
+    ``{kinds.POD: {"node": lambda pod: [pod["spec"]["nodeName"]]}}``.  The controller must manage or
+    read the kind.  Default: none."""
     readiness: ClassVar[Mapping[Any, ReadinessRule]] = {}
-    """By kind, functions from an object (JSON) to whether it is ready, used by ``ctx.is_ready``,
-    ``when_children_ready`` and claims instead of the rule for that kind:
+    """Readiness rules, by kind.  Each is a function from an object (JSON) to whether it is ready.
+    It replaces the rule for that kind in ``ctx.is_ready``, ``when_children_ready`` and claims:
     ``{SERVICE_MONITOR: exists, TASK_RUN: has_condition("Succeeded")}``.  A custom kind needs one if
-    it never reports a condition ``Ready`` or ``Available``."""
+    it never reports a condition ``Ready`` or ``Available``.  Default: none."""
     channels: ClassVar[tuple[Channel, ...]] = ()
-    """Sources of events from outside of the cluster."""
+    """Sources of events from outside the cluster.  Default: none."""
     options: ClassVar[ControllerOptions] = ControllerOptions()
-    """How it runs."""
+    """Workers, pruning, timeouts and retries, and which objects the controller handles."""
     name: ClassVar[str] = ""
-    """What logs and metrics call it; by default the kind in kebab-case."""
+    """The controller's name in logs, metrics, its finalizer and its field manager.  Default: the
+    kind in kebab-case."""
 
     resource: ClassVar[type[Resource[Any, Any]]]
-    """The class of its objects."""
+    """The Resource class of the objects, from ``Controller[...]``."""
     graph: ClassVar[Graph]
-    """Its states and edges."""
+    """The states and edges."""
     managed_kinds: ClassVar[tuple[Kind, ...]]
-    """``manages`` as kinds."""
+    """The entries of ``manages`` as kinds."""
     read_kinds: ClassVar[tuple[Kind, ...]]
-    """``reads`` as kinds, with those of ``watches`` on the same cluster."""
+    """The entries of ``reads`` as kinds, and the kinds of ``watches`` on the same cluster."""
 
     index_functions: ClassVar[Mapping[Kind, Mapping[str, Index]]]
-    """``indexes`` by kinds."""
+    """``indexes`` with each key as a kind."""
     readiness_rules: ClassVar[ReadinessRules]
-    """``readiness`` by group and kind."""
+    """``readiness`` with each key as (group, kind)."""
 
     def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -93,23 +103,23 @@ class Controller(Generic[R]):
 
     @classmethod
     def kind(cls) -> Kind:
-        """The kind of its objects."""
+        """Return the kind of the controller's objects."""
         return cls.resource.KIND
 
     @classmethod
     def finalizer(cls) -> str:
-        """The finalizer that it puts on its objects, if its graph has a finalizer start."""
+        """Return the name of the finalizer that the controller puts on its objects."""
         return f"{cls.resource.KIND.group or 'myrmidon.dev'}/{cls.name}"
 
     def create(self, namespace: str, name: str) -> Any:
-        """Build an object that a watch named and that does not exist (``create_if_not_found``)."""
+        """Build the missing object that a watch referred to.  Needed by ``create_if_not_found``."""
         raise NotImplementedError(
             f"{type(self).__name__} sets create_if_not_found but does not define create(namespace, name)"
         )
 
 
 def kind_of(entry: Any) -> Kind | None:
-    """The kind that an entry stands for: a Kind itself or a Resource class; None for anything else."""
+    """Return the kind of a ``Kind`` or a Resource class; None for any other value."""
     if isinstance(entry, Kind):
         return entry
     if isinstance(entry, type) and issubclass(entry, Resource):
@@ -118,7 +128,7 @@ def kind_of(entry: Any) -> Kind | None:
 
 
 def _resource_of(cls: type) -> type[Resource[Any, Any]] | None:
-    """The type argument of ``Controller[...]``, if this very class names one."""
+    """Return the Resource in this class's own ``Controller[...]`` base; None if it has none."""
     for base in getattr(cls, "__orig_bases__", ()):
         origin = get_origin(base)
         if isinstance(origin, type) and issubclass(origin, Controller):
@@ -129,7 +139,7 @@ def _resource_of(cls: type) -> type[Resource[Any, Any]] | None:
 
 
 def _instead(cls: type) -> str:
-    """What ``Controller[...]`` names that is no resource."""
+    """Return the part of the error message that names a type argument which is not a Resource."""
     named = [
         argument.__name__
         for base in getattr(cls, "__orig_bases__", ())
@@ -140,15 +150,15 @@ def _instead(cls: type) -> str:
 
 
 def _entries(cls: type, attribute: str, of: type, example: str) -> tuple[Any, ...]:
-    """What a class attribute lists; one thing without its comma is a list of one."""
+    """Return the entries of a class attribute as a tuple; a single value counts as one entry."""
     found = getattr(cls, attribute)
     entries = tuple(found) if isinstance(found, list | tuple | set | frozenset) else (found,)
     if isinstance(found, Kind):
-        entries = (found,)  # a Kind is a tuple, too
+        entries = (found,)  # a Kind is itself a tuple
     for entry in entries:
         if not isinstance(entry, of):
             raise DefinitionError(
-                f"{cls.__name__}.{attribute} lists {entry!r}, which is no {of.__name__}.\n"
+                f"{cls.__name__}.{attribute} lists {entry!r}, which is not a {of.__name__}.\n"
                 f"  fix: write {attribute} = ({example},)"
             )
     return entries
@@ -157,13 +167,13 @@ def _entries(cls: type, attribute: str, of: type, example: str) -> tuple[Any, ..
 def _check_options(cls: type[Controller[Any]]) -> None:
     if not isinstance(cls.options, ControllerOptions):
         raise DefinitionError(
-            f"{cls.__name__}.options is {cls.options!r}, which are no ControllerOptions.\n"
+            f"{cls.__name__}.options is {cls.options!r}, which is not a ControllerOptions.\n"
             "  fix: write options = ControllerOptions(workers=4)"
         )
 
 
 def _states_of(cls: type[Controller[Any]]) -> list[State]:
-    """All states in the order of declaration, base classes first."""
+    """Return all states in the order of declaration, base classes first."""
     declared: dict[str, Declaration] = {}
     for base in reversed(cls.__mro__):
         for name, member in vars(base).items():
@@ -174,7 +184,7 @@ def _states_of(cls: type[Controller[Any]]) -> list[State]:
     for name, declaration in declared.items():
         method = getattr_static(cls, name)
         if method is None:
-            continue  # a subclass took the state out
+            continue  # a subclass removed the state with ``name = None``
         problem = signature_problem(method, cls.resource)
         if problem is not None:
             raise StateSignatureError(cls.__name__, name, problem)
@@ -186,7 +196,7 @@ def _kinds(cls: type, attribute: str) -> tuple[Kind, ...]:
     found: dict[Kind, None] = {}
     entries = getattr(cls, attribute)
     if isinstance(entries, Kind) or not isinstance(entries, tuple | list):
-        entries = (entries,)  # a lone kind without its comma; a Kind is a tuple, too
+        entries = (entries,)  # ``manages = kinds.POD``, without a comma; a Kind is itself a tuple
     for entry in entries:
         kind = kind_of(entry)
         if kind is None:
@@ -224,13 +234,13 @@ def _takes_one(rule: Any) -> bool:
         signature(rule).bind(None)
     except TypeError:
         return False
-    except ValueError:  # a function of a C library, which does not say
+    except ValueError:  # a function of a C library, whose signature is unknown
         return True
     return True
 
 
 def _known_kind(cls: type[Controller[Any]], attribute: str, entry: Any) -> Kind:
-    """Return the kind of an entry, one that the controller manages or reads."""
+    """Return the kind of an entry; raise unless the controller manages, reads or controls it."""
     kind = kind_of(entry)
     if kind is None:
         raise ManagedKindError(cls.__name__, attribute, entry)
@@ -258,5 +268,5 @@ def _kebab_case(kind: str) -> str:
 
 
 def state_methods(controller: Controller[Any]) -> Mapping[str, Any]:
-    """The bound methods of a controller's states."""
+    """Return the bound methods of a controller's states, by state name."""
     return {name: getattr(controller, name) for name in controller.graph.states}

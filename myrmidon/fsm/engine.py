@@ -1,27 +1,31 @@
-"""Walk: one pass through a machine, as a conversation of values.
+"""Walk: decides, step by step, what one pass over an object does.
 
-The walk hands out an action, whoever drives it acts and reports, and the walk hands out the next:
+A pass runs states, writes their outputs, and adds or removes the finalizer.  All of that needs the
+network; deciding what comes next does not.  So a ``Walk`` only decides: ``walk.action`` says what
+to do now, the driver (``runtime.reconcile.passes``) does it and passes the answer to
+``walk.report``, which returns the next action.  That goes on until the action is Skip or Finish.
 
     action              is answered by
     ------------------  -------------------------------------------------------------
-    Skip(reason)        nothing: the pass is over and nothing may be written
+    Skip(reason)        no answer: the pass is over and nothing may be written
     EnsureFinalizer     Acted() when the server has confirmed it, else Wait or Failed
     Enter(state)        the state's result: Done, Wait or Failed
     Write(state)        Acted() when its outputs are written, else Wait or Failed
     ReleaseFinalizer    Acted() when the server has confirmed it, else Wait or Failed
-    Finish(outcome)     nothing: the status is written from the outcome
+    Finish(outcome)     no answer: the pass is over, and its status is computed from the outcome
 
-Rules, all of them here:
+These rules hold for every pass, and this file alone enforces them:
 
 1. Every pass starts at the initial state, or at the finalizer start if the object is being deleted.
-2. The finalizer is in place before the first state is entered.
-3. A state's outputs are written before the next state is entered, and only if it was Done or kept
-   them on purpose.
-4. The finalizer is released only when the finalizer graph has come to an end with nothing to
-   recheck.
-5. An undeclared edge stops the walk before anything of that state is written.
+2. If the graph has a finalizer start, the finalizer is on the object before the first state runs.
+3. A state's outputs are written before the next state runs, and only if the state returned Done or
+   a Wait with ``keep_outputs``.
+4. The finalizer is removed only after the finalizer graph has reached an end and no state of the
+   pass asked for a recheck.
+5. A state that goes to an undeclared next state fails before any of its outputs are written.
 
-The walk does no I/O and keeps no clock; a test drives it with a list.
+A walk does no I/O and reads no clock, so a test can drive it with a list of answers.  It does not
+handle timeouts: a driver that has to stop early calls ``abandon``.
 """
 
 from collections.abc import Collection
@@ -41,14 +45,14 @@ from myrmidon.fsm.states import State
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Nothing is to be done and nothing may be written."""
+    """End the pass: neither the object, nor its status, nor its children may be written."""
 
     reason: Literal["suspended", "deleting", "released"]
 
 
 @dataclass(frozen=True, slots=True)
 class EnsureFinalizer:
-    """Put our finalizer on the object."""
+    """Add the controller's finalizer to the object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +64,18 @@ class Enter:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Write the outputs of the state that was entered last."""
+    """Write the outputs of the state that ran last."""
 
     state: State
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFinalizer:
-    """Delete the children that nobody else would, then take our finalizer off: the object may go."""
+    """Delete the children that the garbage collector will not, then remove our finalizer."""
 
 
 class Visit(NamedTuple):
-    """A state that this pass ran, and what its condition says now."""
+    """A state that this pass ran, and the value that its condition gets."""
 
     state: State
     value: ConditionValue
@@ -79,24 +83,24 @@ class Visit(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a pass went."""
+    """The result of a pass: what ran, how it ended, and when to run again."""
 
     visits: tuple[Visit, ...] = ()
-    ended: bool = False  # the walk reached an end of the graph
-    released: bool = False  # the finalizer is gone, and so may the object be
+    ended: bool = False  # the walk reached a state without a next state
+    released: bool = False  # the finalizer was removed, so the object may be gone
     failure: Failed | None = None
-    after: timedelta | None = None  # look again after this time
-    backoff: bool = False  # look again after a growing delay
+    after: timedelta | None = None  # requeue after this time
+    backoff: bool = False  # requeue with a growing delay
 
     @property
     def unsettled(self) -> bool:
-        """Whether something failed or is to be looked at again."""
+        """Whether the pass failed or asked for another pass."""
         return self.failure is not None or self.after is not None or self.backoff
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The walk is over."""
+    """End the pass and write the status that follows from the outcome."""
 
     outcome: Outcome
 
@@ -108,7 +112,7 @@ Action: TypeAlias = Skip | EnsureFinalizer | Enter | Write | ReleaseFinalizer | 
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """What was asked for is done."""
+    """The report that the action succeeded."""
 
 
 Report: TypeAlias = Acted | Result
@@ -116,13 +120,13 @@ Report: TypeAlias = Acted | Result
 ACTED = Acted()
 _TRUE = ConditionValue("True", "Done")
 _DONE = Done()
-_enter, _write = lru_cache(1024)(Enter), lru_cache(1024)(Write)  # every pass takes the same ones
-# Tuples made once: a union is made anew for each question, and a walk asks many.
+_enter, _write = lru_cache(1024)(Enter), lru_cache(1024)(Write)  # equal in every pass, so shared
+# Tuples rather than unions, because isinstance() with ``Done | Wait`` builds the union each time.
 _RESULTS, _STOPS = (Done, Wait, Failed), (Wait, Failed)
 
 
 class Walk:
-    """The path of one pass, from its first action to ``Skip`` or ``Finish``."""
+    """The decisions of one pass, from its first action to ``Skip`` or ``Finish``."""
 
     def __init__(
         self,
@@ -159,7 +163,7 @@ class Walk:
         return self.action
 
     def abandon(self, failure: Failed) -> Finish:
-        """End the walk where it stands: whoever drives it cannot go on."""
+        """End the walk at its current action, because the driver cannot continue."""
         match self.action:
             case Enter(state) | Write(state):
                 finish = self._stopped(state, failure)
@@ -176,7 +180,7 @@ class Walk:
         if suspended:
             return Skip("suspended")
         if self._deleting and self._graph.finalizer is None:
-            return ReleaseFinalizer()  # it was there for the children that only we can delete
+            return ReleaseFinalizer()  # set because of children without owner references
         if self._graph.finalizer and not has_finalizer:
             return EnsureFinalizer()
         return self._start()
@@ -185,7 +189,7 @@ class Walk:
         return _enter(self._graph.start(deleting=self._deleting))
 
     def _checked(self, state: State, report: object) -> Result:
-        """The result, or the failure that stands for one that nobody could follow."""
+        """Return the report if it is a result with a declared edge; otherwise a Failed."""
         if not isinstance(report, _RESULTS):
             wrong = StateResultError(self._controller, state.name, report)
             return Failed(wrong.reason, wrong, retry=False)
@@ -208,7 +212,7 @@ class Walk:
 
     def _written(self, state: State, report: object) -> Action:
         if not isinstance(report, Acted):
-            assert isinstance(report, _STOPS), f"{report!r} answers no Write"
+            assert isinstance(report, _STOPS), f"{report!r} is not an answer to Write"
             return self._stopped(state, report)
         result = self._result
         if not isinstance(result, Done):
@@ -235,13 +239,13 @@ class Walk:
         return Finish(outcome)
 
     def _acted(self, report: object, then: Action) -> Action:
-        """Go on after an act of the framework's own, or finish where it did not succeed."""
+        """Return ``then`` if the finalizer was added or removed; otherwise finish the pass."""
         if isinstance(report, _STOPS):
             return self._finish(report)
-        assert isinstance(report, Acted), f"{report!r} answers no {self.action!r}"
+        assert isinstance(report, Acted), f"{report!r} is not an answer to {self.action!r}"
         return then
 
-    # ------------------------------------------------------------------------ the record
+    # ------------------------------------------------------------------------ the outcome
 
     def _finish(self, result: Wait | Failed) -> Finish:
         if isinstance(result, Wait):
@@ -249,12 +253,12 @@ class Walk:
         else:
             self._failure, self._backoff = result, result.retry
             if not result.retry:
-                # Not even for a recheck that an earlier state asked for: it would end here again.
+                # Drop the recheck that an earlier state asked for: it would fail here again.
                 self._after = None
         return Finish(self._outcome())
 
     def _look_again(self, wait: Wait) -> None:
-        """The soonest of all requests counts."""
+        """Take note that a state asked for another pass; the shortest delay wins."""
         if wait.after is None:
             self._backoff = True
         elif self._after is None or wait.after < self._after:
@@ -267,7 +271,10 @@ class Walk:
 
 
 def unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
-    """Return the outcome of a walk after whose last state the framework's own work failed."""
+    """Return the outcome of a pass whose walk finished, but whose later work did not succeed.
+
+    That work is the framework's own: deleting children, pruning, building or writing the status.
+    """
     after = report.after if isinstance(report, Wait) else None
     if isinstance(report, Failed) and not report.retry:
         return Outcome(visits=outcome.visits, failure=report)
@@ -281,7 +288,7 @@ def unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
 
 
 def _value_of(result: Done) -> ConditionValue:
-    """What a state's condition says when it is done."""
+    """Return the condition value of a state that returned Done."""
     if result.condition is not None:
         return result.condition
     if result.recheck is not None:

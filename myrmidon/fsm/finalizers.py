@@ -1,10 +1,16 @@
-"""Edits of ``metadata.finalizers`` that cannot lose another party's entry.
+"""Add and remove our finalizer without losing an entry of another controller.
 
-Every party that has something to clean up shares the list.  A merge patch would replace it with what
-we believed it to be.  A JSON patch changes our entry alone: an entry is appended, and an entry is
-removed only where it stands (tested).  The uid is tested, too, so that no edit lands on a re-created
-namesake.  An edit is refused (422) if the list began, ended or moved under it; it holds, whatever
-else changes on the object.
+All controllers with cleanup work share the list ``metadata.finalizers``.  A merge patch replaces
+the whole list with the one that was read, and so drops an entry that was added in between.  The
+JSON patches made here change our entry alone:
+
+- our entry is appended to the list, or the list is created if a test shows that there is none;
+- our entry is removed by index, after a test that it is still at that index;
+- the uid is tested, so that no patch changes a new object that has the same name.
+
+No resourceVersion is needed: other changes of the object do not matter.  The server refuses the
+patch (422) if the list was created, removed or reordered since the read, or the uid is another one;
+the caller then reads the object again and retries.
 """
 
 from collections.abc import Mapping
@@ -18,7 +24,7 @@ _PATH = "/metadata/finalizers"
 
 
 def add_finalizer(ref: ObjectRef, obj: Mapping[str, Any], finalizer: str) -> Request:
-    """The request that appends our finalizer to the list, or begins the list."""
+    """Return the request that adds our finalizer."""
     if finalizers_of(obj):
         edits: list[Json] = [{"op": "add", "path": f"{_PATH}/-", "value": finalizer}]
     else:  # a missing list passes the test against null
@@ -27,10 +33,10 @@ def add_finalizer(ref: ObjectRef, obj: Mapping[str, Any], finalizer: str) -> Req
 
 
 def remove_finalizer(ref: ObjectRef, obj: Mapping[str, Any], finalizer: str) -> Request:
-    """The request that removes our finalizer and no other.
+    """Return the request that removes our finalizer and no other.
 
-    Two processes that added it at the same time may have left it twice; backwards, so that no
-    index moves before it is used.
+    It is removed twice if two processes added it at the same time.  The last entry is removed
+    first, so that the indexes of the others stay valid.
     """
     edits: list[Json] = []
     for index, present in reversed(list(enumerate(finalizers_of(obj)))):

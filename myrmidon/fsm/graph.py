@@ -1,4 +1,13 @@
-"""The graph of a controller: states and edges as data, known before anything runs."""
+"""The graph of a controller's states and edges, and the checks that it has to pass.
+
+The graph is built when the class is defined, so every mistake in it is raised at import:
+
+- exactly one initial state, at most one finalizer start;
+- every edge leads to a state that exists;
+- no cycles: a pass walks each state at most once, and looks again later by returning Wait;
+- every state can be reached from one of the two starts;
+- every state owns one condition type, which is valid, not ``Ready``, and no other state's.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -24,24 +33,24 @@ _CONDITION_TYPE = re.compile(
 
 @dataclass(frozen=True)
 class Graph:
-    """All states of a controller by name, in the order of declaration, and where walks start."""
+    """The states of a controller by name, in the order of declaration, and the two starts."""
 
     states: Mapping[str, State]
     initial: str
     finalizer: str | None = None
 
     def start(self, *, deleting: bool) -> State:
-        """Where a pass starts."""
+        """Return the state at which a pass starts."""
         if deleting:
             assert self.finalizer is not None, "nothing to do for a deleted object"
             return self.states[self.finalizer]
         return self.states[self.initial]
 
     def reachable(self, start: str) -> tuple[State, ...]:
-        """Every state that a walk from ``start`` can come to, nearest first."""
+        """Return every state that a walk from ``start`` can reach, nearest first."""
         found = {start: self.states[start]}
         queue = [start]
-        for name in queue:  # grows while it is read
+        for name in queue:  # the loop itself appends to the list
             for target in self.states[name].then:
                 if target not in found:
                     found[target] = self.states[target]
@@ -55,13 +64,13 @@ class Graph:
 
     @property
     def edges(self) -> tuple[tuple[str, str], ...]:
-        """Every edge as a pair of names."""
+        """Every edge as (state, next state)."""
         return tuple(
             (state.name, target) for state in self.states.values() for target in state.then
         )
 
     def mermaid(self) -> str:
-        """The graph as a Mermaid state diagram."""
+        """Return the graph as a Mermaid state diagram."""
         lines = ["stateDiagram-v2"]
         lines += [
             f"    {state.name} : {state.name}<br/>{state.condition}"
@@ -75,7 +84,7 @@ class Graph:
         return "\n".join(lines) + "\n"
 
     def dot(self, name: str = "controller") -> str:
-        """The graph in Graphviz' DOT language."""
+        """Return the graph in the DOT language of Graphviz."""
         lines = [f'digraph "{name}" {{', "    rankdir=LR;", "    node [shape=box, style=rounded];"]
         for state in self.states.values():
             shape = ", peripheries=2" if not state.then else ""
@@ -90,7 +99,7 @@ class Graph:
 
 
 def checked_graph(controller: str, states: Iterable[State]) -> Graph:
-    """Build the graph, or raise the first thing that is wrong with it."""
+    """Build the graph; raise a ``DefinitionError`` for the first check that fails."""
     by_name = {state.name: state for state in states}
     initial = [state.name for state in by_name.values() if state.initial]
     starts = [state.name for state in by_name.values() if state.finalizer]
@@ -144,7 +153,7 @@ def _check_conditions(controller: str, states: Mapping[str, State]) -> None:
                 controller,
                 state.name,
                 f"owns the condition {READY!r}, which sums up all states",
-                f"choose another condition; {READY} is written by itself",
+                f"choose another condition; the framework writes {READY}",
             )
         if len(state.condition) > CONDITION_TYPE_MAX or not _CONDITION_TYPE.fullmatch(
             state.condition

@@ -1,18 +1,18 @@
-"""Names of children that follow from their content."""
+"""Child names that contain a hash of the child's content."""
 
 from typing import Any
 
 from myrmidon.sets.fingerprints import fingerprint
 
-_NAME_MAX = 63  # the shortest limit that any kind has for its names
+_NAME_MAX = 63  # the shortest limit of any kind (Service, for example)
 _HASH_LENGTH = 10
 
 
 def hashed_name(parent: Any, data: Any) -> str:
-    """A name for an immutable child: the parent's name and a hash of what the child is made of.
+    """Return a name for an immutable child: the parent's name and a hash of ``data``.
 
-    Another content gives another name, so the child is replaced rather than changed; the same
-    content gives the same name in every pass and every process.
+    Other data gives another name, so the child is replaced rather than changed; the same data gives
+    the same name in every pass and every process.  ``parent`` is an object or a name.
     """
     name = parent if isinstance(parent, str) else parent.name
     digest = fingerprint({"data": data})[:_HASH_LENGTH]

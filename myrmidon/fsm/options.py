@@ -1,4 +1,4 @@
-"""ControllerOptions: how one controller runs, every limit with its unit."""
+"""ControllerOptions: the settings of one controller."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,32 +8,40 @@ from myrmidon.errors import DefinitionError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerOptions:
-    """Choices of one controller.  The defaults suit a controller of a few thousand objects."""
+    """The settings of one controller.  The defaults suit a controller of a few thousand objects."""
 
     workers: int = 4
-    """Passes at the same time, each for another object."""
+    """How many objects are reconciled at the same time; an object never has two passes at once.
+    Default: 4."""
     prune: bool = False
-    """Delete what the object managed and no longer emits, after a walk that reached an end."""
+    """Delete children that an earlier pass applied and this one did not, after a walk that reached
+    an end.  ``prune_max`` limits how many.  Default: False, they stay until their parent goes."""
     prune_max: int = 10
-    """At most so many deletions by pruning in one pass; more is refused as a likely mistake."""
+    """The most children that one pass may prune.  If there are more, none is deleted and the pass
+    fails with ``PruneRefused``, because a mistake is likely.  Only with ``prune``.  Default: 10."""
     sync_period: timedelta | None = timedelta(hours=10)
-    """Every object is looked at again after this time, spread by jitter; None for never."""
+    """Every object gets a pass after this time, give or take 10 %, even if nothing changes.
+    Default: 10 hours; None for never."""
     create_if_not_found: bool = False
-    """Ask ``Controller.create`` for an object when a watch names one that does not exist."""
+    """Create the object with ``Controller.create`` when a ``Watch`` maps a change to an object that
+    does not exist.  Default: False, the change is ignored."""
     ready_condition: bool = True
-    """Write the condition Ready, which sums up all states."""
+    """Write the condition ``Ready``, which sums up the conditions of all states.  Default: True."""
     pass_timeout: timedelta = timedelta(minutes=2)
-    """A pass that runs longer is cancelled and counts as failed."""
+    """A pass that takes longer is cancelled and fails with ``PassTimeout``; it is retried with
+    backoff.  Default: 2 minutes."""
     retry_min: timedelta = timedelta(seconds=1)
-    """The delay after the first failure of an object; it doubles with each further one."""
+    """The delay after the first failure of an object; it doubles with each further failure, up to
+    ``retry_max``.  Default: 1 second."""
     retry_max: timedelta = timedelta(minutes=5)
-    """The longest delay between two attempts."""
+    """The longest delay between two attempts.  Default: 5 minutes."""
     writes_max: int = 8
-    """Outputs of one state that are written at the same time."""
+    """How many outputs of one state are written at the same time.  Default: 8."""
     namespaces: tuple[str, ...] = ()
-    """Only these namespaces; empty for all of them."""
+    """Handle, read and write only objects in these namespaces.  Takes precedence over the manager's
+    namespaces (``--namespace``).  Default: empty, the manager's; if it has none, all namespaces."""
     selector: str = ""
-    """Only objects with these labels."""
+    """Handle only objects whose labels match this selector.  Default: empty, all objects."""
 
     def __post_init__(self) -> None:
         for field in ("workers", "prune_max", "writes_max"):
@@ -44,5 +52,5 @@ class ControllerOptions:
         if not timedelta(0) < self.retry_min <= self.retry_max:
             raise DefinitionError(
                 f"ControllerOptions.retry_min ({self.retry_min}) and retry_max ({self.retry_max}) "
-                "must be positive and in that order.\n  fix: swap them or drop one"
+                "must be positive, and retry_min must not be larger.\n  fix: swap them or drop one"
             )

@@ -8,7 +8,7 @@ from traceback import walk_tb
 from myrmidon.api.texts import text_of
 
 _FRAMEWORK = str(Path(__file__).parents[1])
-# Exceptions that say nothing of themselves, or not what they mean inside a state.
+# Exceptions whose own text is empty, or does not say what they mean inside a state.
 _MEANINGS = {
     "CancelledError": "the state awaited a task or future that was cancelled",
     "SystemExit": "a state cannot end the process; return Failed(...) instead of calling exit",
@@ -39,8 +39,8 @@ def _libraries() -> tuple[str, ...]:
 def _place(error: BaseException) -> str:
     """Return the last line of the traceback that belongs to the user's program, as ``file:line``.
 
-    Frames of the framework and of installed libraries are skipped.  Where the program itself is
-    installed as a library, it is the last line in the file of the outermost frame.
+    Frames of the framework and of installed libraries are skipped.  If the program itself is
+    installed as a library, return the last line in the file of the outermost frame.
     """
     lines = [
         (frame.f_code.co_filename, number)

@@ -1,25 +1,24 @@
-"""When is an object ready?  One answer per kind, the one that ``kubectl rollout status`` gives.
+"""Readiness: whether an object of any kind is ready, by the rule for its kind.
 
-Three groups of kinds:
+There are three groups of kinds:
 
-1. Kinds with a rule of their own, below: workloads, claims for storage, Services, definitions, the
-   Gateway API.  The anchors are ``kubectl rollout status``, ``kubectl wait`` and kstatus.
-2. The other kinds of the API server itself, such as ConfigMap and Role.  Most of them have nothing
-   to report, so they are ready when they exist; a condition ``Ready`` or ``Available`` counts if
+1. Kinds with their own rule, below: workloads, storage, Services, CRDs, the Gateway API.  The rules
+   follow ``kubectl rollout status``, ``kubectl wait`` and kstatus.
+2. The other kinds of the API server itself, such as ConfigMap and Role.  Most of them report no
+   readiness, so they are ready when they exist; a condition ``Ready`` or ``Available`` counts if
    there is one.
-3. Custom kinds.  They promise conditions, so an object is not ready before it has said so for its
-   current generation: without a status, without a condition ``Ready`` or ``Available``, or with one
-   of an older generation it is not ready.
+3. Custom kinds.  An object is ready when its condition ``Ready`` or ``Available`` is True for its
+   current generation; without such a condition it is not ready.
 
-A custom kind that never reports conditions would never be ready.  A controller says in ``readiness``
-what counts instead, for any kind::
+A custom kind that never reports these conditions would never be ready.  ``Controller.readiness``
+sets another rule, for any kind::
 
     class Monitors(Controller[Monitor]):
         manages = (SERVICE_MONITOR, TASK_RUN)
         readiness = {SERVICE_MONITOR: exists, TASK_RUN: has_condition("Succeeded")}
 
-The status of an object was written by another program and can be anything; what does not have the
-shape that its kind promises counts as not reported, and never raises.
+The status of an object was written by another program and can have any content.  A field that does
+not have the type that its kind defines counts as absent; it never raises.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +28,8 @@ from myrmidon.api.conditions import READY, Condition
 from myrmidon.api.objects import Json
 
 ReadinessRule: TypeAlias = Callable[[Json], bool]
-"""Whether an object that exists, and is not being deleted, is ready."""
+"""A function that says whether an object is ready; called only if it exists and is not being
+deleted."""
 ReadinessRules: TypeAlias = Mapping[tuple[str, str], ReadinessRule]
 """Rules by group and kind."""
 
@@ -38,9 +38,9 @@ _NOTHING: Json = {}
 
 
 def is_ready(obj: Json | None, rules: ReadinessRules | None = None) -> bool:
-    """Whether the object exists, is not being deleted, and is what its kind calls ready.
+    """Whether the object exists, is not being deleted, and is ready by the rule for its kind.
 
-    ``rules`` come before those of this module: what a controller declares in ``readiness``.
+    ``rules``, from ``Controller.readiness``, take precedence over those of this module.
     """
     if not obj or not obj.get("kind") or _part(obj, "metadata").get("deletionTimestamp"):
         return False
@@ -53,9 +53,9 @@ def is_ready(obj: Json | None, rules: ReadinessRules | None = None) -> bool:
 
 
 def is_silent(obj: Json) -> bool:
-    """Whether it is a custom object without any condition that could make it ready.
+    """Whether the object is of a custom kind and has neither a condition Ready nor Available.
 
-    Either its controller has not seen it yet, or its kind never reports one.
+    Either its controller has not handled it yet, or its kind never reports one.
     """
     group, kind = str(obj.get("apiVersion") or "").rpartition("/")[0], str(obj.get("kind"))
     if group in _SERVER_GROUPS or (group, kind) in _BY_KIND:
@@ -69,7 +69,7 @@ def exists(_obj: Json) -> bool:
 
 
 def has_condition(condition_type: str) -> ReadinessRule:
-    """Return a rule: ready when that condition is True for the current generation."""
+    """Return the rule "ready when this condition is True for the current generation"."""
 
     def rule(obj: Json) -> bool:
         return _holds(obj, condition_type)
@@ -99,12 +99,12 @@ def _replicas(obj: _Obj) -> int:
 
 
 def _observed(obj: _Obj) -> bool:
-    """Whether the status is of the current generation, as built-in controllers report it."""
+    """Whether ``status.observedGeneration`` is the current generation."""
     return _number(_part(obj, "status"), "observedGeneration") >= _generation(obj)
 
 
 def _condition(part: Mapping[str, Any], *types: str) -> Condition | None:
-    """The first condition of the first of these types that there is."""
+    """Return the condition of the first of these types that is present; None if none is."""
     conditions = part.get("conditions")
     if not isinstance(conditions, list):
         return None
@@ -123,8 +123,8 @@ def _is_true(part: Mapping[str, Any], *types: str) -> bool:
 def _is_current(obj: _Obj, condition: Condition) -> bool:
     """Whether the condition is about the current generation.
 
-    A kind may say which generation it has observed on the condition, on the status or nowhere;
-    where it says so, it must be the current one.
+    A kind may report ``observedGeneration`` on the condition, on the status, on both or not at all;
+    where it is reported, it must be the current one.
     """
     said = condition.observed_generation, _number(_part(obj, "status"), "observedGeneration")
     return all(one in (0, _generation(obj)) for one in said)
@@ -139,7 +139,10 @@ def _holds(obj: _Obj, *types: str) -> bool:
 
 
 def _reported(obj: _Obj) -> bool:
-    """Custom kinds.  ``Stalled`` and ``Reconciling`` are the conditions that kstatus reserves."""
+    """Whether an object of a custom kind is ready.
+
+    ``Stalled`` and ``Reconciling`` are the conditions that kstatus reserves for "not ready".
+    """
     status = _part(obj, "status")
     if _is_true(status, "Stalled") or _is_true(status, "Reconciling"):
         return False
@@ -147,7 +150,7 @@ def _reported(obj: _Obj) -> bool:
 
 
 def _without_report(obj: _Obj) -> bool:
-    """Kinds of the API server without a rule of their own."""
+    """Whether an object of the API server's own kinds is ready, if its kind has no rule below."""
     status = _part(obj, "status")
     if "observedGeneration" in status and not _observed(obj):
         return False
@@ -166,13 +169,13 @@ def _deployment(obj: _Obj) -> bool:
 
 
 def _stateful_set(obj: _Obj) -> bool:
-    """Ready replicas, of the current revision as far as the update strategy replaces them."""
+    """Whether all replicas are ready, and as many updated as the update strategy replaces."""
     wanted, status = _replicas(obj), _part(obj, "status")
     if not _observed(obj) or _number(status, "readyReplicas") < wanted:
         return False
     strategy = _part(_part(obj, "spec"), "updateStrategy")
     if strategy.get("type") == "OnDelete":
-        return True  # a person replaces the pods, whenever they like
+        return True  # pods are replaced only when a user deletes them
     partition = _number(_part(strategy, "rollingUpdate"), "partition")
     if partition > 0:
         return _number(status, "updatedReplicas") >= wanted - partition
@@ -185,7 +188,10 @@ def _replica_set(obj: _Obj) -> bool:
 
 
 def _daemon_set(obj: _Obj) -> bool:
-    """Without ``desiredNumberScheduled`` the nodes have not been counted yet: that is not 0."""
+    """Whether the pods of all nodes are available and updated.
+
+    A missing ``desiredNumberScheduled`` means that the nodes have not been counted yet, not 0.
+    """
     status = _part(obj, "status")
     wanted = _number(status, "desiredNumberScheduled", -1)
     if wanted < 0 or not _observed(obj) or _number(status, "numberAvailable") < wanted:
@@ -212,7 +218,7 @@ def _service(obj: _Obj) -> bool:
 
 
 def _route(obj: _Obj) -> bool:
-    """A route of the Gateway API: each of its parents has accepted it in its current generation."""
+    """Whether each parent of a Gateway API route has accepted its current generation."""
     parents = _part(obj, "status").get("parents")
     if not isinstance(parents, list) or not parents:
         return False
@@ -259,4 +265,5 @@ _SERVER_GROUPS = frozenset(
         "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
     }
 )  # fmt: skip
-"""The groups that the API server itself serves.  A suffix does not tell: the Gateway API is custom."""
+"""The groups that the API server itself serves.  They cannot be told by the suffix ``k8s.io``: the
+Gateway API has it, too, and its kinds are custom."""

@@ -1,10 +1,17 @@
-"""The results of a state: ``Done``, ``Wait`` or ``Failed``.
+"""The results that a state can return: ``Done``, ``Wait`` or ``Failed``.
+
+    result   condition  outputs                         next
+    -------  ---------  ------------------------------  -------------------------------------
+    Done     True       written                         the next state, or the end of the walk
+    Wait     False      dropped, unless keep_outputs    the walk stops; another pass later
+    Failed   False      dropped                         the walk stops; retried with backoff
 
 A ``Wait`` is not an error and is not logged as one.
 
-Reason and message become a condition.  The API server refuses a whole status for one reason that it
-does not accept, so reasons are checked when the result is made.  A message can be any text: it is
-made encodable and is shortened where the condition is written (``api/texts.py``).
+Reason and message become those of the state's condition.  One reason that the API server does not
+accept makes it refuse the whole status, so a reason is checked when the result is constructed.  A
+message can be any text: it is made encodable and shortened where the condition is written
+(``api/texts.py``).
 """
 
 import re
@@ -23,10 +30,13 @@ _STATUSES = get_args(ConditionStatus)
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The state does not hold yet, and that is expected.
+    """The state does not hold yet, and that is expected.  The walk stops here.
 
-    Look again after ``after``, but not before 0.1 seconds have passed; None means a growing delay.
-    The state's outputs are dropped, unless ``keep_outputs``: then they are applied all the same.
+    - ``reason`` and ``message`` go into the condition, which is False.
+    - ``after``: run another pass after this time, but not before 0.1 seconds have passed.  Default:
+      None, a growing delay.  A change of the object or its children triggers a pass sooner.
+    - ``keep_outputs``: write the state's outputs although it does not hold yet.  Default: False,
+      they are dropped.
     """
 
     reason: str
@@ -52,12 +62,16 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The state holds: its outputs are applied and its condition is True.
+    """The state holds: its outputs are written and its condition is True.
 
-    - ``goto`` picks the next state where several are declared.
-    - ``condition`` goes on but says this instead of True.
-    - ``recheck`` goes on, and looks again when the walk is over; Ready stays False until then.
-    - ``pause`` keeps the outputs, stops here and looks again.
+    - ``goto``: the next state.  Needed where ``then`` declares several.
+    - ``condition``: the value of the state's condition instead of True; the walk continues.
+    - ``recheck``: the walk continues, and another pass follows as the Wait says.  The state's
+      condition has the reason and message of the Wait; it and Ready are False.
+    - ``pause``: the outputs are written, but the walk stops here and another pass follows as the
+      Wait says; the state's condition is True.  Not together with ``goto``.
+
+    At most one of ``condition``, ``recheck`` and ``pause`` can be set.
     """
 
     goto: str | None = None
@@ -76,7 +90,7 @@ class Done:
             )
         if self.goto is not None and self.pause is not None:
             raise ProgrammingError(
-                "Done(...) cannot have both goto and pause: a walk that stops goes nowhere.\n"
+                "Done(...) cannot have both goto and pause: a paused walk enters no further state.\n"
                 "  fix: drop goto; the next pass decides again"
             )
         if self.condition is not None:
@@ -85,11 +99,11 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The state should hold and does not.
+    """The state failed: its outputs are dropped, its condition is False, and the walk stops.
 
-    Its outputs are dropped, and it is tried again after a growing delay; with ``retry=False`` only
-    when the object changes.  Raising an exception is the same as returning this with the reason
-    ``InternalError``.
+    The pass is retried after a growing delay; with ``retry=False`` only when the object, or an
+    object that it depends on, changes.  An exception that a state raises has the same effect, with
+    the reason ``InternalError`` (``failure_of`` has the exceptions to that).
     """
 
     reason: str
@@ -101,7 +115,7 @@ class Failed:
 
     @property
     def message(self) -> str:
-        """What went wrong, as the message of a condition: encodable and bounded in length."""
+        """The error as the message of a condition: encodable and bounded in length."""
         return condition_message(text_of(self.error)) or type(self.error).__name__
 
 
@@ -109,7 +123,10 @@ Result: TypeAlias = Done | Wait | Failed
 
 
 def check_reason(where: str, reason: object) -> None:
-    """Raise unless the API server would accept the reason: it refuses a whole status for one."""
+    """Raise ``ProgrammingError`` unless the API server accepts the reason.
+
+    One bad reason would make the server refuse the whole status.
+    """
     if not is_reason(reason):
         shown = reason[:80] if isinstance(reason, str) else reason
         raise ProgrammingError(
@@ -119,7 +136,10 @@ def check_reason(where: str, reason: object) -> None:
 
 
 def is_reason(reason: object) -> bool:
-    """Whether the API server accepts the reason.  The length comes first: it bounds the matching."""
+    """Whether the API server accepts the reason.
+
+    The length is checked first, so that the regular expression never runs on a long text.
+    """
     return (
         isinstance(reason, str)
         and len(reason) <= CONDITION_REASON_MAX
@@ -146,10 +166,10 @@ def _not_a_message(where: str, message: object) -> ProgrammingError:
 
 
 def failure_of(error: BaseException) -> Failed:
-    """The failure that a raised exception stands for.
+    """Return the Failed that an exception raised by a state amounts to.
 
-    What the controller did wrong by its own declaration is not retried: the next attempt would do
-    the same.  Neither is the read of an object that cannot be read: its next change wakes the pass.
+    A ``ProgrammingError`` is not retried, because the next attempt would do the same.  Neither is
+    an ``UnreadableObjectError``: the object's next change triggers a pass.
     """
     if isinstance(error, UnreadableObjectError):
         return Failed(error.reason, error, retry=False)

@@ -1,4 +1,9 @@
-"""``@state``: a method becomes a state."""
+"""``@state``: the decorator that declares a method as a state, and the checks of its signature.
+
+The decorator only attaches a ``Declaration`` to the method.  When the class is complete,
+``Controller.__init_subclass__`` turns each declared method into a ``State``: the graph, the engine
+and the generators work with these values and never with the methods themselves.
+"""
 
 import inspect
 import re
@@ -15,7 +20,7 @@ _MARK = "__myrmidon_state__"
 
 
 class Declaration(NamedTuple):
-    """What ``@state`` was told."""
+    """The arguments of one ``@state``."""
 
     initial: bool
     finalizer: bool
@@ -45,9 +50,15 @@ def state(
 ) -> Callable[[_Method], _Method]:
     """Declare a method as a state.
 
-    ``then`` names the states that it may go to: one is taken by a bare ``Done()``, several are
-    chosen from by ``Done(goto=...)``, none is an end.  ``condition`` is the status condition that
-    the state owns; by default the method's name in CamelCase.
+    - ``initial``: every pass over an object that is not being deleted starts here.  Exactly one
+      state of a controller has it.  Default: False.
+    - ``finalizer``: every pass over an object that is being deleted starts here; the controller
+      then puts a finalizer on its objects.  At most one state has it.  Default: False.
+    - ``condition``: the type of the status condition that the state owns.  Default: the method's
+      name in CamelCase.
+    - ``then``: the name or names of the states that may come next.  With one, ``Done()`` goes
+      there; with several, the state chooses with ``Done(goto=...)``; with none, the walk ends
+      here.  Default: none.
     """
     if misused:
         raise DefinitionError(
@@ -64,7 +75,7 @@ def state(
 
 
 def _edges(then: str | Iterable[str]) -> tuple[str, ...]:
-    """The names of the next states, each once."""
+    """Return the names of the next states without duplicates."""
     entries: tuple[Any, ...] = (then,) if isinstance(then, str) or callable(then) else tuple(then)
     for entry in entries:
         if not isinstance(entry, str):
@@ -81,13 +92,13 @@ def _called(thing: Any) -> str:
 
 
 def declaration_of(method: Any) -> Declaration | None:
-    """What ``@state`` was told about a method, None for an ordinary one."""
+    """Return the arguments of the method's ``@state``; None for a method without it."""
     found = getattr(method, _MARK, None)
     return found if isinstance(found, Declaration) else None
 
 
 def state_of(name: str, method: Callable[..., Any], declaration: Declaration) -> State:
-    """The state that a declared method is."""
+    """Build the State of a declared method."""
     return State(
         name=name,
         condition=declaration.condition or camel_case(name),
@@ -101,7 +112,7 @@ def state_of(name: str, method: Callable[..., Any], declaration: Declaration) ->
 
 
 def signature_problem(method: Callable[..., Any], of: type | None = None) -> str | None:
-    """Why the method cannot be called as a state of objects of that class; None when it can."""
+    """Return why the method cannot be a state for objects of the class ``of``; None if it can."""
     if not inspect.isfunction(method):
         return "is not a method"
     if inspect.isgeneratorfunction(method) or inspect.isasyncgenfunction(method):
@@ -112,7 +123,7 @@ def signature_problem(method: Callable[..., Any], of: type | None = None) -> str
         if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
     ]
     if extra:
-        return f"has the keyword-only parameter {extra[0]!r}, which nobody passes"
+        return f"has the keyword-only parameter {extra[0]!r}, which the framework does not pass"
     count = len(_positional(method)) - 1
     if count not in (2, 3):
         return f"takes {count} parameters after self"
@@ -120,10 +131,13 @@ def signature_problem(method: Callable[..., Any], of: type | None = None) -> str
 
 
 def _annotation_problem(parameters: list[inspect.Parameter], of: type | None) -> str | None:
-    """What the annotations say that cannot be; those that a machine cannot judge are not judged."""
+    """Return what is wrong with the annotations of ``obj`` and ``out``; None if nothing is.
+
+    An annotation of ``obj`` that is not a class (text, a union, a type variable) is not checked.
+    """
     _self, obj, out, *_ctx = parameters
     if _word(out.annotation) == "Context":
-        return "takes the Context where the OutputSet comes"
+        return "takes the Context where the OutputSet is passed"
     if of is None or not isinstance(obj.annotation, type):
         return None
     if issubclass(obj.annotation, Resource | Model) and not issubclass(of, obj.annotation):
@@ -132,13 +146,13 @@ def _annotation_problem(parameters: list[inspect.Parameter], of: type | None) ->
 
 
 def _word(annotation: Any) -> str:
-    """The last word of an annotation, which may be text."""
+    """Return the unqualified name of an annotation, which may be a class or text."""
     said = annotation if isinstance(annotation, str) else _called(annotation)
     return said.rpartition(".")[2]
 
 
 def camel_case(name: str) -> str:
-    """``rolled_out`` as ``RolledOut``."""
+    """Return a name in CamelCase: ``RolledOut`` for ``rolled_out``."""
     return "".join(word[:1].upper() + word[1:] for word in re.split(r"[_-]+", name))
 
 

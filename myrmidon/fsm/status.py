@@ -1,8 +1,20 @@
-"""The status that follows from a finished walk: conditions, Ready, observedGeneration, references.
+"""Compute an object's status from the outcome of a pass: conditions, Ready, observedGeneration.
 
-No lying: a condition says what this pass saw for the generation that it read.  What the pass did
-not reach is kept only if it was observed for that very generation; branches not taken disappear
-when the walk has come to an end.
+``status_after`` returns all status fields as they should be, ``status_request`` the merge patch for
+those that differ from the object.  A converged object differs in none, so nothing is sent.
+
+The conditions follow these rules:
+
+- The condition of a state that ran says what this pass saw, for the generation that it read.
+- The condition of a state that the walk did not reach, because it stopped before, stays if it was
+  observed for the same generation; if it is older, it becomes Unknown (``NotReached``).
+- The conditions of branches that were not taken are removed once the walk has reached an end.
+- ``Ready`` is True if the walk reached an end, every condition is True, and no state asked for
+  another pass.
+- ``Stalled`` is written while a state's output is stalled (``sets.stalling``), and removed after.
+- Conditions of other writers are not changed.
+
+``status.resourceRefs`` records the children, so that a later pass can prune or delete them.
 """
 
 import re
@@ -24,21 +36,21 @@ from myrmidon.patch.covering import covers
 from myrmidon.patch.merge_patch import same
 
 T = TypeVar("T")
-_Said: TypeAlias = tuple[ConditionValue, bool]  # the second: whether it is a failure
+_Said: TypeAlias = tuple[ConditionValue, bool]  # the value, and whether the state failed
 
 _READY = ConditionValue("True", "Ready")
 _NOT_REACHED = (ConditionValue("Unknown", "NotReached"), False)
-_CUT_WORDS = 5  # the word that was cut, and "(123 characters left out)"
+_CUT_WORDS = 5  # at the end of a shortened message: the cut word, and "(123 characters left out)"
 _DIGIT = re.compile(r"\d")
 
 
 def status_request(ref: ObjectRef, obj: Mapping[str, Any], status: Json) -> Request | None:
-    """The one status write of a pass: only the fields that differ, None if none does.
+    """Return the merge patch of the status fields that differ from the object; None if none does.
 
     The list of conditions is shared with other writers and a merge patch replaces it, so the
-    request is bound to the version that was read.  That also keeps it off a re-created namesake,
-    which a uid would not: the server ignores one in a merge patch of /status.  Where another
-    writer was faster, ``status_edits`` makes a request that needs no lock.
+    request carries the resourceVersion that was read.  That also keeps it from changing a new
+    object with the same name; a uid would not, because the server ignores it in a merge patch of
+    /status.  After a conflict, ``status_edits`` makes a request that needs no lock.
     """
     changes = changes_of(obj, status)
     if not changes:
@@ -48,7 +60,7 @@ def status_request(ref: ObjectRef, obj: Mapping[str, Any], status: Json) -> Requ
 
 
 def changes_of(obj: Mapping[str, Any], status: Json) -> Json:
-    """The fields of a status that the object does not hold yet."""
+    """Return the fields of ``status`` whose values differ from the object's."""
     current = status_fields(obj)
     return {
         field: value for field, value in status.items() if not _holds(current.get(field), value)
@@ -68,11 +80,16 @@ def status_after(
     hint: str = "",
     former: tuple[str, ...] = (),
 ) -> Json:
-    """All status fields as they should be: the framework's and those that states have set.
+    """Return all status fields as they should be: the framework's and those that states have set.
 
-    ``generation`` is the one that the pass read, where ``obj`` may be newer.  ``hint`` ends the
-    message of a Ready that is not True.  Conditions of the types in ``former`` are removed: states
-    of an older version of the controller wrote them.
+    - ``managed``: the children for ``resourceRefs``.
+    - ``own_fields``: the fields that states have set.
+    - ``ready``: whether to write the condition Ready.  Default: True.
+    - ``generation``: the generation that the pass read, if ``obj`` may be newer.  Default: that of
+      ``obj``.
+    - ``hint``: text to append to the message of a Ready that is not True.  Default: none.
+    - ``former``: types of conditions to remove, because an older version of the controller wrote
+      them.  Default: none.
     """
     current = status_fields(obj)
     generation = generation_of(obj) if generation is None else generation
@@ -107,7 +124,10 @@ def conditions_after(
     hint: str = "",
     former: tuple[str, ...] = (),
 ) -> list[Json]:
-    """The list of conditions after a pass, each where it was, those of other writers untouched."""
+    """Return the list of conditions after a pass, by the rules at the top of this module.
+
+    Existing conditions keep their order, and new ones are appended.
+    """
     own = (*graph.conditions, READY) if ready else graph.conditions
     left: dict[str, _Said] = {
         state.condition: (value, failed) for state, value, failed in outcome.visits
@@ -117,9 +137,9 @@ def conditions_after(
         if hint and value.status != "True":
             value = value._replace(message=f"{value.message}; {hint}")
         left[READY] = (value, outcome.failure is not None)
-    if not outcome.ended and STALLED not in own:  # a stalled state does not let the walk go on
+    if not outcome.ended and STALLED not in own:  # the walk stops at a stalled state
         left |= _stalled(outcome)
-    if not outcome.ended:  # else, branches not taken disappear
+    if not outcome.ended:  # otherwise branches not taken are removed
         for kind in graph.conditions:
             left.setdefault(kind, _NOT_REACHED)
     after: list[Any] = []
@@ -143,8 +163,8 @@ def conditions_after(
 def own_fields(resource: Resource[Any, Any]) -> Json:
     """Return what the states of this pass changed in the status, as a merge patch.
 
-    Text that cannot be encoded is made printable.  A value that has no JSON, such as NaN, raises
-    ``StatusError``: written as ``null`` it would delete the field.
+    Text that cannot be encoded is made printable.  A value that JSON cannot express, such as NaN,
+    raises ``StatusError``: encoded as ``null`` it would delete the field.
     """
     try:
         changed = status_patch(resource)
@@ -164,7 +184,7 @@ def own_fields(resource: Resource[Any, Any]) -> Json:
 def managed_after(
     recorded: Iterable[ObjectRef], applied: Iterable[ObjectRef], gone: Iterable[ObjectRef]
 ) -> tuple[ObjectRef, ...]:
-    """What the object manages: all that was recorded or applied, without what is gone."""
+    """Return the children for ``resourceRefs``: those recorded or applied, without those gone."""
     left = dict.fromkeys((*recorded, *applied))
     for ref in gone:
         left.pop(ref, None)
@@ -172,7 +192,7 @@ def managed_after(
 
 
 def reference(ref: ObjectRef) -> Json:
-    """A reference as ``status.resourceRefs`` holds it."""
+    """Return an entry of ``status.resourceRefs``."""
     kind, name, namespace = ref
     entry = {"apiVersion": kind.api_version, "kind": kind.kind, "name": name}
     if namespace:
@@ -180,11 +200,11 @@ def reference(ref: ObjectRef) -> Json:
     return entry
 
 
-# -------------------------------------------------------------------------------- inside
+# --------------------------------------------------------------------------- conditions
 
 
 def _stalled(outcome: Outcome) -> dict[str, _Said]:
-    """Return the condition ``Stalled`` if a state of this pass is stalled; else it disappears."""
+    """Return the condition ``Stalled`` if an output of this pass is stalled, else an empty dict."""
     for visit in outcome.visits:
         if visit.value.reason == STALLED and visit.value.status == "False":
             return {STALLED: (ConditionValue("True", STALLED, visit.value.message), False)}
@@ -192,7 +212,7 @@ def _stalled(outcome: Outcome) -> dict[str, _Said]:
 
 
 def _is_own_stall(raw: Any, found: str | None) -> bool:
-    """Whether a condition ``Stalled`` is ours; another writer's has a reason of its own."""
+    """Whether the condition is a ``Stalled`` of ours; another writer's has a different reason."""
     return found == STALLED and raw.get("reason") == STALLED
 
 
@@ -226,16 +246,16 @@ def _condition(kind: str, said: _Said, old: Json | None, generation: int, now: d
 
 
 def _kept(old: Any, new: T) -> T:
-    """The old value itself where it says the same, so that comparing the two costs nothing."""
+    """Return ``old`` itself if it equals ``new``, so that later comparisons are by identity."""
     return old if old == new else new
 
 
 def _differ_in_noise_only(old: str, new: str) -> bool:
-    """Whether two messages are the same error with another address, time or id in it.
+    """Whether two messages are the same error, apart from addresses, times or ids in them.
 
-    Messages are at most 32,768 characters long and each word is looked at once, so the cost is
-    bounded and linear.  A message that was cut is compared as far as both go: a longer number near
-    its beginning moves the cut, but does not make it another error.
+    Messages are at most 32,768 characters long and each word is compared once, so the cost is
+    bounded and linear.  Shortened messages are compared up to where the shorter one ends: a longer
+    number near the beginning moves the cut, but does not make it another error.
     """
     if old == new:
         return True
@@ -249,7 +269,7 @@ def _differ_in_noise_only(old: str, new: str) -> bool:
 
 
 def _without_noise(message: str) -> list[str]:
-    """The words of a message; each word with a digit in it counts as the same word."""
+    """Return the words of a message, with ``#`` for each word that contains a digit."""
     return ["#" if _DIGIT.search(word) else word for word in message.split()]
 
 
@@ -266,7 +286,7 @@ def _ready(outcome: Outcome) -> ConditionValue:
 
 
 def _named(visit: Visit) -> str:
-    """A condition that is not True: its name, and whether it is known to be False."""
+    """Return type, status and reason of a condition, for the message of Ready."""
     return f"{visit.state.condition} is {visit.value.status} ({visit.value.reason})"
 
 

@@ -1,17 +1,18 @@
-"""A status write that needs no lock: a JSON patch that touches our own fields and conditions only.
+"""Write the status without a lock: a JSON patch that changes only our own fields and conditions.
 
-A merge patch replaces the whole list of conditions, which other writers share, so it is bound to a
-resourceVersion; and an object that another party writes several times a second always has a newer
-one.  The JSON patch made here holds, whatever else changes on the object, because each operation
-depends on nothing but the place that it changes:
+A merge patch replaces the whole list of conditions, which other writers share, so it has to carry
+the resourceVersion that was read (``fsm.status``).  On an object that another client writes several
+times a second, that version is always stale and each attempt is a conflict.  The JSON patch made
+here needs no resourceVersion, because each operation depends only on the value that it changes:
 
-- the uid is tested, so that the patch cannot land on a re-created namesake;
-- a condition of ours is replaced or removed where its type stands (tested), and a new one is
-  appended; conditions of other writers are not mentioned;
-- every other status field is set by itself, inside of maps key by key.
+- the uid is tested, so that the patch cannot change a new object with the same name;
+- a condition of ours is replaced or removed by index, after a test that its type is still at that
+  index; a new one is appended; conditions of other writers are not mentioned;
+- every other status field is set on its own, and maps are set key by key.
 
-It fails (422) only if the conditions were reordered, or a map that it writes into disappeared, after
-the object was read; then the object is read again and the patch is made anew.
+The server refuses the patch (422) only if, after the object was read, the conditions were
+reordered, the list of conditions was created, or a map that the patch writes into was removed.  The
+caller then reads the object again and builds a new patch.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ _STATUS = "/status"
 
 
 def status_edits(ref: ObjectRef, obj: Mapping[str, Any], status: Json) -> Request | None:
-    """The status write as a JSON patch without a lock; None if nothing differs."""
+    """Return the JSON patch of the status fields that differ from the object; None if none does."""
     changes = changes_of(obj, status)
     if not changes:
         return None
@@ -42,7 +43,7 @@ def status_edits(ref: ObjectRef, obj: Mapping[str, Any], status: Json) -> Reques
 
 
 def _edits(path: str, current: Any, wanted: Any) -> Iterator[Json]:
-    """The operations that merge a value into what is there."""
+    """Yield the operations that merge ``wanted`` into the current value at ``path``."""
     if path == f"{_STATUS}/conditions" and isinstance(current, list):
         yield from _condition_edits(path, current, wanted)
     elif isinstance(wanted, dict) and isinstance(current, dict):
@@ -50,17 +51,18 @@ def _edits(path: str, current: Any, wanted: Any) -> Iterator[Json]:
             yield from _edits(f"{path}/{_escaped(key)}", current.get(key), value)
     elif wanted is not None:
         if path == f"{_STATUS}/conditions":
-            yield _test(path, current)  # another writer may begin the list before us
+            yield _test(path, current)  # another writer may create the list before us
         yield _add(path, merge(None, wanted))
     elif current is not None:
         yield {"op": "remove", "path": path}
 
 
 def _condition_edits(path: str, current: Sequence[Any], wanted: Sequence[Any]) -> Iterator[Json]:
-    """From the list that was read to the one that ``conditions_after`` made of it.
+    """Yield the operations that turn the current list into the one of ``conditions_after``.
 
-    That keeps the order: what survives comes first, in its old order, and what is new comes last.
-    Removals come at the end and backwards, so that no index moves before it is used.
+    That function keeps the order of existing conditions and appends new ones, so one pass over the
+    list is enough.  Removals come last and from the end of the list, so that the indexes of the
+    other operations stay valid.
     """
     left, removed = list(wanted), []
     for index, old in enumerate(current):

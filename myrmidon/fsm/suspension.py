@@ -1,4 +1,4 @@
-"""Suspension: a label that stops all work on one object."""
+"""Suspension: the label ``myrmidon.dev/suspend=true`` stops all work on one object."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,5 +9,5 @@ SUSPEND = "myrmidon.dev/suspend"
 
 
 def is_suspended(obj: Mapping[str, Any]) -> bool:
-    """Whether the object asks to be left alone.  Only ``"true"`` does; ``"false"`` says the opposite."""
+    """Whether the object is suspended by its label.  Any value but ``"true"`` has no effect."""
     return labels_of(obj).get(SUSPEND) == "true"

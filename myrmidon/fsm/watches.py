@@ -1,4 +1,4 @@
-"""Watch: which other objects concern us, and which of ours they concern."""
+"""Watch: trigger passes when objects of another kind change; predicates that filter the changes."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,21 +9,23 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.patch.merge_patch import same
 
 Key: TypeAlias = ObjectRef | tuple[str, str] | str
-"""An object of ours: a reference, ``(namespace, name)``, ``"namespace/name"`` or ``"name"``."""
+"""An object of the controller: a reference, ``(namespace, name)``, ``"namespace/name"`` or
+``"name"``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A question about a change: the object before it (None if new) and after it (None if gone).
+    """A filter for watch events: a function of the object before and after the change.
 
-    Predicates combine: ``changed("data") & ~labels_changed``.
+    ``before`` is None for a new object, ``after`` for a deleted one.  Predicates combine with
+    ``&``, ``|`` and ``~``: ``changed("data") & ~labels_changed``.
     """
 
     asks: Callable[[Json | None, Json | None], bool]
     name: str = "predicate"
 
     def __call__(self, before: Json | None, after: Json | None) -> bool:
-        """Ask."""
+        """Whether the change passes the filter."""
         return self.asks(before, after)
 
     def __and__(self, other: "Predicate") -> "Predicate":
@@ -37,7 +39,10 @@ class Predicate:
 
 
 def changed(*paths: str) -> Predicate:
-    """One of these fields changed: ``changed("data", "spec.replicas")``.  True for new and gone objects."""
+    """Return a predicate for a change of one of these fields: ``changed("data", "spec.replicas")``.
+
+    New and deleted objects pass as well.
+    """
 
     def asks(before: Json | None, after: Json | None) -> bool:
         if before is None or after is None:
@@ -59,10 +64,16 @@ always = Predicate(lambda _before, _after: True, "always")
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Another kind whose objects concern ours.
+    """Trigger passes when objects of another kind change.
 
-    ``to`` maps one of its objects to the keys of ours; ``when`` filters changes before that.
-    ``remote`` names another cluster, as the manager knows it.
+    - ``kind``: the kind to watch, as a ``Kind`` or a Resource class.
+    - ``to``: a function from the changed object to the keys of the controller's objects that get a
+      pass.
+    - ``when``: a predicate that a change must pass before ``to`` is called.  Default: every change.
+    - ``namespaces``, ``selector``: watch only objects in these namespaces, with these labels.
+      Default: empty, no further limit.
+    - ``remote``: the name of another cluster, as given to the manager.  Default: None, the same
+      cluster; only then can states read the kind.
     """
 
     kind: Any

@@ -1,4 +1,4 @@
-"""Outputs: which objects should exist, and the request that makes it so."""
+"""Outputs: the objects that a state wants to exist or to be gone, and the request for each."""
 
 from myrmidon.sets.object_set import ObjectSet
 from myrmidon.sets.options import ApplyOptions

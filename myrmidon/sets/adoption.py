@@ -1,8 +1,8 @@
-"""Whether an object that exists is ours to write or delete.
+"""Whether the controller may write or delete an object that already exists.
 
-An output names an object, and an object of that name may exist already.  Writing it would make it
-a child of the parent: changed now, and deleted with the parent later.  So each existing object
-needs one of these before the first request is sent:
+An object with the name of an output may exist already, made by a user or another controller.
+Writing it would make it a child of the parent: changed now, and deleted with the parent later.  So
+an existing object is written or deleted only if one of these holds:
 
 1. its controller owner reference names the parent, or it has no controller and another owner
    reference does;
@@ -17,12 +17,12 @@ needs one of these before the first request is sent:
 
 An object that names another parent is refused with ``AlreadyOwnedError``, an object that names
 none with ``NotAdoptedError``.  Caches do not keep ``managedFields``, so an object can pass the
-third test only if it was read from the server: the applicator does that before it believes a
-``NotAdoptedError``.
+third test only if it was read from the server: after a ``NotAdoptedError`` for a cached object the
+applicator reads it from the server and decides again.
 
-The annotation decides where label and annotation disagree: a parent that was restored from a
-backup or created again has another uid than its children's labels say, but there is never more
-than one object of its kind, namespace and name.
+If the tracking label (uid) and annotation (name) disagree, the annotation decides: a parent that
+was restored from a backup or created again has another uid than its children's labels, but there is
+never more than one object of its kind, namespace and name.
 """
 
 from collections.abc import Mapping
@@ -44,9 +44,9 @@ ADOPT = "myrmidon.dev/adopt"  # annotation: this object may be adopted
 
 
 def refuse_others(current: Mapping[str, Any], output: Output, parent: Parent) -> None:
-    """Raise if the object is not ours to change or delete.
+    """Raise if the controller may not change or delete the object.
 
-    One that names no parent and is being deleted is not refused: it is waited for like any other.
+    An object that names no parent and is being deleted passes: it is waited for.
     """
     _refuse_foreign(current, output, parent)
     if not is_deleting(current):
@@ -54,12 +54,12 @@ def refuse_others(current: Mapping[str, Any], output: Output, parent: Parent) ->
 
 
 def is_adoption(current: Mapping[str, Any], output: Output, parent: Parent) -> bool:
-    """Whether a write of the output to this object made a stranger's object a child of the parent."""
+    """Whether writing the output adopts the object: not a child yet, and not written by us."""
     return not is_child_of(current, parent) and not wrote(current, manager_of(output))
 
 
 def is_child_of(current: Mapping[str, Any], parent: Parent) -> bool:
-    """Whether the object names the parent, by owner reference or by tracking marks."""
+    """Whether the object names the parent, by owner reference, tracking label or annotation."""
     owner = controller_of(current)
     if owner is not None:
         return bool(owner.get("uid") == parent.uid)
@@ -69,7 +69,7 @@ def is_child_of(current: Mapping[str, Any], parent: Parent) -> bool:
     return bool(uid) and annotations_of(current).get(PARENT) == parent.tracking_name
 
 
-# -------------------------------------------------------------------------------- inside
+# ------------------------------------------------------------------------------- checks
 
 
 def _refuse_foreign(current: Mapping[str, Any], output: Output, parent: Parent) -> None:
@@ -91,7 +91,7 @@ def _refuse_foreign(current: Mapping[str, Any], output: Output, parent: Parent) 
 
 
 def _refuse_unowned(current: Mapping[str, Any], output: Output, parent: Parent) -> None:
-    """Raise if the object names no parent, was not written by this controller and may not be adopted."""
+    """Raise if the object names no parent, we did not write it, and we may not adopt it."""
     if is_child_of(current, parent) or _may_adopt(current, output, parent):
         return
     if not wrote(current, manager_of(output)):

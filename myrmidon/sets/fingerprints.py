@@ -1,4 +1,16 @@
-"""Short names for what was declared, kept on the object itself so that a restart knows them, too."""
+"""Fingerprints of declarations, and the marks that are written to objects.
+
+A comparison of the declaration with the object cannot always tell whether the object is as declared
+(``patch.covering.leaves_doubt``).  So ``sets.planning`` writes a fingerprint of the declaration to
+the object, as an annotation: the mark.  If the mark on the object differs from that of the current
+declaration, the object is written.  The mark is on the object, so it survives a restart.
+
+A full update (``as_update``) of a custom kind needs more: it has to see content that others added,
+but the defaults of a custom kind are not known here, and look the same.  Its mark has the form
+``<fingerprint>.<generation>``, with the generation that our own update produced.  As long as the
+object has that generation, no other writer has changed its content, and everything in it beyond
+the declaration is a default.
+"""
 
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -11,31 +23,28 @@ from myrmidon.api.refs import Kind
 from myrmidon.patch.covering import covers
 from myrmidon.patch.server_filled import exceeds
 
-_WHOLE_MAX = 1e16  # from here on a float is written with an exponent, and stays one
+_WHOLE_MAX = 1e16  # larger floats are encoded with an exponent, and are kept as they are
 
 
 def fingerprint(declared: Mapping[str, Any]) -> str:
-    """A short name for a declaration: equal content, equal name, in every process."""
+    """Return a hash of the declaration; equal declarations have equal hashes in every process."""
     canonical = orjson.dumps(declared, option=orjson.OPT_SORT_KEYS)
-    if b".0" in canonical:  # 1.0 is 1; a search, because hardly any declaration holds a float
+    if b".0" in canonical:  # 1.0 equals 1; the search is cheap, and floats are rare
         canonical = orjson.dumps(_with_plain_numbers(declared), option=orjson.OPT_SORT_KEYS)
     return blake2b(canonical, digest_size=8).hexdigest()
 
 
 def settled_mark(declared: Json, generation: int) -> str:
-    """The mark of an object whose content was declared in full, and has been since that generation.
-
-    Which defaults a custom kind has is not known here.  But while the generation is still that of
-    our own write, what the content holds beyond the declaration can be nothing else.
-    """
+    """Return the mark of an object whose whole content was written by us at that generation."""
     return f"{fingerprint(_content(declared))}.{generation}"
 
 
 def next_mark(current: Json, declared: Json, seen: str | None, kind: Kind) -> str:
-    """The mark that a full update should leave: ``seen`` itself where nobody touched the content.
+    """Return the mark that a full update should write; ``seen`` if the content has not changed.
 
-    Whether the update will move the generation can only be guessed where the content holds more
-    than was declared.  A wrong guess is seen afterwards, and costs one more write.
+    ``seen`` is the mark on the object.  Whether the update will increase the generation can only be
+    guessed if the content has more fields than were declared.  After a wrong guess the next pass
+    finds a mark that differs, and writes the object once more.
     """
     generation = generation_of(current)
     stays = settled_mark(declared, generation)
@@ -43,7 +52,7 @@ def next_mark(current: Json, declared: Json, seen: str | None, kind: Kind) -> st
     content = _content(declared)
     if not covers(current, content):
         return moves
-    if seen in (stays, moves):  # in the second case our last update did not move it
+    if seen in (stays, moves):  # ``moves``: our last update did not increase the generation
         return stays
     return moves if exceeds(_content(current), content, kind) else stays
 

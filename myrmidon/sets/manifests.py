@@ -1,7 +1,9 @@
-"""From what a user hands over to the manifest that is sent.
+"""Turn the argument of ``out.apply`` into the manifest that is sent.
 
-A manifest, a typed resource and a kubernetes-asyncio model all end as a plain JSON document of
-our own, holding what the author declared and nothing that only a server may say.
+A manifest, a Resource and a kubernetes-asyncio model all become a plain JSON document, which is a
+copy: a later change of the user's object has no effect.  It holds the fields that the user set,
+without the status and the metadata that only the server sets.  A value that JSON cannot express is
+refused with its path (``OutputError``); it is never changed or dropped.
 """
 
 from base64 import b64encode
@@ -18,7 +20,7 @@ from myrmidon.api.objects import Json, describe
 from myrmidon.api.texts import printable, text_of
 from myrmidon.errors import OutputError
 
-# The server alone decides about these; sending them back is noise at best.
+# Metadata that only the server sets; it ignores or refuses them in a write.
 _SERVER_METADATA = frozenset(
     {
         "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation",
@@ -33,17 +35,14 @@ _EXACT = (
 
 
 _HARMLESS = frozenset({str, int, bool, type(None)})
-_CONTAINERS = (dict, list, tuple)  # made once: a union is made anew for each question
+_CONTAINERS = (dict, list, tuple)  # a tuple, because isinstance() with a union builds it each time
 
 
 def manifest_of(obj: Any) -> Json:
-    """Return the object as a JSON document of its own, or raise ``OutputError`` with the path.
-
-    What is sent is what was declared: a value that has no JSON is refused, never changed.
-    """
+    """Return the object as a new JSON document; raise ``OutputError`` if it cannot be one."""
     declared = _declared(obj)
     manifest = _encoded(declared)
-    # A status belongs to the controller of that kind; the server drops it on this path.
+    # The status belongs to the controller of that kind; the server drops it from such a write.
     manifest.pop("status", None)
     meta = manifest.get("metadata")
     if isinstance(meta, dict) and not _SERVER_METADATA.isdisjoint(meta):
@@ -58,12 +57,12 @@ def manifest_of(obj: Any) -> Json:
 def _encoded(declared: Mapping[str, Any]) -> Json:
     """Return a copy of the declaration as plain JSON.
 
-    Encoding and decoding again is the fastest way to copy and to check, and every pass does it for
-    every output.  The walk that names paths follows only where the encoder refused, or where a
-    ``null`` may stand for NaN or infinity.
+    Every pass does this for every output, and encoding and decoding is the fastest way to copy and
+    check.  The slower walk, which knows the path of a bad value, runs only if the encoder refused,
+    or if a ``null`` may stand for NaN or infinity.
     """
     try:
-        # In three lists, because what is sent later is a little deeper than the manifest.
+        # In three lists: the encoder limits the depth, and a request nests the manifest deeper.
         text = orjson.dumps([[[declared]]], default=encodable, option=_EXACT)
     except (TypeError, ValueError, RecursionError):
         return _walked(declared)
@@ -74,7 +73,7 @@ def _encoded(declared: Mapping[str, Any]) -> Json:
 
 
 def _may_hold_nan(value: Any) -> bool:
-    """Whether a value that was encoded holds NaN, infinity, or a type that may stand for them."""
+    """Whether an encoded value contains NaN, infinity, or a type that may be encoded from them."""
     left = [value]
     while left:
         one = left.pop()
@@ -124,7 +123,7 @@ def _declared(obj: Any) -> Mapping[str, Any]:
 
 
 def _untold(obj: Any, error: Exception) -> OutputError:
-    """The error for a resource that cannot tell its JSON, with the path if the walk finds it."""
+    """Return the error for an object that cannot be written as JSON, with the path if known."""
     for part in ("spec", "status"):
         try:
             json_value(getattr(obj, part, None), part)
@@ -137,7 +136,7 @@ def _untold(obj: Any, error: Exception) -> OutputError:
 
 
 def _from_client_model(model: Any) -> Json:
-    """Read a kubernetes-asyncio model: what is None was never set, there is no telling otherwise."""
+    """Return a kubernetes-asyncio model as JSON.  None counts as unset: it cannot tell the two."""
     return {
         wire_name: _client_value(value)
         for attribute, wire_name in model.attribute_map.items()
@@ -160,7 +159,7 @@ def _client_value(value: Any) -> Any:
 
 
 def _fold_string_data(manifest: Json) -> None:
-    """Write ``stringData`` as ``data``: the server never sends it back, so it cannot be compared."""
+    """Move ``stringData`` to ``data``; the server never returns it, so it cannot be compared."""
     texts, data = manifest.pop("stringData") or {}, manifest.get("data") or {}
     for name, part in (("stringData", texts), ("data", data)):
         if not isinstance(part, dict):

@@ -7,10 +7,10 @@ from myrmidon.api.refs import ObjectRef
 
 
 class ObjectSet:
-    """A set of objects in which two are one when they have the same reference.
+    """A set of objects, identified by their references alone.
 
-    Content does not count for membership: ``a | b`` keeps ``a``'s object where both have one.
-    Iteration is in the order of insertion, so that what is printed or sent never depends on hashes.
+    Content does not matter for membership and equality: ``a | b`` keeps the object of ``a`` if both
+    have one.  Iteration is in the order of insertion.
     """
 
     __slots__ = ("_objects",)
@@ -19,15 +19,15 @@ class ObjectSet:
         self._objects: dict[ObjectRef, Json] = dict(objects)
 
     def add(self, ref: ObjectRef, obj: Json) -> None:
-        """Put an object in, in the place of one with the same reference."""
+        """Add an object, or replace the one with the same reference."""
         self._objects[ref] = obj
 
     def discard(self, ref: ObjectRef) -> None:
-        """Take an object out, if it is there."""
+        """Remove the object with that reference, if there is one."""
         self._objects.pop(ref, None)
 
     def get(self, ref: ObjectRef) -> Json | None:
-        """The object of that reference, if it is there."""
+        """Return the object with that reference; None if there is none."""
         return self._objects.get(ref)
 
     @property
@@ -36,7 +36,7 @@ class ObjectSet:
         return tuple(self._objects)
 
     def items(self) -> Iterator[tuple[ObjectRef, Json]]:
-        """References with their objects, in order."""
+        """Iterate over (reference, object) pairs, in order."""
         return iter(self._objects.items())
 
     def __iter__(self) -> Iterator[Json]:
@@ -69,7 +69,7 @@ class ObjectSet:
             return NotImplemented
         return self._objects.keys() == other._objects.keys()
 
-    __hash__ = None  # type: ignore[assignment]  # it changes
+    __hash__ = None  # type: ignore[assignment]  # it is mutable
 
     def __repr__(self) -> str:
         return f"ObjectSet({', '.join(map(str, self._objects))})"

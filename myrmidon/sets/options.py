@@ -1,4 +1,4 @@
-"""How one output is written, as a value."""
+"""ApplyOptions: how one output is written."""
 
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -21,39 +21,51 @@ _EXCLUSIVE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyOptions:
-    """Choices for writing one object.
+    """The options of ``out.apply`` for one object.
 
     The defaults suit a child that only this controller writes: create it, or merge-patch exactly
     the fields that were set, with a controller owner reference to the parent.
     """
 
     optimistic_lock: bool = False
-    """The request carries ``metadata.resourceVersion``: a stale one is a conflict."""
+    """Send the object's ``metadata.resourceVersion``, so that the write is a conflict if the object
+    has changed since it was read, and never creates it.  Not with ``create_only`` or ``recreate``.
+    Default: False."""
     as_update: bool = False
-    """Full replace, so that what was left out is removed."""
+    """Replace the whole object, so that fields that are not in the output are removed; finalizers
+    and owner references of others stay.  Not with ``server_side`` or ``create_only``.
+    Default: False, a merge patch."""
     server_side: bool = False
-    """Server-side apply: the server tracks which fields are ours."""
+    """Use server-side apply: the server records which fields are ours, and removes those that a
+    later apply leaves out.  Not with ``as_update`` or ``create_only``.  Default: False."""
     field_manager: str | None = None
-    """Who the server says owns the fields; the controller's name by default."""
+    """The field manager of a server-side apply; only with ``server_side``.  Default: the
+    controller's name."""
     force: bool = False
-    """Server-side apply takes fields from other managers instead of a conflict."""
+    """Take over fields that another field manager owns; only with ``server_side``.  Default: False,
+    such a field is a conflict."""
     owner_refs: bool = True
-    """False: no owner references are added or touched; the object is tracked by label."""
+    """Set a controller owner reference to the parent.  With False, owner references are neither
+    added nor changed; the child is tracked by a label and an annotation, and the controller
+    deletes it with its parent.  Default: True."""
     owner: Any = field(default=None, hash=False)
-    """A plain owner reference to this object instead of the controller reference."""
+    """Set a plain owner reference to this object, instead of the controller reference to the
+    parent.  Not with ``owner_refs=False``.  Default: None."""
     adopt: bool = False
-    """An existing object that names no parent and that this controller did not write becomes a
-    child of the parent, and is deleted with it.  By default it is refused (``AdoptionRefused``).
-    With ``create_only`` it is left as it is.  Objects of another parent are refused either way."""
+    """Make an existing object that names no parent, and that this controller did not write, a child
+    of the parent, which is deleted with it.  With ``create_only`` the object is left as it is.  An
+    object of another parent is refused either way.  Default: False, ``AdoptionRefused``."""
     field_validation: FieldValidation = "Strict"
-    """What the server does with a field that its schema does not have.  ``Strict`` refuses the
-    write (``UnknownField``), ``Warn`` drops the field and tells it as an Event ``ApiWarning``,
-    ``Ignore`` drops it in silence."""
+    """What the server does with a field that is not in its schema: ``Strict`` refuses the write
+    (``UnknownField``), ``Warn`` drops the field and the framework reports it as an Event
+    ``ApiWarning``, ``Ignore`` drops it silently.  Default: ``Strict``."""
     create_only: bool = False
-    """Created when absent, never changed afterwards."""
+    """Create the object if it does not exist, and never change it.  Not with ``as_update``,
+    ``server_side``, ``recreate`` or ``optimistic_lock``.  Default: False."""
     recreate: bool = False
-    """Delete the object and create it again where the server refuses to change one of its fields,
-    and accepts the output as a new object (asked with a dry run)."""
+    """Delete the object and create it again if the server refuses to change one of its fields but
+    would accept the output as a new object, which a dry run finds out.  Not with ``create_only`` or
+    ``optimistic_lock``.  Default: False, the refusal is reported."""
 
     def __post_init__(self) -> None:
         if self.field_validation not in _VALIDATIONS:
@@ -70,7 +82,7 @@ class ApplyOptions:
         for dependent in ("force", "field_manager"):
             if getattr(self, dependent) and not self.server_side:
                 raise OutputError(
-                    f"{dependent} has a meaning only with server_side=True.\n"
+                    f"{dependent} has an effect only with server_side=True.\n"
                     f"  fix: add server_side=True, or drop {dependent}"
                 )
         if self.owner is not None and not self.owner_refs:
@@ -85,7 +97,7 @@ _NAMES = tuple(field.name for field in fields(ApplyOptions))
 
 
 def chosen(options: dict[str, Any]) -> ApplyOptions:
-    """The options as a value; raises for a name that is none of them."""
+    """Return the options as ``ApplyOptions``; raise ``OutputError`` for an unknown name."""
     if not options:
         return DEFAULT
     for name in options:

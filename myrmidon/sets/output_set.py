@@ -1,4 +1,10 @@
-"""OutputSet: what one state wants to exist or to be gone, one intention per object."""
+"""OutputSet: the objects that one state applies and deletes.
+
+A state calls ``out.apply`` and ``out.delete``; nothing is sent then.  The set records one ``Apply``
+or ``Delete`` per object, after it has checked that the controller manages the kind and that the
+object has a name and a namespace.  When the state has returned, the framework plans a request for
+each (``sets.planning``) and sends those that are needed.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
@@ -19,16 +25,16 @@ from myrmidon.sets.options import DEFAULT, ApplyOptions, chosen
 
 
 class Apply(NamedTuple):
-    """The object should exist and say at least this."""
+    """The object should exist and have at least the fields of the manifest."""
 
     ref: ObjectRef
     manifest: Json
     options: ApplyOptions = DEFAULT
-    author: str = ""  # ``controller.state``: whose declaration this is
+    author: str = ""  # ``controller.state``: the state that declared it
 
 
 class Delete(NamedTuple):
-    """The object should be gone; with ``foreground`` it stays until all that it owns is gone."""
+    """The object should be gone; with ``foreground`` it goes after everything that it owns."""
 
     ref: ObjectRef
     foreground: bool = False
@@ -40,16 +46,16 @@ Output: TypeAlias = Apply | Delete
 
 
 def manager_of(output: Output) -> str:
-    """Return the field manager that the output is written as: the controller, unless told otherwise."""
+    """Return the output's field manager: ``ApplyOptions.field_manager``, or the controller's."""
     chosen = output.options.field_manager if isinstance(output, Apply) else None
     return field_manager(chosen or output.author.partition(".")[0] or "myrmidon")
 
 
 class OutputSet:
-    """The objects that a state applies and deletes.
+    """The objects that a state applies and deletes, in order.
 
-    One intention per object: the last of ``apply`` and ``delete`` wins, with its own options.
-    Namespaced objects without a namespace go to the one of the parent.
+    There is one entry per object: the last ``apply`` or ``delete`` replaces an earlier one and its
+    options.  A namespaced object without a namespace gets the parent's.
     """
 
     __slots__ = ("_author", "_class_name", "_intentions", "_kinds", "_namespace", "_state")
@@ -70,7 +76,11 @@ class OutputSet:
         self._intentions: dict[ObjectRef, Output] = {}
 
     def apply(self, obj: Any, **options: Any) -> None:
-        """Say that the object should exist with these fields; see ``ApplyOptions`` for the options."""
+        """Declare that the object should exist with these fields.
+
+        ``obj`` is a manifest, a Resource or a kubernetes-asyncio model.  The options are those of
+        ``ApplyOptions``.
+        """
         self._put(obj, chosen(options))
 
     def apply_all(self, objs: Iterable[Any], **options: Any) -> None:
@@ -88,11 +98,13 @@ class OutputSet:
         foreground: bool = False,
         adopt: bool = False,
     ) -> None:
-        """Say that an object should be gone: an object, a reference, or a kind with a name.
+        """Declare that an object should be gone.
 
-        With ``foreground`` it stays until all that it owns is gone.  With ``adopt`` it is deleted
-        even if it names no parent and this controller did not write it; by default such an object
-        is refused (``AdoptionRefused``).
+        - ``what``: an object, an ``ObjectRef``, or a kind together with ``name`` and ``namespace``.
+        - ``foreground``: the object goes after everything that it owns.  Default: False, the
+          garbage collector deletes what it owns afterwards.
+        - ``adopt``: delete the object even if it names no parent and this controller did not write
+          it.  Default: False, the delete is refused with ``AdoptionRefused``.
         """
         ref = self._ref_to_delete(what, name, namespace)
         self._intend(Delete(ref, foreground, adopt, self._author))
@@ -107,11 +119,11 @@ class OutputSet:
         return ref in self._intentions
 
     def applied(self) -> list[Apply]:
-        """What should exist, in order."""
+        """Return the objects that should exist, in order."""
         return [output for output in self if isinstance(output, Apply)]
 
     def deleted(self) -> list[Delete]:
-        """What should be gone, in order."""
+        """Return the objects that should be gone, in order."""
         return [output for output in self if isinstance(output, Delete)]
 
     def __repr__(self) -> str:
@@ -125,12 +137,12 @@ class OutputSet:
         ref = self._ref_of(manifest)
         if ref.namespace:
             manifest["metadata"]["namespace"] = ref.namespace
-        else:  # the server would drop it, and we would miss it for ever
+        else:  # the server drops it, so the object would never compare as equal
             manifest["metadata"].pop("namespace", None)
         self._intend(Apply(ref, manifest, options, self._author))
 
     def _intend(self, output: Output) -> None:
-        # Out and in again: the last word also takes the last place.
+        # Remove an earlier entry first, so that the new one is also last in the order.
         self._intentions.pop(output.ref, None)
         self._intentions[output.ref] = output
 
@@ -154,7 +166,7 @@ class OutputSet:
         return self._located(kind, name or "", namespace)
 
     def _unknown(self, manifest: Mapping[str, Any]) -> ProgrammingError:
-        """The error for an object whose apiVersion and kind are not those of a managed kind."""
+        """Return the error for an object of a kind that the controller does not manage."""
         for field in ("apiVersion", "kind"):
             value = manifest.get(field)
             if not value:

@@ -1,8 +1,9 @@
-"""How a child says whose it is: by owner reference, or by label where none is allowed.
+"""How a child names its parent: by owner reference, or by a tracking label and annotation.
 
 An owner reference lets the garbage collector delete the child with its parent.  Kubernetes allows
-it within one namespace and to cluster-scoped owners only; other children carry a label with the
-parent's uid and an annotation with its name, and the controller deletes them itself.
+it only within one namespace and to cluster-scoped owners.  Other children are *tracked*
+(``owner_refs=False``, or an ``owner`` other than the parent): they carry a label with the parent's
+uid and an annotation with its kind and name, and the controller deletes them itself.
 """
 
 from collections.abc import Mapping
@@ -26,19 +27,19 @@ PARENT = "myrmidon.dev/parent"  # annotation: finds the parent of a tracked chil
 
 
 class Parent(NamedTuple):
-    """The object whose pass this is."""
+    """The object of the pass, which owns the outputs."""
 
     ref: ObjectRef
     uid: str
 
     @property
     def tracking_name(self) -> str:
-        """What the tracking annotation of its children says."""
+        """The value of the tracking annotation on its children."""
         return f"{self.ref.kind.plural}.{self.ref.kind.group}/{self.ref.key}"
 
 
 def owners_wanted(output: Apply, parent: Parent) -> list[Json]:
-    """The owner references that the child should carry, among others; none with ``owner_refs=False``."""
+    """Return the owner references that the child must have; none with ``owner_refs=False``."""
     if not output.options.owner_refs:
         return []
     ours = (
@@ -51,7 +52,7 @@ def owners_wanted(output: Apply, parent: Parent) -> list[Json]:
 
 
 def reference_to(owner: Any) -> Json:
-    """A plain reference to an owner, a manifest or a typed object, as far as it says what it is."""
+    """Return a plain owner reference to a manifest or Resource; missing fields are None or empty."""
     raw = _raw(owner)
     return {
         "apiVersion": raw.get("apiVersion"),
@@ -74,19 +75,19 @@ def _controller_reference(output: Apply, parent: Parent) -> Json:
 
 
 def is_tracked(output: Apply) -> bool:
-    """Whether the child carries no controller reference, so that labels must lead back to its parent."""
+    """Whether the child has no controller reference, and needs a tracking label and annotation."""
     return not output.options.owner_refs or output.options.owner is not None
 
 
 def owners_with(wanted: list[Json], current: Mapping[str, Any]) -> list[Json]:
-    """All owner references that the child should have: other people's, then those wanted."""
+    """Return the object's present owner references, updated and completed by those wanted."""
     by_uid = {owner.get("uid"): owner for owner in owners_of(current)}
     by_uid.update({owner.get("uid"): owner for owner in wanted})
     return list(by_uid.values())
 
 
 def has_owners(current: Mapping[str, Any], wanted: list[Json]) -> bool:
-    """Whether the object carries these very references already."""
+    """Whether the object has all of these owner references."""
     present = owners_of(current)
     for owner in wanted:
         if owner not in present and not any(owner.items() <= there.items() for there in present):
@@ -95,7 +96,7 @@ def has_owners(current: Mapping[str, Any], wanted: list[Json]) -> bool:
 
 
 def tracked_parent(obj: Mapping[str, Any], kind: Kind) -> ObjectRef | None:
-    """The parent of that kind which a tracked child names, if it names one."""
+    """Return the parent of that kind that a tracked child names; None if it names none."""
     resource, _, key = annotations_of(obj).get(PARENT, "").partition("/")
     if resource != f"{kind.plural}.{kind.group}" or not key:
         return None
@@ -104,12 +105,12 @@ def tracked_parent(obj: Mapping[str, Any], kind: Kind) -> ObjectRef | None:
 
 
 def _check_reach(output: Apply, owner: object, namespace: str) -> None:
-    """Raise if Kubernetes does not allow the reference: the garbage collector would act on it."""
+    """Raise if Kubernetes does not allow the reference: the child would be garbage-collected."""
     if namespace and not output.ref.kind.namespaced:
         why = "a namespaced object cannot own a cluster-scoped one"
         raise OwnerReferenceError(str(output.ref), str(owner), why)
     if namespace and namespace != output.ref.namespace:
-        why = "it lives in another namespace"
+        why = "it is in another namespace"
         raise OwnerReferenceError(str(output.ref), str(owner), why)
 
 
@@ -118,7 +119,7 @@ def _plain_reference(output: Apply) -> Json:
     lacking = next((field for field, value in reference.items() if not value), None)
     if lacking is not None:
         raise OutputError(
-            f"the owner of {output.ref} has no {lacking}: only an object of the server can own another.\n"
+            f"the owner of {output.ref} has no {lacking}: only an object that exists on the server can own another.\n"
             "  fix: pass an object that was read with ctx.get, or the parent itself"
         )
     raw = _raw(output.options.owner)

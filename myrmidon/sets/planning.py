@@ -1,21 +1,24 @@
-"""Which request makes an output true.
+"""Decide which request, if any, brings an object to the state that an output declares.
 
-``plan`` is the whole decision: an output, the object as it is, the parent; out comes one request,
-or None when the output holds already.  It never reads and never sends, so every rule of applying
-is a property of this file:
+``plan`` takes an output, the current object (None if it does not exist) and the parent, and returns
+one request, or None if the object is as declared.  It does no I/O: the applicator reads the object,
+calls ``plan``, sends the request, and handles its answer.  These rules hold for every request:
 
-- Nothing is sent for what already holds.
+- Nothing is sent for an object that is already as declared.
 - A merge patch carries what the state declared, not a difference from a read that may be stale.
-- An object of another parent is left alone, and so is one without a parent that this controller
-  did not write, unless its adoption was asked for (``sets.adoption``).
-- An owner reference of others is never dropped.
-- A lock that was asked for is in every request; one that we need ourselves (to change a list that
-  others change too) is added, and the applicator may read again and retry it.
-- Whatever changes or deletes an object names its uid or its version, so that it cannot hit another
-  object that was created under the same name since.
+- An object of another parent is not written, and neither is an object without a parent that this
+  controller did not write, unless its adoption was asked for (``sets.adoption``).
+- Owner references to other objects are kept.
+- A resourceVersion that the output asks for (``optimistic_lock``) is in every request.  Where a
+  request replaces a list that others change, too, ``plan`` adds the version that was read; after a
+  conflict the applicator may read the object again and retry.
+- A request that changes or deletes an object carries its uid or its resourceVersion, so that it
+  cannot change a new object that was created with the same name since the read.
 
-Where a comparison cannot tell (see ``patch.covering``), the declaration's fingerprint is written
-as an annotation beside it; a changed declaration is then a changed annotation.
+Comparing is not always enough to see whether the object is as declared (``patch.covering`` says
+when).  Then the request also writes a fingerprint of the declaration, the *mark*, as an annotation
+``applied.myrmidon.dev/<controller>.<state>``.  A changed declaration has another mark, so the
+object is written again even though the comparison finds no difference.
 """
 
 from collections.abc import Mapping
@@ -56,9 +59,10 @@ from myrmidon.sets.ownership import (
 Query: TypeAlias = tuple[tuple[str, str], ...]
 
 _NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
-APPLIED = "applied.myrmidon.dev"  # annotation prefix: the fingerprint of what a state declared
+APPLIED = "applied.myrmidon.dev"  # the prefix of the annotation that holds the mark
 
-# In an apply: ignored where it creates the object, a conflict where the object exists after all.
+# As resourceVersion in a server-side apply: ignored if the object is created, a conflict if it
+# exists after all.
 _NEVER_STORED = "1"
 
 _BUILT_IN_GROUPS = frozenset(kind.group for kind in kinds.ALL)
@@ -67,9 +71,10 @@ _BUILT_IN_GROUPS = frozenset(kind.group for kind in kinds.ALL)
 def plan(
     output: Output, current: Json | None, parent: Parent, *, creating: bool = True
 ) -> Request | None:
-    """Decide the request that makes ``output`` true; None when it already is.
+    """Return the request that makes the object as ``output`` declares it; None if it already is.
 
-    ``creating=False`` while the parent is being deleted: what exists may change, nothing appears.
+    ``creating`` is False while the parent is being deleted: existing objects may be changed, but
+    none is created.
     """
     if current is not None:
         refuse_others(current, output, parent)
@@ -123,7 +128,7 @@ def plan_delete(
 def _plan_absent(output: Apply, parent: Parent) -> Request:
     if output.options.optimistic_lock:
         declared, mark = _declared(output, parent)
-        # A locked object that is gone must not come back: the server answers this with 404 or 409.
+        # A locked object that is gone must not be created: the server refuses this with 404 or 409.
         return _merge(output, _locked(_marked(output, declared, mark), output.manifest))
     created = plan_create(output, parent)
     if output.options.server_side:
@@ -138,13 +143,13 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
     adopting = not has_owners(current, owners)
     if not adopting and mark == seen and _holds(output, declared, current):
         return None
-    # With the uid, an object that was created under this name since is refused, not patched.
+    # With the uid, the server refuses the patch if the object was deleted and created again since.
     declared = _with_metadata(_marked(output, declared, mark), uid=uid_of(current))
     if adopting:
         # The list is replaced as a whole, so it must not have changed since it was read.
         declared = _locked(_with_owners(declared, owners_with(owners, current)), current)
     elif not is_child_of(current, parent):
-        declared = _locked(declared, current)  # another parent may take it at the same time
+        declared = _locked(declared, current)  # another parent may adopt it at the same time
     if output.options.optimistic_lock:
         declared = _locked(declared, output.manifest)
     return _merge(output, declared)
@@ -166,7 +171,7 @@ def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None
         and not exceeds(current, marked, output.ref.kind, settled=settled)
     ):
         return None
-    # Other parties' claims on the object are not ours to remove.
+    # Keep the owner references and finalizers of others.
     claims = {"ownerReferences": owners_with(owners, current), "finalizers": finalizers_of(current)}
     kept = {field: claim for field, claim in claims.items() if claim}
     body = {**marked, "metadata": {**kept, **marked["metadata"]}}
@@ -181,9 +186,9 @@ def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request |
     owners = owners_wanted(output, parent)
     if has_owners(current, owners) and mark == seen and _holds(output, declared, current):
         return None
-    # Owner references are a list keyed by uid: the server merges ours with those of others.
+    # Owner references are a list keyed by uid: the server merges ours with the others.
     body = _with_owners(_marked(output, declared, mark), owners)
-    # With the uid, an apply to an object that is gone, or was created again since, is refused.
+    # With the uid, the server refuses the apply if the object is gone or was created again since.
     body = _with_metadata(body, uid=uid_of(current))
     if output.options.optimistic_lock:
         body = _locked(body, output.manifest)
@@ -196,10 +201,10 @@ def _plan_server_side(output: Apply, current: Json, parent: Parent) -> Request |
 
 
 def _declared(output: Apply, parent: Parent, seen: str | None = None) -> tuple[Json, str | None]:
-    """What the author declared and its mark, with what leads back to the parent.
+    """Return the declaration, with the tracking label and annotation if needed, and its mark.
 
-    Without lock, uid and owners: each way to write has its own use for those.  An object that was
-    read, changed and applied again carries old marks; they are no declaration.
+    It is without resourceVersion, uid and owner references, which each strategy adds in its own
+    way.  Old marks are dropped: an object that a state read, changed and applied again has them.
     """
     meta = dict(metadata(output.manifest))
     for field in _NOT_DECLARED:
@@ -218,9 +223,9 @@ def _declared(output: Apply, parent: Parent, seen: str | None = None) -> tuple[J
 
 
 def _mark(output: Apply, declared: Json, seen: str | None) -> str | None:
-    """The fingerprint that goes with the declaration; None where a comparison alone can tell.
+    """Return the declaration's mark; None if a comparison is enough.
 
-    An object that has one keeps it: an old one that nobody renews would lie.
+    An object that has a mark always gets the current one, because a stale mark would be wrong.
     """
     if (
         output.options.server_side
@@ -244,7 +249,7 @@ def _marked(output: Apply, declared: Json, mark: str | None) -> Json:
 
 @cache
 def _applied_key(author: str) -> str:
-    """The annotation's name: each state its own, so that two states never argue about one value."""
+    """Return the name of the mark's annotation; each state has its own, so that none conflict."""
     name = author or "output"
     if len(name) > 63:  # the longest name of an annotation
         name = f"{name[:46]}-{fingerprint({'author': name})}"
@@ -270,9 +275,9 @@ def _with_metadata(body: Json, **fields: Any) -> Json:
 
 
 def _without_nulls(declared: Json) -> Json:
-    """Leave out what is declared absent: where there is nothing yet, absence needs no null."""
+    """Return the declaration without nulls, which mean "remove the field" only in a merge patch."""
     if b"null" not in orjson.dumps(declared):
-        return declared  # found out in C, and true of nearly all
+        return declared  # nearly always; encoding is faster than walking the declaration
     pruned: Json = _pruned(declared)
     return pruned
 
@@ -301,7 +306,7 @@ def _query_of(output: Apply) -> Query:
 
 @cache
 def write_query(manager: str, field_validation: FieldValidation = "Strict") -> Query:
-    """Return the query of every write: who writes, and what becomes of unknown fields."""
+    """Return the query parameters of every write: field manager and field validation."""
     return (("fieldManager", manager), ("fieldValidation", field_validation))
 
 

@@ -1,4 +1,4 @@
-"""Which objects a parent managed and no longer wants."""
+"""Pruning: which children an earlier pass recorded and the current one no longer emits."""
 
 from collections.abc import Iterable
 
@@ -10,12 +10,13 @@ from myrmidon.sets.output_set import Delete
 def prunable(
     recorded: Iterable[ObjectRef], emitted: Iterable[ObjectRef], *, limit: int
 ) -> list[Delete]:
-    """Deletes for what was recorded and not emitted by a walk that came to an end.
+    """Return Deletes for the children that were recorded and that this pass did not emit.
 
-    An interrupted walk has not said everything, so it must not be asked.
+    Call it only after a walk that reached an end: a walk that stopped early has not emitted all of
+    its outputs.  Raises ``PruneRefusedError`` for more than ``limit`` children.
     """
     kept = dict.fromkeys(emitted)
-    # A kind without a plural is one that the controller no longer declares and may not touch.
+    # The plural is unknown for a kind that the controller no longer declares, and may not delete.
     gone = [ref for ref in recorded if ref not in kept and ref.kind.plural]
     if len(gone) > limit:
         raise PruneRefusedError([str(ref) for ref in gone], limit)

@@ -1,30 +1,30 @@
-"""Stalls: the same field is written, changed back and written again, without end.
+"""Stalls: detect a field that another writer changes back after each of our writes.
 
 Two writers that do not agree about a field (another controller, an autoscaler, a GitOps tool, an
-admission webhook, two states of one controller) would write it in turns for ever.  ``Stalls``
-notices, and decides when to write and when to wait.  It is fed with three events of each output:
+admission webhook, two states of one controller) would overwrite each other forever.  ``Stalls``
+notices that, and decides when to write and when to wait.  The applicator calls it for each output:
 
-- ``wrote``: a write changed an existing object.  The difference between the object before and after
-  it says which fields were not as declared.  A field that was different before the previous write
-  as well has been changed back in between: one reversal.
-- ``check``: a write is due.  The answer is None, or a ``ContestedFields``: wait so long before the next one.
-- ``held``: nothing is to be written.
+- ``wrote``: after a write that changed an existing object.  The difference between the object
+  before and after shows which fields were not as declared.  A field that differed before the
+  previous write as well has been changed back in between: that is one reversal.
+- ``check``: before a write.  It returns None, or a ``ContestedFields`` with the time to wait.
+- ``held``: when the object is as declared, so that nothing has to be written.
 
 After ``_REVERSALS_MAX`` reversals of a field the output is stalled.  From then on it is written
 once a minute, then after 2, 4, 8 and at most every 10 minutes.  It stays stalled after such a
-write until the write has lasted for ``_HOLD_SECONDS``; then all is forgotten.  So a stall ends by
-itself soon after the other writer has stopped.
+write until the object has been as declared for ``_HOLD_SECONDS``; then its counts are dropped.  So
+a stall ends soon after the other writer has stopped.
 
 What is not a reversal:
 
-- a difference under another declaration: the parent or the controller has changed its mind;
+- a difference under another declaration: the parent or the controller has changed;
 - a difference that comes later than ``_WINDOW_SECONDS`` after the previous write;
-- a value that the field did not have before in this series, unless it came within a second: a person
-  who tries one value after the other is not a machine that insists on one;
-- a refused, repeated or unanswered write, and one that changed nothing: it is not fed.
+- a value that the field did not have before in this series, unless it came within a second: a
+  person who tries one value after another is not a program that insists on one;
+- a refused, repeated or unanswered write, and one that changed nothing: ``wrote`` is not called.
 
-Nothing is kept about an output that was not written for ``_KEEP_SECONDS``.  After a restart all counts
-begin at zero; this is a damper, and no result depends on it.
+The state of an output that was not written for ``_KEEP_SECONDS`` is dropped.  After a restart all
+counts begin at zero.  That is safe: stalling only limits how often objects are written.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -45,21 +45,21 @@ _DELAY_SECONDS_MIN, _DELAY_SECONDS_MAX = 60.0, 600.0
 _KEEP_SECONDS = 2 * _DELAY_SECONDS_MAX
 _VALUES_MAX = 16
 _FIELDS_MAX = 64
-# Of the metadata, only what clients write; the rest and the status are the server's.
+# The metadata that clients write.  The other metadata and the status are not compared.
 _METADATA = ("labels", "annotations", "ownerReferences", "finalizers")
 
 
 class ContestedFields(NamedTuple):
-    """Why an output is not written, or not settled: these fields are changed back."""
+    """The fields of a stalled output that another writer changes back."""
 
     fields: tuple[Field, ...]
-    seconds: float  # until the next look
-    others: str | None  # who changes them back; None until that was found out
+    seconds: float  # until the next write or check
+    others: str | None  # the other field managers; None until they are known
 
 
 @dataclass(slots=True)
 class _Contest:
-    """One field: how often it was changed back, and to which values."""
+    """How often one field was changed back, and the hashes of its values before our writes."""
 
     reversals: int = 0
     values: dict[int, None] = field(default_factory=dict)
@@ -84,12 +84,12 @@ class _Series:
 
 
 class Stalls(Generic[KeyT]):
-    """Decides for each output whether it is written or waited with."""
+    """Decides for each output whether it may be written now or has to wait."""
 
     def __init__(self) -> None:
         self._series: dict[KeyT, _Series] = {}  # in the order of their last writes
         self.stalled: dict[KeyT, None] = {}
-        """The outputs that are stalled; if it is empty, ``held`` need not be asked."""
+        """The outputs that are stalled; while it is empty, ``held`` need not be called."""
 
     def wrote(
         self,
@@ -101,23 +101,23 @@ class Stalls(Generic[KeyT]):
         *,
         declared: Mapping[str, Any] | None = None,
     ) -> ContestedFields | None:
-        """Take note of a write that changed an existing object.
+        """Record a write that changed an existing object; return its stall, if it is not over.
 
-        ``declared`` limits the comparison to fields that the request carried.  Returns the stall
-        that is not over yet, although the output was written.
+        ``declaration`` is a hash of what was declared.  ``declared`` limits the comparison to the
+        fields that the request carried.
         """
         self.expire(now)
         series = self._series.pop(key, None)
         if series is None or self._is_over(series, declaration, now):
             self.stalled.pop(key, None)
-            series = _Series(declaration, now)  # which fields it changed is not needed yet
+            series = _Series(declaration, now)  # a first write cannot be a reversal
         else:
             self._count(series, before, after, declared, now)
         self._series[key] = series
         return self._stall(series, _HOLD_SECONDS) if series.stalled else None
 
     def check(self, key: KeyT, declaration: int, now: float) -> ContestedFields | None:
-        """Answer whether a write that is due must wait."""
+        """Return the stall for which a write has to wait; None if it may be sent now."""
         series = self._series.get(key)
         if series is None or not series.delay:
             return None
@@ -130,7 +130,10 @@ class Stalls(Generic[KeyT]):
         return self._stall(series, left) if left > 0 else None
 
     def held(self, key: KeyT, declaration: int, now: float) -> ContestedFields | None:
-        """Take note that the object is as declared; a stall is over when that has lasted."""
+        """Record that the object is as declared; return its stall, if it is not over.
+
+        It is over when the object has been as declared for ``_HOLD_SECONDS`` after the last write.
+        """
         series = self._series.get(key)
         if series is None or not series.stalled:
             return None
@@ -141,7 +144,7 @@ class Stalls(Generic[KeyT]):
         return self._stall(series, left)
 
     def blame(self, key: KeyT, others: str) -> None:
-        """Remember who changes the fields back, so that every message says the same."""
+        """Record the field managers that change the fields back, for later messages."""
         self._series[key].others = others
 
     def forget(self, keys: Iterable[KeyT]) -> None:
@@ -151,14 +154,14 @@ class Stalls(Generic[KeyT]):
             self.stalled.pop(key, None)
 
     def expire(self, now: float) -> None:
-        """Forget the outputs that were not written lately."""
+        """Forget the outputs that were not written for ``_KEEP_SECONDS``."""
         while self._series:
             oldest = next(iter(self._series))
             if now - self._series[oldest].written_at <= _KEEP_SECONDS:
                 return
             self.forget([oldest])
 
-    # ---------------------------------------------------------------------------- inside
+    # -------------------------------------------------------------------------- counting
 
     @staticmethod
     def _is_over(series: _Series, declaration: int, now: float) -> bool:
@@ -202,7 +205,8 @@ def changed_fields(
 ) -> Iterator[tuple[Field, Any]]:
     """Yield the fields that a write changed, each with the value that it had before.
 
-    A list is one field.  With ``declared``, only fields that it holds, or lies inside of, count.
+    A list is one field.  With ``declared``, only fields count that it contains, or that are inside
+    a field that it declares as a whole.
     """
     for top in {**before, **after}:
         if top == "metadata":
@@ -217,7 +221,10 @@ def changed_fields(
 def _changed(
     name: Field, before: Any, after: Any, around: Mapping[str, Any] | None
 ) -> Iterator[tuple[Field, Any]]:
-    """``around`` is the declared object that should hold the last part of the name."""
+    """Yield the changed fields at and below ``name``.
+
+    ``around`` is the declared object that contains the last part of ``name``; None for no limit.
+    """
     if around is not None and name[-1] not in around:
         return
     declared = None if around is None else around[name[-1]]

@@ -87,7 +87,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         {"a": marked(initial=True, then="b"), "b": marked(then="c"), "c": marked(then="b")},
         (
             "Bad has a cycle: b -> c -> b.\n"
-            "  A pass walks from the initial state to an end; it would never arrive.\n"
+            "  A pass walks from the initial state to an end; it would never reach one.\n"
             "  fix: remove the edge c -> b; to look again later, return Wait(...)"
         ),
     ),
@@ -96,7 +96,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         {"a": marked(initial=True, then="a")},
         (
             "Bad has a cycle: a -> a.\n"
-            "  A pass walks from the initial state to an end; it would never arrive.\n"
+            "  A pass walks from the initial state to an end; it would never reach one.\n"
             "  fix: remove the edge a -> a; to look again later, return Wait(...)"
         ),
     ),
@@ -104,7 +104,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "an unreachable state",
         {"a": marked(initial=True), "b": marked()},
         (
-            "Bad has a state that nothing reaches: 'b'.\n"
+            "Bad has a state that no path reaches: 'b'.\n"
             "  fix: name 'b' in the `then` of the state before it, or delete it"
         ),
     ),
@@ -112,7 +112,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "unreachable states",
         {"a": marked(initial=True), "b": marked(then="c"), "c": marked()},
         (
-            "Bad has states that nothing reaches: 'b', 'c'.\n"
+            "Bad has states that no path reaches: 'b', 'c'.\n"
             "  fix: name 'b' in the `then` of the state before it, or delete it"
         ),
     ),
@@ -129,7 +129,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         {"ready": marked(initial=True)},
         (
             "Bad.ready owns the condition 'Ready', which sums up all states.\n"
-            "  fix: choose another condition; Ready is written by itself"
+            "  fix: choose another condition; the framework writes Ready"
         ),
     ),
     (
@@ -153,7 +153,8 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "a keyword",
         {"a": marked(keyword, initial=True)},
-        "Bad.a has the keyword-only parameter 'ctx', which nobody passes.\n" + FIX.format("a"),
+        "Bad.a has the keyword-only parameter 'ctx', which the framework does not pass.\n"
+        + FIX.format("a"),
     ),
     (
         "a generator",
@@ -171,12 +172,12 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "Bad.a is not a method.\n" + FIX.format("a"),
     ),
     (
-        "a manages entry that is no kind",
+        "a manages entry that is not a kind",
         {"a": marked(initial=True), "manages": (kinds.SECRET, "ConfigMap")},
         "Bad.manages lists 'ConfigMap', which is not a kind.\n" + CONSTANT,
     ),
     (
-        "a reads entry that is no kind",
+        "a reads entry that is not a kind",
         {"a": marked(initial=True), "reads": [Resource]},
         "Bad.reads lists <class 'myrmidon.api.resource.Resource'>, which is not a kind.\n"
         + CONSTANT,
@@ -363,8 +364,8 @@ def test_create_must_be_written_by_those_who_ask_for_it() -> None:
         (
             {"retry_max": ControllerOptions().retry_min / 2},
             (
-                "ControllerOptions.retry_min (0:00:01) and retry_max (0:00:00.500000) must be positive "
-                "and in that order.\n  fix: swap them or drop one"
+                "ControllerOptions.retry_min (0:00:01) and retry_max (0:00:00.500000) must be positive, "
+                "and retry_min must not be larger.\n  fix: swap them or drop one"
             ),
         ),
     ],

@@ -46,12 +46,12 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "the context before the outputs",
         {"a": marked(swapped, initial=True)},
-        "Bad.a takes the Context where the OutputSet comes.\n" + FIX.format("a"),
+        "Bad.a takes the Context where the OutputSet is passed.\n" + FIX.format("a"),
     ),
     (
         "the context instead of the outputs",
         {"a": marked(swapped_in_text, initial=True)},
-        "Bad.a takes the Context where the OutputSet comes.\n" + FIX.format("a"),
+        "Bad.a takes the Context where the OutputSet is passed.\n" + FIX.format("a"),
     ),
     (
         "the object of another controller",
@@ -67,7 +67,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "options that are none",
         {"a": marked(initial=True), "options": {"workers": 2}},
         (
-            "Bad.options is {'workers': 2}, which are no ControllerOptions.\n"
+            "Bad.options is {'workers': 2}, which is not a ControllerOptions.\n"
             "  fix: write options = ControllerOptions(workers=4)"
         ),
     ),
@@ -75,7 +75,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "a kind instead of a watch",
         {"a": marked(initial=True), "watches": (int,)},
         (
-            "Bad.watches lists <class 'int'>, which is no Watch.\n"
+            "Bad.watches lists <class 'int'>, which is not a Watch.\n"
             "  fix: write watches = (Watch(kinds.CONFIG_MAP, to=...),)"
         ),
     ),
@@ -83,7 +83,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
         "a name instead of a channel",
         {"a": marked(initial=True), "channels": "hooks"},
         (
-            "Bad.channels lists 'hooks', which is no Channel.\n"
+            "Bad.channels lists 'hooks', which is not a Channel.\n"
             '  fix: write channels = (Channel("name"),)'
         ),
     ),

@@ -71,7 +71,7 @@ BOTH = "Done(...) cannot have both {} and {}: each says what the condition is.\n
         (
             lambda: Done(goto="a", pause=WAIT),
             (
-                "Done(...) cannot have both goto and pause: a walk that stops goes nowhere.\n"
+                "Done(...) cannot have both goto and pause: a paused walk enters no further state.\n"
                 "  fix: drop goto; the next pass decides again"
             ),
         ),

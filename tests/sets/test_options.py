@@ -38,7 +38,7 @@ from myrmidon.sets.options import DEFAULT, chosen
         ),
         (
             {"force": True},
-            "force has a meaning only with server_side=True.\n  fix: add server_side=True, or drop force",
+            "force has an effect only with server_side=True.\n  fix: add server_side=True, or drop force",
         ),
         (
             {"field_validation": "strict"},
@@ -46,7 +46,7 @@ from myrmidon.sets.options import DEFAULT, chosen
         ),
         (
             {"field_manager": "me"},
-            "field_manager has a meaning only with server_side=True.\n  fix: add server_side=True, or drop field_manager",
+            "field_manager has an effect only with server_side=True.\n  fix: add server_side=True, or drop field_manager",
         ),
         (
             {"owner": {}, "owner_refs": False},

@@ -116,7 +116,7 @@ CONFIG_MAP: Json = {"apiVersion": "v1", "kind": "ConfigMap"}
             ),
             (
                 "Things.made put a Deployment (apps/v1) into its outputs, which Things.manages does not list.\n"
-                "  Without it nobody watches the object and the generated role cannot write it.\n"
+                "  Without it the object is not watched and the generated role cannot write it.\n"
                 "  fix: add it to Things.manages, then run `myrmidon generate rbac`"
             ),
         ),
@@ -124,7 +124,7 @@ CONFIG_MAP: Json = {"apiVersion": "v1", "kind": "ConfigMap"}
             lambda out: out.delete(kinds.DEPLOYMENT, "a"),
             (
                 "Things.made put a Deployment (apps/v1) into its outputs, which Things.manages does not list.\n"
-                "  Without it nobody watches the object and the generated role cannot write it.\n"
+                "  Without it the object is not watched and the generated role cannot write it.\n"
                 "  fix: add it to Things.manages, then run `myrmidon generate rbac`"
             ),
         ),

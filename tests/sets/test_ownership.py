@@ -63,7 +63,7 @@ def test_o3_the_errors_say_why() -> None:
 
     assert str(across.value) == (
         "ConfigMap other/child cannot be owned by Thing.example.com default/parent: "
-        "it lives in another namespace, and the garbage collector would delete the child.\n"
+        "it is in another namespace, and the garbage collector would delete the child.\n"
         "  fix: apply it with owner_refs=False; "
         "it is then tracked by label and deleted with its parent all the same"
     )
@@ -136,6 +136,6 @@ def test_an_owner_that_no_server_has_seen_is_refused(field: str) -> None:
 
     assert str(caught.value) == (
         f"the owner of ConfigMap default/child has no {field}: "
-        "only an object of the server can own another.\n"
+        "only an object that exists on the server can own another.\n"
         "  fix: pass an object that was read with ctx.get, or the parent itself"
     )
