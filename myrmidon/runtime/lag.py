@@ -1,10 +1,10 @@
 """LoopLag: how long the event loop did not turn.
 
-A task sleeps for a tenth of a second, over and over, and looks how much later than that it wakes up.
-The difference is the time during which the loop was busy with other code: a state that blocks, a
-library that computes, a process that gets too little CPU or was suspended.  It is measured from within
-the sleep, so a turn of a given length shows up as at most that length, and as less if it had begun
-before the sleep was over; the longest of many is close to the longest turn.
+A task sleeps for a tenth of a second, over and over, and looks how much later than that it wakes
+up.  The difference is the time during which the loop was busy with other code: a state that blocks,
+a library that computes, a process that gets too little CPU or was suspended.  It is measured from
+within the sleep, so a turn of a given length shows up as at most that length, and as less if it had
+begun before the sleep was over; the longest of many is close to the longest turn.
 
 The metric is the longest lag of the last one to two minutes, so that no scrape misses a short
 standstill.  A lag of more than a second is logged, because the Lease and the probes are at stake.
@@ -45,9 +45,9 @@ class LoopLag:
         self._longest = max(self._longest, seconds)
         if seconds > WARN_SECONDS:
             self._log.warning(
-                "event loop stood still",
+                "event loop was blocked",
                 seconds=round(seconds, 1),
-                fix="look for 'state held up the process'; give the process more CPU",
+                fix="look for 'state blocked the event loop'; give the process more CPU",
             )
 
     def longest(self, now: float) -> float:

@@ -164,7 +164,7 @@ def test_stale_cache_is_not_ready() -> None:
         cluster.advance(timedelta(minutes=20))
         problem = cluster.manager.checks()["cache ConfigMap"]
         assert problem is not None
-        assert problem.startswith("heard nothing for ")
+        assert problem.startswith("no message from the server for ")
         assert problem.endswith("s: 403 Forbidden: injected")
         cut[0] = False
         cluster.advance(timedelta(minutes=2))
