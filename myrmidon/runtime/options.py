@@ -43,8 +43,8 @@ class ManagerOptions:
     at all by default.  With ``trace`` also ``/passes``."""
     per_object_metrics: bool = True
     """Export series that carry the name of an object, such as ``achilles_resource_readiness``.  On
-    by default; switch it off if there are many thousand objects.  No effect if the manager is given
-    its ``Metrics``."""
+    by default; switch it off if there are many thousand objects.  Counters then have an empty name.
+    No effect if the manager is given its ``Metrics``."""
 
     kubeconfig: str | None = None
     """The kubeconfig file; by default ``$KUBECONFIG``, then the service account of the pod, then

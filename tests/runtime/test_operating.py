@@ -215,7 +215,7 @@ def test_preflight_says_what_is_missing() -> None:
         "Things may not list things: injected.\n  fix: let an administrator apply the role"
     )
     assert told(Status(401, "Unauthorized")).startswith(
-        "the cluster does not accept our credentials: injected.\n  fix: log in again"
+        "the cluster does not accept the credentials: injected.\n  fix: log in again"
     )
     assert told(Refuse()).startswith("no cluster reachable: injected before GET")
 
