@@ -1,22 +1,26 @@
-"""Runs state machines against servers.
+"""The runtime: runs controllers against an API server.
 
-manager          many controllers in one process: start, lead, stop, fail together
+manager          several controllers in one process: start-up, leader election, shutdown
 loop             one controller: its view of the cluster, its queue, its workers
-queue, delays    which key is next, and when
-worker           takes keys and has them reconciled
+queue, delays    which key is reconciled next, and when
+worker           takes due keys, reconciles and requeues them
 triggers         which objects a change concerns
 backoff          the delay after failures
-cluster_view     what one controller sees of its cluster, through shared caches
-children         what an object manages, and which objects are its children
+cluster_view     the part of the shared caches that one controller uses
+children         which objects an object manages
 echoes           which watch events are the echo of our own writes
 reconcile/       one pass over one object
 leader/          leader election
-metrics/         every metric
-health           healthz, readyz and metrics over HTTP
-logs, trace, snapshot          what happened and why
-supervision, lag, garbage      the process watches itself
-inbox            events from other threads
-preflight, remotes, options    start-up
+metrics/         all metrics
+health           probes and metrics over HTTP
+logs             structured logs
+trace, snapshot  the last pass of each object, for ``myrmidon explain`` and ``myrmidon dev``
+supervision      tasks that must not end
+lag, garbage     event loop lag, and fewer garbage collections
+inbox            keys from other threads
+preflight        checks at start-up that every declared kind can be listed
+remotes          watches of other clusters
+options          the settings of a process
 """
 
 from myrmidon.runtime.leader import Terms

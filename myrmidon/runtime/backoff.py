@@ -1,4 +1,4 @@
-"""Backoff: how long to wait after a failure, per key."""
+"""Backoff: the delay before the next attempt after failures, per key."""
 
 from collections.abc import Callable, Hashable
 from datetime import timedelta
@@ -8,11 +8,11 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Backoff(Generic[K]):
-    """Delays that double with consecutive failures of one key, up to a cap.
+    """Delays that double with each consecutive failure of a key, up to a maximum.
 
-    Success resets a key, and so does a new generation of its object: what somebody just corrected
-    should not wait for the failures of what it was.  Other events do neither.  ``chance`` gives
-    numbers from 0 to 1 and spreads the delays, so that what failed together is not retried
+    A success resets the delay of a key, and so does a new generation of its object: a corrected
+    spec should not wait because the former one failed.  Other watch events do not.  ``chance``
+    returns numbers from 0 to 1 for the jitter, so that objects that failed together are not retried
     together.
     """
 
@@ -24,11 +24,11 @@ class Backoff(Generic[K]):
         self._failures: dict[K, tuple[int, int]] = {}  # key: (consecutive failures, generation)
 
     def failed(self, key: K, generation: int = 0) -> float:
-        """Count a failure; return the seconds to wait."""
+        """Count a failure of the key; return the seconds to wait."""
         count, seen = self._failures.get(key, (0, generation))
         count = count + 1 if seen == generation else 1
         self._failures[key] = (count, generation)
-        # The exponent is bounded so that a key that fails for months does not overflow.
+        # The exponent is bounded: a key that fails for months must not overflow the float.
         delay = min(self._shortest * float(1 << min(count - 1, 30)), self._longest)
         return delay * (0.75 + 0.25 * self._chance())
 
@@ -37,5 +37,5 @@ class Backoff(Generic[K]):
         self._failures.pop(key, None)
 
     def failures(self, key: K) -> int:
-        """Consecutive failures of a key."""
+        """Return the number of consecutive failures of a key."""
         return self._failures.get(key, (0, 0))[0]

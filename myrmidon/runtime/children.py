@@ -1,4 +1,10 @@
-"""What an object manages: as its status records it, as caches find it, as its pass leaves it."""
+"""Which objects an object manages, and how to recognise its children.
+
+A child names its parent by a controller owner reference or, if it cannot have one, by the label
+``PARENT_UID``.  The parent lists its children in ``status.resourceRefs``.  During a pass,
+``Managed`` combines that list with what the pass applied, found and deleted; the result becomes the
+new list.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +18,7 @@ from myrmidon.sets.planning import APPLIED
 
 
 class Managed:
-    """What one object manages, from the beginning of its pass to the end."""
+    """The objects that one object manages, in the course of its pass."""
 
     __slots__ = ("_kinds", "_own", "_recorded", "_recorded_by", "applied", "found", "gone")
 
@@ -21,14 +27,14 @@ class Managed:
         self._recorded_by: Json | None = None
         self._recorded: list[ObjectRef] = []
         self.applied: dict[ObjectRef, None] = {}
-        """What the pass applied, in order."""
+        """The objects that the pass applied, in order."""
         self.found: dict[ObjectRef, None] = {}
-        """Children that exist and that no status records."""
+        """Children that exist although the status does not record them."""
         self.gone: dict[ObjectRef, None] = {}
-        """What the pass found gone."""
+        """Recorded objects that no longer exist."""
 
     def recorded(self, obj: Json) -> list[ObjectRef]:
-        """What the object says that it manages; never the object itself, whatever it says."""
+        """Return the objects in ``status.resourceRefs``, without the object itself."""
         if self._recorded_by is not obj:
             found = recorded(obj, self._kinds)
             own = self._own.name if self._own else ""
@@ -37,22 +43,22 @@ class Managed:
         return self._recorded
 
     def unwanted(self, obj: Json) -> list[ObjectRef]:
-        """What the object says that it manages, and the pass did not apply."""
+        """Return the recorded objects that the pass did not apply."""
         applied = self.applied
         return [ref for ref in self.recorded(obj) if ref not in applied]
 
     def by_now(self, obj: Json) -> tuple[ObjectRef, ...]:
-        """All that the object manages now."""
+        """Return all objects that the object manages now, for ``status.resourceRefs``."""
         return managed_after((*self.recorded(obj), *self.found), self.applied, self.gone)
 
     def _is_own(self, ref: ObjectRef) -> bool:
         own = self._own
-        # Not the kinds themselves: a kind that is not declared is recorded without its plural.
+        # Compares without the plural: a kind that is not declared is recorded without one.
         return own is not None and ref[1:] == own[1:] and ref.kind[:3] == own.kind[:3]
 
 
 def recorded(obj: Json, kinds: tuple[Kind, ...]) -> list[ObjectRef]:
-    """What ``status.resourceRefs`` lists; entries that name nothing are nobody's children."""
+    """Return the references in ``status.resourceRefs``; entries without a name are ignored."""
     entries = status_fields(obj).get("resourceRefs")
     if not isinstance(entries, list):
         return []
@@ -67,28 +73,29 @@ def recorded(obj: Json, kinds: tuple[Kind, ...]) -> list[ObjectRef]:
 
 
 def parent_uid(child: Mapping[str, Any]) -> str:
-    """The uid of the parent that an object names, by controller reference or else by label; or ``""``."""
+    """Return the uid of the parent, from the owner reference or else the label; or ""."""
     owner = controller_of(child)
     named = labels_of(child).get(PARENT_UID) if owner is None else owner.get("uid")
     return str(named or "")
 
 
 def by_parent(child: Mapping[str, Any]) -> list[str]:
-    """The words of the cache index that finds the children of a parent."""
+    """Return the values of the cache index that finds children by the uid of their parent."""
     uid = parent_uid(child)
     return [uid] if uid else []
 
 
 def is_child(child: Json | None, uid: str) -> bool:
-    """Whether an object names the parent of that uid."""
+    """Whether an object exists and names the parent with that uid."""
     return child is not None and parent_uid(child) == uid
 
 
 def is_made_by(child: Json, controller: str) -> bool:
-    """Whether a controller of that name wrote the object, as far as the object can prove it.
+    """Whether a controller of that name wrote the object.
 
-    A state of its own left a fingerprint on it, or the server names the controller as a field
-    manager.  Only a live read has ``managedFields``: caches do not keep them.
+    True if a state of the controller left its fingerprint annotation on the object, or the
+    controller is one of its field managers.  Only a live read has ``managedFields``: caches do not
+    keep them.
     """
     prefix = f"{APPLIED}/{controller}."
     return any(key.startswith(prefix) for key in annotations_of(child)) or wrote(child, controller)
@@ -100,6 +107,6 @@ def is_tracked_child(child: Json | None, uid: str) -> bool:
 
 
 def _undeclared(entry: Json) -> Kind:
-    """A kind that ``manages`` does not list: its plural is not known before the server is asked."""
+    """Return a kind that ``manages`` does not list, without its plural, which discovery finds."""
     group, version = split_api_version(str(entry.get("apiVersion") or "v1"))
     return Kind(group, version, str(entry.get("kind")), "", namespaced=bool(entry.get("namespace")))

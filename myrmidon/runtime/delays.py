@@ -1,12 +1,12 @@
-"""Delays: when each of many keys is due next.  A binary heap that knows where each key is.
+"""Delays: a priority queue of keys by due time, in which a key can be moved and removed.
 
-The heap of the standard library cannot change or remove an entry, so a queue on top of it marks old
-entries as void and waits until they come up.  With a resync every ten hours that means an entry per
-pass for ten hours.  Here a key has one entry at most: setting it again moves the entry, and removing
-it leaves nothing behind.  Both cost a few steps per level of the heap, in Python; the queue therefore
-sets a key only where it must (see ``WorkQueue``).
+``heapq`` cannot change or remove an entry, so a queue on top of it marks old entries as void and
+keeps them until they are due.  With a resync every ten hours that would keep an entry per pass for
+ten hours.  This binary heap knows the position of each key: a key has at most one entry, setting it
+again moves the entry, and removing it frees it.  Both take O(log n) steps in Python, so the queue
+sets a key only if it must (see ``WorkQueue``).
 
-Keys that are due at the same time come up in the order in which they were set.
+Keys that are due at the same time are returned in the order in which they were set.
 """
 
 from collections.abc import Hashable
@@ -16,7 +16,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Delays(Generic[K]):
-    """One time per key, and the earliest of all of them."""
+    """A due time per key, and the earliest of all."""
 
     __slots__ = ("_heap", "_places", "_sequence")
 
@@ -26,7 +26,7 @@ class Delays(Generic[K]):
         self._sequence = 0
 
     def set(self, key: K, at: float) -> None:
-        """Let the key be due at that time, whatever it was before."""
+        """Set the due time of the key, or move it."""
         self._sequence += 1
         entry = (at, self._sequence, key)
         place = self._places.get(key)
@@ -61,7 +61,7 @@ class Delays(Generic[K]):
         return len(self._heap)
 
     def _settle(self, place: int, entry: tuple[float, int, K]) -> None:
-        """Put an entry into a free place, or where it belongs from there."""
+        """Put an entry into a free place, then move it up or down to where it belongs."""
         if place and entry < self._heap[(place - 1) >> 1]:
             self._rise(place, entry)
         else:

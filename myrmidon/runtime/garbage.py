@@ -1,14 +1,14 @@
-"""Keep the caches out of Python's garbage collections.
+"""Exclude the caches from Python's garbage collection.
 
-A full collection walks every container of the process in one go.  With 50,000 cached objects that
-takes up to 200 ms, during which no lease is renewed and no probe is answered, and a first list of that
-size causes several.  ``gc.freeze()`` moves all objects that exist into a generation that is never
-walked.  Objects in it are still freed when their last reference goes; only reference cycles among
-them are not.  Caches hold no cycles, so they are frozen while they fill, several times a second, and
-once more when the workers start.
+A full collection visits every container of the process without interruption.  With 50,000 cached
+objects that takes up to 200 ms, during which the Lease is not renewed and no probe is answered, and
+a first list of that size causes several collections.  ``gc.freeze()`` moves all existing objects
+into a generation that is never visited.  They are still freed when their last reference goes; only
+reference cycles among them are not.  Cached objects contain no cycles.  So the process is frozen
+several times a second while the caches fill, and once more when the workers start.
 
-It changes the collector of the whole process, so a manager does it only if asked to
-(``ManagerOptions.freeze_garbage``).  ``myrmidon run`` does, because the process is its own.
+This changes the garbage collector of the whole process, so it is optional
+(``ManagerOptions.freeze_garbage``).  ``myrmidon run`` switches it on, because it owns the process.
 """
 
 import gc
@@ -20,7 +20,7 @@ FREEZE_SECONDS = 0.25
 
 
 async def freeze_until(is_working: Callable[[], bool], clock: Clock) -> None:
-    """Freeze all objects again and again until the workers have started."""
+    """Call ``gc.freeze()`` periodically until the workers have started, and once after that."""
     while not is_working():
         gc.freeze()
         await clock.sleep(FREEZE_SECONDS)

@@ -1,7 +1,10 @@
-"""healthz, readyz and metrics over HTTP.
+"""The HTTP endpoints of a process: probes, metrics, and the last pass of an object.
 
-``healthz`` says that the process turns; ``readyz`` that its caches are in sync and fresh, and lists
-each of them; a standby is ready, because it could lead at once.
+- ``/healthz`` and ``/livez`` answer 200 as long as the event loop runs.
+- ``/readyz`` answers 200 if every cache is in sync and not stale and no task has ended, and lists
+  the checks.  A replica that does not lead is ready too, because it could take over at once.
+- ``/metrics`` is the Prometheus exposition.
+- ``/passes/KIND/NAMESPACE/NAME`` exists only with ``ManagerOptions.trace``.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -16,11 +19,11 @@ from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.snapshot import ObjectView, Wrote
 
 Check = Callable[[], str | None]
-"""None when all is well, else what is wrong."""
+"""Return the problem, None if there is none."""
 
 
 def health_routes(ready: Callable[[], Mapping[str, str | None]]) -> web.RouteTableDef:
-    """The probes; ``ready`` names every check with what is wrong, None if nothing is."""
+    """Return the routes of the probes; ``ready`` returns the name and the problem of each check."""
     routes = web.RouteTableDef()
 
     @routes.get("/healthz")
@@ -43,14 +46,14 @@ def health_routes(ready: Callable[[], Mapping[str, str | None]]) -> web.RouteTab
 
 
 def trace_routes(view: Callable[[str, str], ObjectView | None]) -> web.RouteTableDef:
-    """Why and how the last pass over an object ran: ``/passes/WebApp/default/shop``."""
+    """Return the route that shows the last pass over an object: ``/passes/WebApp/default/shop``."""
     routes = web.RouteTableDef()
 
     @routes.get("/passes/{kind}/{key:.+}")
     async def last_pass(request: web.Request) -> web.Response:
         one = view(request.match_info["kind"], request.match_info["key"])
         if one is None:
-            return web.json_response({"message": "no pass is remembered"}, status=404)
+            return web.json_response({"message": "no pass of this object is on record"}, status=404)
         return web.json_response(
             {
                 "passes": one.passes,
@@ -58,19 +61,19 @@ def trace_routes(view: Callable[[str, str], ObjectView | None]) -> web.RouteTabl
                 "againAt": one.again_at.isoformat() if one.again_at else None,
                 "causes": list(one.causes),
                 "path": [step.state for step in one.path],
-                "writes": [_told(wrote) for wrote in one.writes],
+                "writes": [_write_line(wrote) for wrote in one.writes],
             }
         )
 
     return routes
 
 
-def _told(wrote: Wrote) -> str:
+def _write_line(wrote: Wrote) -> str:
     return f"{wrote}, refused: {wrote.error}" if wrote.error else str(wrote)
 
 
 def metrics_routes(metrics: Metrics, refresh: Callable[[], None]) -> web.RouteTableDef:
-    """The metrics; ``refresh`` sets what is only known at the moment of asking."""
+    """Return the route of the metrics; ``refresh`` is called before each scrape to set gauges."""
     routes = web.RouteTableDef()
 
     @routes.get("/metrics")
@@ -87,7 +90,7 @@ def metrics_routes(metrics: Metrics, refresh: Callable[[], None]) -> web.RouteTa
 
 @asynccontextmanager
 async def serving(address: str, *routes: web.RouteTableDef) -> AsyncIterator[str]:
-    """Serve routes at ``host:port`` or ``:port``; yields the address that it became."""
+    """Serve routes at ``host:port`` or ``:port``; yield the bound address."""
     application = web.Application()
     for table in routes:
         application.add_routes(table)
@@ -110,7 +113,7 @@ async def serving(address: str, *routes: web.RouteTableDef) -> AsyncIterator[str
 
 
 def parse_address(address: str) -> tuple[str, int]:
-    """Split ``host:port``; the host may be left out."""
+    """Return host and port of ``host:port``; the host is "" in ``:port``."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit() or int(port) > 65535:
         raise UsageError(

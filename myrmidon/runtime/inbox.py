@@ -1,9 +1,9 @@
-"""Inbox: keys that channels send, on their way into the queue.
+"""Inbox: carries keys from ``Channel.send``, in any thread, to the queue on the event loop.
 
-``Channel.send`` may be called from any thread, any number of times.  Each send would be a callback of
-its own on the event loop, and ten thousand sends one turn of it; so a send only notes the key here,
-wakes the task that empties the inbox if it was empty, and returns.  Sends of a key that is still
-noted are one.
+A callback on the event loop per send would be simple, but ten thousand sends would then run in one
+turn of the loop and block it.  So a send only stores the key here and, if the inbox was empty,
+wakes the task that empties it; that task yields to the loop between keys.  Several sends of a key
+that is still in the inbox, with the same delay, count as one.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from myrmidon.io.timers.pacing import pacer
 
 
 class Inbox:
-    """Keys and the delays after which they are due, from any thread to one event loop."""
+    """Keys with the delays after which they are due; filled from any thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -25,7 +25,7 @@ class Inbox:
         self._arrived = asyncio.Event()
 
     def put(self, key: ObjectRef, delay: float) -> None:
-        """Note a key; callable from any thread, also when the event loop is closed already."""
+        """Store a key.  May be called from any thread, even after the event loop was closed."""
         with self._lock:
             was_empty = not self._keys
             self._keys[key, delay] = None
@@ -36,7 +36,7 @@ class Inbox:
         return len(self._keys)
 
     async def empty(self, into: Callable[[ObjectRef, float], None]) -> NoReturn:
-        """Hand over every key that arrives, in order, until cancelled."""
+        """Pass every key that arrives to ``into``, in order, until cancelled."""
         pace = pacer()
         while True:
             await self._arrived.wait()

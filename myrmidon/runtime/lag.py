@@ -1,16 +1,15 @@
-"""LoopLag: how long the event loop did not turn.
+"""LoopLag: measures for how long the event loop is blocked.
 
-A task sleeps for a tenth of a second, over and over, and looks how much later than that it wakes up.
-The difference is the time during which the loop was busy with other code: a state that blocks, a
-library that computes, a process that gets too little CPU or was suspended.  It is measured from within
-the sleep, so a turn of a given length shows up as at most that length, and as less if it had begun
-before the sleep was over; the longest of many is close to the longest turn.
+A task sleeps for a tenth of a second, over and over, and measures how much too late it wakes up.
+During that time the loop was busy with other code: a state that blocks, a library that computes, or
+the process got no CPU or was suspended.  The measured lag of a turn is at most its length, and less
+if the turn began before the sleep was over; the longest of many samples is close to the longest
+turn.
 
 The metric is the longest lag of the last one to two minutes, so that no scrape misses a short
-standstill.  A lag of more than a second is logged, because the Lease and the probes are at stake.
+block.  A lag of more than a second is logged, because it endangers the Lease and the probes.
 
-In virtual time code takes no time and there is nothing to measure, so the manager starts this task
-only if it runs on the clock of the event loop.
+In virtual time code takes no time, so the manager starts this task only on the real clock.
 """
 
 from typing import NoReturn
@@ -32,7 +31,7 @@ class LoopLag:
         self._window_ends_at = float("-inf")
 
     async def run(self) -> NoReturn:
-        """Measure until cancelled."""
+        """Take samples until cancelled."""
         while True:
             due_at = self._clock.monotonic() + SAMPLE_SECONDS
             await self._clock.sleep(SAMPLE_SECONDS)
@@ -40,14 +39,14 @@ class LoopLag:
             self.note(max(now - due_at, 0.0), now)
 
     def note(self, seconds: float, now: float) -> None:
-        """Count one measured lag."""
+        """Record one sample, and log it if it is longer than ``WARN_SECONDS``."""
         self._turn_window(now)
         self._longest = max(self._longest, seconds)
         if seconds > WARN_SECONDS:
             self._log.warning(
-                "event loop stood still",
+                "event loop was blocked",
                 seconds=round(seconds, 1),
-                fix="look for 'state held up the process'; give the process more CPU",
+                fix="look for 'state blocked the event loop'; give the process more CPU",
             )
 
     def longest(self, now: float) -> float:

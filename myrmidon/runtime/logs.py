@@ -1,11 +1,16 @@
-"""Logs: a constant message and the facts as keys, the same keys on every line of a pass.
+"""Structured logs: a constant message with key-value pairs, called facts.
 
-The format ``text`` is for people at a terminal, ``json`` for programs that collect log lines.  A fact
-can be text from anywhere, for example an error that quotes a whole spec: whatever it is, the line is
-one line, can be encoded, is valid JSON in the format ``json``, and has a bounded length.
+The message never contains values, so it can be searched for; all lines of a pass carry the same
+keys (controller, object, reconcile_id).
 
-A handler with another formatter, such as that of pytest, prints the constant message and, below it,
-``record.exc_text``; so the facts and the traceback are put there, made encodable in the same way.
+The format ``text`` is for people at a terminal, ``json`` for log collectors.  A fact may contain
+any text, for example an error that quotes a whole spec.  Whatever it contains, a record is one line
+of bounded length (plus the traceback in the format ``text``), can be encoded as UTF-8, and is valid
+JSON in the format ``json``.
+
+Handlers with another formatter, such as pytest's, print the message and below it
+``record.exc_text``.  The facts and the traceback are therefore stored there as well, escaped in the
+same way.
 """
 
 import json
@@ -27,7 +32,7 @@ _TRACEBACK_CHARACTERS_MAX = 32_768
 
 
 class Logger:
-    """Writes lines that carry the facts it was given."""
+    """Logs messages with facts; a logger adds its own facts to every line."""
 
     __slots__ = ("_facts", "_logger")
 
@@ -36,31 +41,31 @@ class Logger:
         self._facts = facts
 
     def having(self, **facts: Any) -> "Logger":
-        """A logger whose lines carry these facts, too."""
+        """Return a logger that adds these facts to every line as well."""
         return Logger(self._logger, **{**self._facts, **facts})
 
     def debug(self, message: str, **facts: Any) -> None:
-        """For passes that changed nothing."""
+        """Log at DEBUG: passes that changed nothing, and other detail."""
         self._write(logging.DEBUG, message, facts)
 
     def info(self, message: str, **facts: Any) -> None:
-        """For changes."""
+        """Log at INFO: a change that was made."""
         self._write(logging.INFO, message, facts)
 
     def warning(self, message: str, **facts: Any) -> None:
-        """For what should not happen and is retried."""
+        """Log at WARNING: a failure that is retried."""
         self._write(logging.WARNING, message, facts)
 
     def error(self, message: str, **facts: Any) -> None:
-        """For what needs a person."""
+        """Log at ERROR: a failure that needs a person."""
         self._write(logging.ERROR, message, facts)
 
     def failed(self, message: str, cause: BaseException | None, **facts: Any) -> None:
-        """For what should not happen and is retried, with the traceback of its cause, if any."""
+        """Log at WARNING, with the traceback of ``cause`` if it is given."""
         self._write(logging.WARNING, message, facts, cause)
 
     def crash(self, message: str, error: BaseException, **facts: Any) -> None:
-        """For what nobody expected, with its traceback."""
+        """Log an unexpected exception at ERROR, with its traceback."""
         self._write(logging.ERROR, message, facts, error)
 
     def _write(
@@ -68,16 +73,16 @@ class Logger:
     ) -> None:
         if not self._logger.isEnabledFor(level):
             return
-        # Not Logger.log: it looks for the line that called, which would always be this one.
+        # Not Logger.log: it would search the stack for the caller, and always find this line.
         raised = None if error is None else (type(error), error, error.__traceback__)
         record = self._logger.makeRecord(self._logger.name, level, __file__, 0, message, (), raised)
         setattr(record, _FACTS, {**self._facts, **facts})
-        record.exc_text = _below(record)
+        record.exc_text = _details(record)
         self._logger.handle(record)
 
 
 def configure(style: Literal["text", "json"] = "text", level: int = logging.INFO) -> None:
-    """Write the lines of this package to standard error."""
+    """Write the log of this package to standard error, in the format ``style``."""
     target = logging.StreamHandler(sys.stderr)
     target.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
     logger = logging.getLogger(ROOT)
@@ -90,17 +95,17 @@ class TextFormatter(logging.Formatter):
     """``12:00:01 INFO  state failed  controller=web-app object=default/shop``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, and the traceback below it if there is one."""
+        """Return the record as one line, with the traceback below it if there is one."""
         at = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
-        line = f"{at} {record.levelname:<7} {_message(record)}  {_told(record)}".rstrip()
+        line = f"{at} {record.levelname:<7} {_message(record)}  {_facts_text(record)}".rstrip()
         return f"{line}\n{_traceback(self, record)}" if record.exc_info else line
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the record as a JSON object; the traceback is one of its fields."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),
@@ -117,17 +122,17 @@ def _facts_of(record: logging.LogRecord) -> Mapping[str, Any]:
     return getattr(record, _FACTS, None) or {}
 
 
-def _below(record: logging.LogRecord) -> str | None:
-    """What other formatters print below the message: the facts, and the traceback if there is one."""
-    facts = _told(record)
+def _details(record: logging.LogRecord) -> str | None:
+    """Return the facts and the traceback, as other formatters print them below the message."""
+    facts = _facts_text(record)
     lines = [f"  {facts}"] if facts else []
     if record.exc_info:
         lines.append(_traceback(_PLAIN, record))
     return "\n".join(lines) or None
 
 
-def _told(record: logging.LogRecord) -> str:
-    """The facts of a record as ``key=value key=value``."""
+def _facts_text(record: logging.LogRecord) -> str:
+    """Return the facts of a record as ``key=value key=value``."""
     return " ".join(f"{key}={_plain(value)}" for key, value in _facts_of(record).items())
 
 
@@ -136,7 +141,7 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    assert record.exc_info, "asked for only where there is one"
+    assert record.exc_info, "called only for records with an exception"
     text = formatter.formatException(record.exc_info)
     return shortened(printable(text), _TRACEBACK_CHARACTERS_MAX)
 

@@ -1,4 +1,24 @@
-"""Manager: many controllers in one process: start, lead, stop, fail together."""
+"""Manager: runs several controllers in one process, from the first connection to the shutdown.
+
+Start-up, in this order:
+
+1. connect: transport, leader election fence, rate limit, client;
+2. preflight: list every declared kind once, so that a missing CRD or role stops the program with
+   one sentence and not with a log full of retries;
+3. serve probes and metrics;
+4. start the caches, which the controllers share, the Event recorders and the leader election;
+5. when the caches are in sync and this process leads, start the workers.
+
+A replica that does not lead runs everything except the workers: its caches are warm when it takes
+over.
+
+Shutdown (``stop``): workers finish the passes under way within ``shutdown_timeout``, the remaining
+tasks are cancelled, and then the Lease is released (``_wind_down`` says why in that order).
+
+All tasks run under one ``Supervisor``.  If one of them fails or ends unexpectedly, ``run`` raises
+and the process should exit: a controller without its watch or its workers would look healthy and do
+nothing.  Restarting is left to the kubelet.
+"""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -42,13 +62,15 @@ from myrmidon.runtime.remotes import check_remotes, watch_remote
 from myrmidon.runtime.snapshot import ObjectView, Snapshot
 from myrmidon.runtime.supervision import Supervisor, Tasks, first_of
 
-_CANCEL_SECONDS_MAX = 2.0  # for what a state does when it is cancelled
+_CANCEL_SECONDS_MAX = 2.0  # time for cancelled states to clean up
 
 
 class Manager:
     """Runs controllers against one cluster.
 
-    ``transport`` and ``clock`` are seams: by default the cluster of the options and the real time.
+    ``transport`` and ``clock`` replace the connection and the time, for tests.  By default the
+    manager connects to the cluster that the options name, and uses the clock of the event loop.
+    ``metrics`` is where the manager counts; by default it creates its own.
     """
 
     def __init__(
@@ -76,10 +98,10 @@ class Manager:
         self._supervisor: Supervisor | None = None
         self._lag = LoopLag(self._clock, self._log)
         self.addresses: dict[str, str] = {}
-        """Where probes and metrics are served, by the address that was asked for."""
+        """The bound address of each server, by the address in the options: ``:0`` picks a port."""
 
     def add(self, controller: Controller[Any]) -> None:
-        """Let this manager run a controller."""
+        """Add a controller, before ``run``.  Two controllers of the same kind are an error."""
         for other in self._controllers:
             if other.kind() == controller.kind():
                 raise DefinitionError(
@@ -90,11 +112,14 @@ class Manager:
         self._controllers.append(controller)
 
     def add_remote(self, name: str, transport: Transport) -> None:
-        """Tell of another cluster, for ``Watch(..., remote=name)``."""
+        """Register another cluster under the name that ``Watch(..., remote=name)`` uses."""
         self._remotes[name] = transport
 
     async def run(self) -> None:
-        """Run until ``stop`` is called or something breaks; a crash of one part stops the whole."""
+        """Run until ``stop`` is called or a task fails; one failed task stops the whole manager.
+
+        Raises the first error of the framework alone, without the ``ExceptionGroup`` around it.
+        """
         try:
             async with AsyncExitStack() as stack:
                 await self._run(stack)
@@ -105,25 +130,25 @@ class Manager:
             raise first_of(expected) from None
 
     def stop(self) -> None:
-        """Ask for the end: no new passes, running ones finish, the lease is given back."""
+        """Begin the shutdown: start no new passes, finish those under way, release the Lease."""
         self._stopping.set()
 
     async def wait_working(self) -> None:
-        """Wait until the caches are in sync, this process leads, and workers run."""
+        """Wait until the caches are in sync, this process leads, and the workers run."""
         await self._working.wait()
 
     @property
     def is_idle(self) -> bool:
-        """Whether workers run and none has anything to do."""
+        """Whether the workers run and no pass is under way or due."""
         return self._working.is_set() and all(loop.is_idle for loop in self.loops)
 
     def snapshot(self) -> Snapshot:
-        """A frozen picture of every object; needs ``ManagerOptions.trace``."""
+        """Return the state of every object now; empty without ``ManagerOptions.trace``."""
         views = (loop.tracer.views(loop.traced) for loop in self.loops if loop.tracer is not None)
         return Snapshot(self._clock.now(), self._working.is_set(), tuple(chain(*views)))
 
     def view(self, kind: str, key: str) -> ObjectView | None:
-        """One object in that picture: ``view("WebApp", "default/shop")``."""
+        """Return one object of the snapshot, as in ``view("WebApp", "default/shop")``, or None."""
         for loop in self.loops:
             if loop.tracer is not None and loop.controller.kind().kind == kind:
                 return loop.tracer.view(loop.traced, key)
@@ -159,7 +184,7 @@ class Manager:
                 task.cancel()
 
     def _start(self, supervisor: Supervisor) -> Tasks:
-        """Start what only reads: caches, feeds, channels, remote clusters."""
+        """Start the tasks that only read: caches, watch feeds, channels, remote clusters."""
         assert self._caches is not None
         tasks = supervisor.start("caches", self._caches.run)
         tasks += supervisor.start("lead", partial(self._lead, supervisor), may_end=lambda: True)
@@ -179,7 +204,7 @@ class Manager:
         return tasks
 
     def _start_writers(self, supervisor: Supervisor, recorders: list[EventRecorder]) -> Tasks:
-        """Start what writes beside the workers: Event recorders, and the election of a leader."""
+        """Start the tasks that write, apart from the workers: Event recorders, leader election."""
         tasks: Tasks = []
         for loop, events in zip(self.loops, recorders, strict=True):
             tasks += supervisor.start(f"events of {loop.controller.name}", events.run)
@@ -188,7 +213,7 @@ class Manager:
         return tasks
 
     async def _lead(self, supervisor: Supervisor) -> None:
-        """Start the workers as soon as they may work; a standby has everything but them."""
+        """Start the workers once the caches are in sync and this process leads."""
         for loop in self.loops:
             await loop.view.wait_synced()
         self._log.info("caches in sync")
@@ -204,11 +229,11 @@ class Manager:
         self._working.set()
 
     async def _wind_down(self, writers: Tasks) -> None:
-        """Let passes under way finish, as long as the options allow; then give the lease back.
+        """Let passes under way finish within ``shutdown_timeout``, then release the Lease.
 
-        In that order: a replica that gives the lease back must have stopped writing, and must not
-        renew it.  A write that was cancelled or lost its answer may still take effect; the lease is
-        then left to run out.
+        In that order: a replica that releases the Lease must have stopped writing, and must not
+        renew it afterwards.  A write that was cancelled, or whose answer was lost, may still take
+        effect on the server; then the Lease is not released but left to expire.
         """
         self._log.info("stopping")
         for loop in self.loops:
@@ -227,7 +252,7 @@ class Manager:
     # ------------------------------------------------------------------------------ parts
 
     async def _connect(self, stack: AsyncExitStack) -> Client:
-        """The client of all controllers, and the elector that guards its writes."""
+        """Return the client of all controllers; create the elector that fences its writes."""
         options = self.options
         namespace = options.leader_election_namespace
         transport, host = self._transport, "local"
@@ -238,7 +263,7 @@ class Manager:
             namespace = namespace or endpoint.namespace
         counter = RequestCounter(self.metrics, host)
         if options.leader_election:
-            # Renewing the lease waits for no rate limit; the fence stands behind it.
+            # The elector uses the bare transport: renewals are neither fenced nor rate-limited.
             self._elector = self._candidate(transport, namespace or "default", counter)
             self._writes = UnansweredWrites(transport, self._clock)
             transport = FencedTransport(self._writes, self._elector.permit)
@@ -257,7 +282,7 @@ class Manager:
     def _candidate(self, transport: Transport, namespace: str, counter: RequestCounter) -> Elector:
         options = self.options
         identity = options.identity or f"{gethostname()}_{self._rng.getrandbits(40):010x}"
-        # A request that hangs must not use up the time in which the lease can be renewed.
+        # A request that hangs must leave time for another attempt before the renew deadline.
         patience = options.terms.renew_seconds / 2
         client = Client(
             transport,
@@ -298,7 +323,7 @@ class Manager:
         return loop
 
     async def _serve(self, stack: AsyncExitStack) -> None:
-        """Probes and metrics: on two addresses, or on one if they are the same."""
+        """Serve probes and metrics; one server does both if the two addresses are equal."""
         probes, metrics = self.options.health_addr, self.options.metrics_addr
         tables: dict[str, list[web.RouteTableDef]] = {}
         if probes:
@@ -314,14 +339,14 @@ class Manager:
             self._log.info("serving", address=bound)
 
     def checks(self) -> dict[str, str | None]:
-        """Everything that readyz asks, each with what is wrong with it, None if nothing is."""
+        """Return the checks of readyz: a name and the problem, None if the check passes."""
         found: dict[str, str | None] = {}
         for health in self._caches.health() if self._caches else ():
             problem = None
             if not health.is_synced:
                 problem = "not in sync"
             elif health.staleness_seconds > self.options.stale_after.total_seconds():
-                problem = f"heard nothing for {health.staleness_seconds:.0f} s"
+                problem = f"no message from the server for {health.staleness_seconds:.0f} s"
             if problem is not None and health.fault is not None:
                 problem = f"{problem}: {health.fault}"
             found[f"cache {health.scope}"] = problem
@@ -332,7 +357,7 @@ class Manager:
         return found
 
     def _refresh(self) -> None:
-        """Set the gauges that are only known at the moment of asking."""
+        """Set the gauges that are computed when the metrics are scraped."""
         now = self._clock.monotonic()
         self.metrics.loop_lag.set(self._lag.longest(now))
         for loop in self.loops:

@@ -1,4 +1,9 @@
-"""ManagerOptions: how one process runs, every limit with its unit."""
+"""ManagerOptions: the settings of one process.
+
+They concern everything that the controllers of a process share: the connection, leader election,
+the servers for probes and metrics, and the shutdown.  Settings of a single controller, such as its
+number of workers, are in ``Controller.options``.  ``myrmidon run`` sets these from its flags.
+"""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -10,51 +15,75 @@ from myrmidon.runtime.leader.election import Terms
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagerOptions:
-    """Choices of one process.  Addresses are ``host:port`` or ``:port``; "" switches a server off."""
+    """Settings of one process.  The defaults suit a single replica and a small cluster."""
 
     leader_election: bool = False
-    """Only one replica of several runs passes, the others stand by with warm caches."""
+    """Run passes in only one of several replicas; the others stand by with their caches in sync.
+    Off by default.  The ``leader_election_*`` options, ``terms`` and ``identity`` have no effect
+    without it."""
     leader_election_id: str = ""
     """The name of the Lease; by default ``myrmidon-`` with the name and the API group of the first
-    controller.  Choose one if that controller may be renamed or replaced: two versions of a program
-    with different names would both lead during a roll-out."""
+    controller.  Set it if that controller may be renamed or replaced: two versions of a program
+    with different Lease names would both lead during a roll-out."""
     leader_election_namespace: str = ""
-    """Where the Lease is; by default the namespace of the pod or of the kubeconfig's context."""
+    """The namespace of the Lease; by default that of the pod or of the kubeconfig's context, and
+    ``default`` if neither names one."""
     terms: Terms = field(default_factory=Terms)
-    """The times of the election."""
+    """The lease duration, renew deadline and retry period: 15, 10 and 2 seconds by default.  All
+    replicas of a program should use the same."""
     identity: str = ""
-    """Who this replica is; by default the host name with a random end."""
+    """The holder identity of this replica in the Lease; by default the host name with a random
+    suffix.  It must differ between replicas."""
 
     metrics_addr: str = ""
+    """Where ``/metrics`` is served, as ``host:port`` or ``:port``; not at all by default.  May be
+    the same address as ``health_addr``."""
     health_addr: str = ""
+    """Where ``/healthz``, ``/livez`` and ``/readyz`` are served, as ``host:port`` or ``:port``; not
+    at all by default.  With ``trace`` also ``/passes``."""
     per_object_metrics: bool = True
-    """Series that name an object; switch them off for many thousand objects."""
+    """Export series that carry the name of an object, such as ``achilles_resource_readiness``.  On
+    by default; switch it off if there are many thousand objects.  Counters then have an empty name.
+    No effect if the manager is given its ``Metrics``."""
 
     kubeconfig: str | None = None
+    """The kubeconfig file; by default ``$KUBECONFIG``, then the service account of the pod, then
+    ``~/.kube/config``."""
     context: str | None = None
+    """The context of the kubeconfig; by default its current context."""
     namespaces: tuple[str, ...] = ()
-    """Only these namespaces; empty for all of them."""
+    """The namespaces to watch; all of them by default.  A controller with ``namespaces`` in its own
+    options uses those instead."""
     client_qps: float = 0.0
-    """Requests per second that this process allows itself; 0 for no limit of its own."""
+    """The most requests per second that this process sends; 0, the default, for no limit.  Requests
+    of the leader election are not counted."""
     client_burst: int = 0
+    """The number of requests that may exceed ``client_qps`` at once; 0, the default, for twice
+    ``client_qps``.  No effect if ``client_qps`` is 0."""
     request_timeout: timedelta = timedelta(seconds=30)
+    """How long one attempt of a request may take; 30 seconds by default.  Retries have the same
+    limit each.  Lease requests use half the renew deadline of ``terms`` instead."""
     watching: Timing = field(default_factory=Timing)
-    """The times of every watch."""
+    """The timeouts and backoff of lists and watches."""
     stale_after: timedelta = timedelta(seconds=120)
-    """A cache that heard nothing for so long, not even an answer when it asked, may be wrong; readyz
-    says so.  Longer than ``watching.idle_seconds``, after which it asks."""
+    """The age from which readyz reports a cache as stale: for so long neither a watch event nor any
+    other answer came from the server.  2 minutes by default.  It must be longer than
+    ``watching.idle_seconds``, after which a cache without watch events sends a request to test the
+    connection."""
 
     shutdown_timeout: timedelta = timedelta(seconds=15)
-    """How long passes under way may finish when the process stops."""
+    """How long passes under way may go on when the process stops; 15 seconds by default.  Then they
+    are cancelled.  Keep it below the pod's ``terminationGracePeriodSeconds``."""
     freeze_garbage: bool = False
-    """Keep the caches out of Python's garbage collections, which would hold up the process for up to
-    200 ms with 50,000 objects (``gc.freeze``).  Reference cycles that exist before the workers start
-    are then never collected.  ``myrmidon run`` switches it on."""
+    """Exclude the caches from Python's garbage collection (``gc.freeze``), which would block the
+    process for up to 200 ms with 50,000 objects.  Reference cycles that exist before the workers
+    start are then never collected.  Off by default; ``myrmidon run`` switches it on."""
     seed: int | None = None
-    """Makes jitter repeatable."""
+    """The seed of all jitter, for repeatable tests; by default a random one."""
     trace: bool = False
-    """Remember the last pass of every object, for ``Manager.snapshot`` and for ``/passes`` on the
-    health address, which ``myrmidon explain --process`` reads."""
+    """Keep the last pass and the last writes of each object, for ``Manager.snapshot`` and for
+    ``/passes`` on the health address, which ``myrmidon explain --process`` reads.  Off by
+    default."""
 
     def __post_init__(self) -> None:
         for name in ("client_qps", "client_burst"):
@@ -66,7 +95,8 @@ class ManagerOptions:
         stale, idle = self.stale_after.total_seconds(), self.watching.idle_seconds
         if stale <= idle:
             raise UsageError(
-                f"stale_after is {stale:g} s, but a cache of a quiet kind hears nothing for "
-                f"{idle:g} s (watching.idle_seconds): readyz would fail without a reason.\n"
+                f"stale_after is {stale:g} s, but the cache of a kind that does not change may get "
+                f"no message for {idle:g} s (watching.idle_seconds): readyz would fail without a "
+                "reason.\n"
                 "  fix: make stale_after longer, or idle_seconds shorter"
             )

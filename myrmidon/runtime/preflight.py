@@ -1,4 +1,9 @@
-"""Preflight: what would fail on the first pass, said before it."""
+"""Preflight: finds at start-up what would make every watch fail.
+
+It lists each declared kind once, with a limit of one object.  A missing CRD, missing permissions,
+wrong credentials or an unreachable server become one ``UsageError`` with its fix, instead of a log
+full of retries.
+"""
 
 from collections.abc import Iterable
 from inspect import getfile
@@ -21,7 +26,7 @@ from myrmidon.io.lists.scope import Scope
 async def preflight(
     client: Client, controllers: Iterable[Controller[Any]], namespaces: Iterable[str] = ()
 ) -> None:
-    """Look once at every kind that is declared; say in a sentence what stands in the way."""
+    """List every declared kind once; raise UsageError for the first one that cannot be listed."""
     seen: dict[Kind, None] = {}
     for controller in controllers:
         spaces = controller.options.namespaces or tuple(namespaces) or ("",)
@@ -39,29 +44,32 @@ async def _look(client: Client, controller: Controller[Any], scope: Scope) -> No
         raise UsageError(
             f"the cluster does not know the kind {kind.kind} ({kind.api_version}), which "
             f"{type(controller).__name__} needs.\n"
-            f"  fix: install its definition, `myrmidon generate crd {_file(controller)} | kubectl apply -f -`"
+            f"  fix: install its definition, `myrmidon generate crd {_file(controller)} "
+            "| kubectl apply -f -`"
         ) from None
     except UnauthorizedError as error:
         raise UsageError(
-            f"the cluster does not accept our credentials: {error.message}.\n"
+            f"the cluster does not accept the credentials: {error.message}.\n"
             "  fix: log in again, or choose another --context"
         ) from None
     except ForbiddenError as error:
         raise UsageError(
             f"{type(controller).__name__} may not list {kind.plural}: {error.message}.\n"
-            f"  fix: let an administrator apply the role, `myrmidon generate rbac {_file(controller)}`"
+            "  fix: let an administrator apply the role, "
+            f"`myrmidon generate rbac {_file(controller)}`"
         ) from None
     except TransportError as error:
         raise UsageError(
             f"no cluster reachable: {error}.\n"
-            "  fix: check the server in your kubeconfig, or try `myrmidon dev`, which needs no cluster"
+            "  fix: check the server in your kubeconfig, or try `myrmidon dev`, which needs no "
+            "cluster"
         ) from None
 
 
 def _file(controller: Controller[Any]) -> str:
-    """The controller as a target of the command line: its file, as it would be typed here."""
+    """Return the file of the controller for a command line, relative to the current directory."""
     try:
         path = Path(getfile(type(controller)))
     except (TypeError, OSError):
-        return "MODULE"  # it was typed in at a prompt
+        return "MODULE"  # defined at an interactive prompt
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

@@ -1,17 +1,21 @@
-"""WorkQueue: which key next.  Plain data; the time is an argument.
+"""WorkQueue: decides which key is reconciled next.  No I/O and no clock: callers pass the time.
 
-- A key is handed to one worker at a time; adds during its work make exactly one more turn.
-- Adds of the same key collapse: the earliest due time and the higher urgency win, and the causes
-  are kept, up to a bound, with a count of those beyond it.
-- Live changes go before work found at start-up or by resync; every so many turns the oldest of the
-  latter goes first, so that a busy cluster does not starve it.
-- What is held is bounded by the keys that are owed a turn or in work: each has at most one entry in
-  each table, however many passes ran.
+A ``Turn`` is a pass that a key is still owed: when it is due, since when, how urgent, and why.
 
-A turn in the future has an entry in ``Delays``.  That entry may be too early, never too late: a key
-that had its pass early, because its object changed, is due again hours later, and its entry from
-before is left where it is.  When it comes up, ``_ripen`` sees that the turn is due later and moves it.
-So a pass over a converged object does not touch the heap at all.
+- At most one worker has a key at a time.  Adds during its pass result in exactly one more turn.
+- Adds of the same key collapse into one turn: the earliest due time and the higher urgency win.
+  The causes are kept, up to ``CAUSES_MAX``; the others are only counted.
+- Live changes go before background work, which start-up and resyncs cause.  After
+  ``LIVE_TURNS_MAX`` live turns the oldest background turn goes first, so that a busy cluster does
+  not starve it.
+- Memory is bounded by the keys that are queued or in work: each has at most one entry in each
+  table, however many passes ran.
+
+A turn that is due in the future has an entry in ``Delays``.  The entry may be too early, but never
+too late.  Example: a key waits for its resync in ten hours, its object changes, it has a pass and
+is due again ten hours from now.  Its old entry stays where it is; when that time comes,
+``_move_due`` sees that the turn is due later and moves the entry.  So a pass over a converged
+object does not touch the heap at all.
 """
 
 from collections import OrderedDict
@@ -26,13 +30,13 @@ from myrmidon.runtime.delays import Delays
 K = TypeVar("K", bound=Hashable)
 
 CAUSES_MAX = 8
-_ALARMS = ("timer", "resync")
+_TIMERS = ("timer", "resync")
 DUE_NOW = float("-inf")
-LIVE_TURNS_MAX = 10  # then one turn for the background, if it has any
+LIVE_TURNS_MAX = 10  # then one background turn, if there is one
 
 
 class Urgency(IntEnum):
-    """How soon a key should have its turn among those that are due."""
+    """Which of the due keys go first: live changes, then background work."""
 
     LIVE = 0
     BACKGROUND = 1
@@ -40,7 +44,7 @@ class Urgency(IntEnum):
 
 @dataclass(slots=True)
 class Turn(Generic[K]):
-    """A key's turn: why it is due, since when, and how many causes were not kept."""
+    """A pass that a key is owed: when it is due, and why.  ``collapsed`` causes were not kept."""
 
     key: K
     due_at: float
@@ -50,13 +54,13 @@ class Turn(Generic[K]):
     collapsed: int = 0
 
     def join(self, due_at: float, now: float, urgency: Urgency, cause: Cause | None) -> None:
-        """Take another add of the same key into this turn.
+        """Merge another add of the same key into this turn.
 
-        An alarm clock that is overtaken has not rung: it is no cause of the earlier turn, and the
-        key has not been waiting since it was set.
+        If the new add is due earlier, a timer that was pending has not fired: it is not a cause of
+        the earlier turn, and the time since it was set does not count as waiting.
         """
         if due_at < self.due_at:
-            self.causes = [known for known in self.causes if known.relation not in _ALARMS]
+            self.causes = [known for known in self.causes if known.relation not in _TIMERS]
             self.added_at = now if not self.causes else self.added_at
             self.due_at = due_at
         self.urgency = min(self.urgency, urgency)
@@ -69,10 +73,10 @@ class Turn(Generic[K]):
 
 
 class WorkQueue(Generic[K]):
-    """Keys that are due, delayed or in work."""
+    """The keys that are due, delayed or in work."""
 
     def __init__(self) -> None:
-        self._turns: dict[K, Turn[K]] = {}  # owed, whether delayed, ready or held back by work
+        self._turns: dict[K, Turn[K]] = {}  # delayed, ready, or waiting for a pass to end
         self._ready: tuple[OrderedDict[K, None], OrderedDict[K, None]] = (
             OrderedDict(),
             OrderedDict(),
@@ -90,7 +94,7 @@ class WorkQueue(Generic[K]):
         urgency: Urgency = Urgency.LIVE,
         cause: Cause | None = None,
     ) -> None:
-        """Owe the key a turn, at ``due_at`` or now."""
+        """Queue the key for a turn at ``due_at``, by default now."""
         due = now if due_at is None else due_at
         turn = self._turns.get(key)
         if turn is None:
@@ -103,8 +107,8 @@ class WorkQueue(Generic[K]):
         self._place(turn, now)
 
     def take(self, now: float) -> Turn[K] | None:
-        """The key whose turn it is, which is then in work; None if none is due."""
-        self._ripen(now)
+        """Return the next turn that is due and mark its key as in work; None if none is due."""
+        self._move_due(now)
         live, background = self._ready
         if background and (not live or self._live_turns >= LIVE_TURNS_MAX):
             key, _ = background.popitem(last=False)
@@ -118,7 +122,7 @@ class WorkQueue(Generic[K]):
         return self._turns.pop(key)
 
     def finish(self, key: K, *, now: float) -> None:
-        """The work on a key is over; what was added meanwhile becomes takeable."""
+        """End the work on a key; a turn that was added meanwhile can then be taken."""
         del self._working[key]
         turn = self._turns.get(key)
         if turn is None:
@@ -127,7 +131,7 @@ class WorkQueue(Generic[K]):
             self._place(turn, now)
 
     def wake_at(self) -> float | None:
-        """When the next key is due that nobody works on, perhaps DUE_NOW; None if there is none."""
+        """Return when the next key is due, without keys in work; ``DUE_NOW``, or None for never."""
         if self._ready[0] or self._ready[1]:
             return DUE_NOW
         while (first := self._delayed.first()) is not None:
@@ -142,27 +146,27 @@ class WorkQueue(Generic[K]):
         return None
 
     def forget(self, key: K) -> None:
-        """Owe the key nothing any more."""
+        """Remove the key's turn, if it has one; a pass under way is not affected."""
         self._delayed.remove(key)
         turn = self._turns.pop(key, None)
         if turn is not None:
             self._ready[turn.urgency].pop(key, None)
 
     def turn_of(self, key: K) -> Turn[K] | None:
-        """Return the turn that the key is owed; None if it is owed none."""
+        """Return the pending turn of the key, None if it has none."""
         return self._turns.get(key)
 
     def owed(self) -> list[Turn[K]]:
-        """Every turn that is still to come, in no particular order of time."""
+        """Return all pending turns, due or delayed, in no particular order."""
         return list(self._turns.values())
 
     def depth(self, urgency: Urgency) -> int:
-        """How many keys of that urgency are due now."""
+        """Return how many keys of that urgency are due now."""
         return len(self._ready[urgency])
 
     @property
     def working(self) -> dict[K, float]:
-        """The keys in work and since when."""
+        """The keys in work, with the time at which each was taken."""
         return self._working
 
     def __len__(self) -> int:
@@ -172,19 +176,19 @@ class WorkQueue(Generic[K]):
         return key in self._turns or key in self._working
 
     def _place(self, turn: Turn[K], now: float) -> None:
-        """Put a turn where it can be found; one in work is found when that is over."""
+        """File a turn under ready or delayed; ``finish`` does it for a key that is in work."""
         if turn.key in self._working:
             return
         if turn.due_at <= now:
-            # A key that is there already keeps its place: events must not push it back.
+            # A key that is ready already keeps its place: new events must not push it back.
             self._ready[turn.urgency].setdefault(turn.key)
             return
         entry_at = self._delayed.at(turn.key)
         if entry_at is None or entry_at > turn.due_at:
             self._delayed.set(turn.key, turn.due_at)
 
-    def _ripen(self, now: float) -> None:
-        """Move keys that have become due from the delays to those that can be taken."""
+    def _move_due(self, now: float) -> None:
+        """Move keys that have become due from the delayed to the ready ones."""
         while (first := self._delayed.first()) is not None and first[0] <= now:
             key = first[1]
             turn = self._turns.get(key)

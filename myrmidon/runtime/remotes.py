@@ -1,7 +1,8 @@
-"""Remotes: objects of other clusters that concern ours.
+"""Remotes: watches of other clusters.
 
-``Watch(..., remote="east")`` names a cluster that the manager was told of.  It is only watched: what a
-controller writes goes to its own cluster.
+``Watch(..., remote="east")`` names a cluster that was registered with ``Manager.add_remote``.  It
+is only watched, and its watch events trigger passes here; controllers write to their own cluster
+only.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from myrmidon.runtime.loop import ControllerLoop
 
 
 def check_remotes(loops: Iterable[ControllerLoop], known: Mapping[str, Transport]) -> None:
-    """Raise if a watch names a cluster that nobody told us of."""
+    """Raise UsageError if a watch names a cluster that was not registered."""
     for loop in loops:
         for watch in loop.controller.watches:
             if watch.remote is not None and watch.remote not in known:
@@ -35,7 +36,7 @@ def check_remotes(loops: Iterable[ControllerLoop], known: Mapping[str, Transport
 async def watch_remote(
     name: str, transport: Transport, loops: Iterable[ControllerLoop], clock: Clock
 ) -> None:
-    """Bring the changes of another cluster to the controllers that watch it, until cancelled."""
+    """Feed the watch events of another cluster to its watching controllers, until cancelled."""
     caches = Caches(Client(transport, clock=clock), clock=clock)
     async with asyncio.TaskGroup() as group:
         for loop in loops:

@@ -1,7 +1,7 @@
-"""Snapshot: a frozen picture of the running process, for people and for the tools that they look at.
+"""Snapshot: immutable data about every object of a running process, for people and tools.
 
-It is made when somebody asks, from what the trace remembers and the caches hold.  Nothing in it is
-shared with the process, so a view may keep it as long as it likes.
+It is made on request, from the trace and the caches.  It shares no data with the process, so
+callers may keep it.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Phase: TypeAlias = Literal["new", "ready", "waiting", "failing", "deleting", "su
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A state that the last pass ran, and what its condition says."""
+    """A state that the last pass ran, and its condition."""
 
     state: str
     condition: str
@@ -26,7 +26,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Wrote:
-    """One write of a pass, and what was wrong with it if it was refused."""
+    """One write of a pass; ``error`` is the server's message if it was refused."""
 
     at: datetime
     verb: str
@@ -41,7 +41,7 @@ class Wrote:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What keeps an object from being Ready, and since when it does."""
+    """Why an object is not Ready, and since when."""
 
     reason: str
     message: str
@@ -51,7 +51,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class ObjectView:
-    """One object as its controller sees it."""
+    """One object: its phase, the states of its last pass, and its last writes."""
 
     ref: ObjectRef
     controller: str
@@ -60,7 +60,7 @@ class ObjectView:
     path: tuple[Step, ...] = ()
     waiting: Waiting | None = None
     again_at: datetime | None = None
-    """When it is looked at again although nothing changes; None where only a resync would."""
+    """When the next pass is due without a watch event; None if only a resync is."""
     passes: int = 0
     ended_at: datetime | None = None
     causes: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class ObjectView:
 
     @property
     def is_ready(self) -> bool:
-        """Whether its walk has reached an end for the generation that it has."""
+        """Whether the condition Ready is True for the current generation."""
         return self.phase == "ready"
 
 
@@ -80,5 +80,5 @@ class Snapshot:
 
     at: datetime
     is_working: bool
-    """Whether the caches are in sync, this process leads, and workers run."""
+    """Whether the caches are in sync, this process leads, and the workers run."""
     objects: tuple[ObjectView, ...] = ()

@@ -1,7 +1,8 @@
-"""Supervisor: the tasks of a manager, by the part of the process that they are.
+"""Supervisor: starts the tasks of a manager and notices when one ends unexpectedly.
 
-Every task that the manager starts runs through ``io.tasks.lasting``: if it ends unexpectedly, however
-it does, the error ends the manager, and ``readyz`` names the part from that moment on.
+Every task runs through ``io.tasks.lasting``, which turns an unexpected end (by an exception, a
+return, or a stray ``CancelledError``) into an error.  The error ends the manager, and ``readyz``
+reports the part that has failed until the process exits.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ Tasks = list[asyncio.Task[None]]
 
 
 class Supervisor:
-    """Starts tasks in a group and knows what became of them."""
+    """Starts tasks in a task group and keeps the error of each part that has failed."""
 
     def __init__(self, group: asyncio.TaskGroup, log: Logger) -> None:
         self._group, self._log = group, log
@@ -26,7 +27,7 @@ class Supervisor:
     def start(
         self, part: str, work: Work, *, count: int = 1, may_end: Callable[[], bool] = lambda: False
     ) -> Tasks:
-        """Start ``count`` tasks that do the same work; they may only end when ``may_end`` says so."""
+        """Start ``count`` tasks that run ``work``; they may end only if ``may_end()`` is True."""
         names = [part if count == 1 else f"{part}, number {number + 1}" for number in range(count)]
         tasks = [
             self._group.create_task(self._watched(part, name, work, may_end), name=name)
@@ -36,7 +37,7 @@ class Supervisor:
         return tasks
 
     def checks(self) -> Mapping[str, str | None]:
-        """Return a line for each part: what is wrong with it, None if nothing is."""
+        """Return a readyz check for each part: its error, None while it runs."""
         return {f"task {part}": self._faults.get(part) for part in self._parts}
 
     async def _watched(self, part: str, name: str, work: Work, may_end: Callable[[], bool]) -> None:
@@ -53,7 +54,7 @@ class Supervisor:
 
 
 def first_of(error: BaseException) -> BaseException:
-    """Return the first error of a group, however deep; an error that is not a group is itself."""
+    """Return the first error of an exception group, however nested; other errors unchanged."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -1,8 +1,9 @@
-"""Trace: what the last passes of every object did and why, as far as a person wants to know.
+"""Trace: remembers the last pass of each object, for ``myrmidon explain`` and ``myrmidon dev``.
 
-It hangs between the worker and the reconciler, and between a pass and its writes.  Without
-``ManagerOptions.trace`` neither is there, and nothing is paid.  What is kept is bounded: the last pass
-and the last few writes of so many objects.
+``Tracer.around`` wraps the reconcile function, and ``TracedApplicator`` replaces the applicator
+that sends the writes.  Without ``ManagerOptions.trace`` neither is installed, so there is no cost.
+Memory is bounded: the last pass and the last ``WRITES_MAX`` writes of at most ``OBJECTS_MAX``
+objects.
 """
 
 from collections import OrderedDict, deque
@@ -29,11 +30,11 @@ from myrmidon.runtime.worker import Reconcile
 
 OBJECTS_MAX = 5_000
 WRITES_MAX = 12
-GONE_SECONDS_MAX = 60.0  # so long is an object shown that is no more
+GONE_SECONDS_MAX = 60.0  # how long a deleted object is still shown
 
 
 class Traced(NamedTuple):
-    """What a picture of one controller is made from, beside the memory of its passes."""
+    """What a snapshot of one controller is made from, apart from its recorded passes."""
 
     controller: Controller[Any]
     queue: WorkQueue[ObjectRef]
@@ -42,7 +43,7 @@ class Traced(NamedTuple):
 
 @dataclass(slots=True)
 class _Memory:
-    """What is remembered of one object."""
+    """The last pass and the last writes of one object."""
 
     ref: ObjectRef
     path: tuple[Step, ...] = ()
@@ -62,7 +63,7 @@ class Tracer:
         self._memories: OrderedDict[str, _Memory] = OrderedDict()
 
     def around(self, reconcile: Reconcile, read: Callable[[ObjectRef], Json | None]) -> Reconcile:
-        """The same function, watched; ``read`` looks an object up in the cache."""
+        """Return ``reconcile`` with its outcomes recorded; ``read`` returns the cached object."""
 
         async def watched(turn: Turn[ObjectRef]) -> Outcome | None:
             outcome = await reconcile(turn)
@@ -72,28 +73,28 @@ class Tracer:
         return watched
 
     def wrote(self, by: str, request: Request, error: str = "") -> None:
-        """A pass has sent a write; ``by`` is its signature, ``controller:key``."""
+        """Record a write of a pass; ``by`` is its author, ``controller:key``."""
         key = by.partition(":")[2]
         if key:
-            # A JSON patch without a subresource is how finalizers are put on and taken off.
+            # Finalizers are added and removed by a JSON patch without a subresource.
             part = request.subresource or ("finalizer" if request.patch is Patch.JSON else "")
             wrote = Wrote(self._clock.now(), request.verb.value, request.ref, part, error)
             memory = self._memories.get(key)
-            if memory is None:  # its first pass is under way
+            if memory is None:  # the first pass is under way
                 memory = self._remember(key, None)
             memory.writes.append(wrote)
 
     def view(self, traced: Traced, key: str) -> ObjectView | None:
-        """One object of the controller, by ``namespace/name``; None where there is none."""
+        """Return one object of the controller, by ``namespace/name``; None if there is none."""
         memory = self._memories.get(key)
-        ref = memory.ref if memory is not None else _NOBODY
+        ref = memory.ref if memory is not None else _NO_REF_YET
         if memory is None or ref is None:
             return None  # no pass over it has ended yet
         again_at = self._again_at(traced.queue.turn_of(ref))
         return _view(traced, ref, memory, traced.objects.look(ref), again_at)
 
     def views(self, traced: Traced) -> Iterator[ObjectView]:
-        """Every object of the controller, those that went a moment ago included."""
+        """Return every object of the controller, including those deleted in the last minute."""
         kind, now = traced.controller.kind(), self._clock.now()
         due = {turn.key: turn for turn in traced.queue.owed()}
         present = {ref_of(kind, obj).key: obj for obj in traced.objects.list(kind)}
@@ -114,7 +115,7 @@ class Tracer:
     def _remember(self, key: str, ref: ObjectRef | None) -> _Memory:
         memory = self._memories.get(key)
         if memory is None:
-            memory = self._memories[key] = _Memory(ref or _NOBODY)
+            memory = self._memories[key] = _Memory(ref or _NO_REF_YET)
             if len(self._memories) > OBJECTS_MAX:
                 self._memories.popitem(last=False)
         if ref is not None:
@@ -123,7 +124,7 @@ class Tracer:
 
     def _ended(self, turn: Turn[ObjectRef], outcome: Outcome | None, obj: Json | None) -> None:
         if obj is None and turn.key.key not in self._memories:
-            return  # somebody named an object that does not exist
+            return  # a trigger named an object that does not exist
         now = self._clock.now()
         memory = self._remember(turn.key.key, turn.key)
         self._memories.move_to_end(turn.key.key)
@@ -145,12 +146,12 @@ class Tracer:
 
 
 class TracedApplicator(Applicator):
-    """An applicator whose every write is remembered."""
+    """An applicator that records every write in ``tracer``."""
 
     tracer: Tracer
 
     async def send(self, request: Request, *, by: str = "") -> Json:
-        """Send, and remember."""
+        """Send the request and record it, with the error if it is refused."""
         try:
             answer = await super().send(request, by=by)
         except MyrmidonError as error:
@@ -174,7 +175,7 @@ def _steps(outcome: Outcome) -> tuple[Step, ...]:
 
 
 def _waiting(outcome: Outcome, before: Waiting | None, now: datetime) -> Waiting | None:
-    """What the pass waits for; the same reason as before is waited for since before."""
+    """Return what the object waits for; ``since`` is kept while the reason stays the same."""
     wanting = next((v for v in outcome.visits if v.value.status != "True"), None)
     failed = outcome.failure is not None
     if wanting is not None:
@@ -226,4 +227,4 @@ def _phase(memory: _Memory, obj: Json | None) -> Phase:
     return "new" if memory.passes == 0 else "waiting"
 
 
-_NOBODY: Any = None  # a memory that begins with a write learns its reference when the pass ends
+_NO_REF_YET: Any = None  # for a memory that begins with a write, until the pass ends

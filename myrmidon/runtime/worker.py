@@ -1,16 +1,18 @@
-"""Worker: takes keys that are due, has them reconciled, puts them back when they ask for it.
+"""Worker: takes due keys from the queue, reconciles them, and requeues them.
 
-A pass over a converged object sends nothing and therefore never waits.  Between two passes a worker
-gives way to the event loop as soon as the turn has used up its budget (``io.timers.pacing``), so that a
-restart over any number of objects leaves room for the lease, the probes and signals.
+A pass over a converged object sends no request and therefore never waits for I/O.  So that
+thousands of such passes after a restart do not block the event loop, a worker yields to the loop
+between two passes as soon as its time slice is used up (``io.timers.pacing``).  The Lease, the
+probes and signals are served in between.
 
-An object may ask for its next pass (``Wait(after=...)``, a recheck, a retry).  It gets it after
-``AGAIN_SECONDS_MIN`` at the earliest: an object that asks for the next pass at once, every time, has
-ten passes a second and leaves the rest of the time to the other objects.
+A requeue (``Wait(after=...)``, a recheck, a retry) takes at least ``REQUEUE_SECONDS_MIN``: an
+object that asks for its next pass at once, every time, gets ten passes a second and leaves the rest
+of the time to other objects.
 
-No exception of a pass ends a worker, except the loss of the lease, a cancellation of the worker itself
-and what cannot be a failure of the object (see ``running.is_failure``).  A cancelled worker begins no
-further pass, whatever the state that was interrupted made of the cancellation.
+An exception from a pass is logged and the object is retried with backoff; the worker goes on.
+Three kinds of exceptions end the worker: the loss of the Lease, the cancellation of the worker
+itself, and exceptions that are not a failure of the object (``run_state.is_failure``).  A cancelled
+worker starts no further pass, even if the interrupted state swallowed the cancellation.
 """
 
 import asyncio
@@ -34,8 +36,8 @@ from myrmidon.runtime.reconcile.run_state import is_failure
 
 Reconcile = Callable[[Turn[ObjectRef]], Awaitable[Outcome | None]]
 
-AGAIN_SECONDS_MIN = 0.1
-AGAIN_SECONDS_MAX = timedelta(days=366).total_seconds()
+REQUEUE_SECONDS_MIN = 0.1
+REQUEUE_SECONDS_MAX = timedelta(days=366).total_seconds()
 
 
 @dataclass(slots=True)
@@ -48,7 +50,7 @@ class WorkerPool:
     observing: Observing
     clock: Clock
     log: Logger
-    resync: Callable[[], float | None]  # seconds until a healthy object is looked at again
+    resync: Callable[[], float | None]  # seconds until the next pass of a healthy object
     generation: Callable[[ObjectRef], int]
     began: Callable[[ObjectRef], None] = lambda _key: None
     ended: Callable[[ObjectRef], None] = lambda _key: None
@@ -63,18 +65,18 @@ class WorkerPool:
         delay: float = 0.0,
         urgency: Urgency = Urgency.LIVE,
     ) -> None:
-        """Owe a key a turn, and wake an idle worker."""
+        """Add a key to the queue, due after ``delay`` seconds, and wake an idle worker."""
         now = self.clock.monotonic()
-        delay = min(delay, AGAIN_SECONDS_MAX)
+        delay = min(delay, REQUEUE_SECONDS_MAX)
         self.queue.add(key, now=now, due_at=now + delay, urgency=urgency, cause=cause)
         self.observing.added(delayed=delay > 0)
         self.wakeup.ring()
 
     def take(self) -> Turn[ObjectRef] | None:
-        """Return the key whose turn it is, None if none is due; see to it that the next is noticed.
+        """Return the next key that is due, None if there is none; set the alarm for the one after.
 
-        The alarm is set in both cases: the worker that takes a key may be busy with it when the next
-        one becomes due, while others are idle.
+        The alarm is set in both cases: the worker that takes a key may still be busy with it when
+        the next key becomes due, while other workers sleep.
         """
         now = self.clock.monotonic()
         turn = self.queue.take(now)
@@ -86,18 +88,18 @@ class WorkerPool:
         return turn
 
     def stop(self) -> None:
-        """Begin no new passes; those under way go on."""
+        """Start no new passes; passes under way go on."""
         self.stopping = True
         self.wakeup.ring_for_all()
 
 
 async def work(pool: WorkerPool) -> None:
-    """Reconcile keys as they come due, one at a time, until the pool is over."""
+    """Reconcile keys as they become due, one at a time, until the pool is stopped."""
     pace, task = pacer(), asyncio.current_task()
     while True:
         await pace.give_way()
         if task is not None and task.cancelling():
-            raise asyncio.CancelledError  # a state has swallowed it, or raised another error for it
+            raise asyncio.CancelledError  # a state swallowed it, or raised another error instead
         if pool.stopping:
             return
         turn = pool.take()
@@ -130,11 +132,11 @@ async def _take_turn(pool: WorkerPool, turn: Turn[ObjectRef]) -> None:
     finally:
         seconds = pool.clock.monotonic() - started_at
         pool.observing.pass_ended(outcome, seconds, broken=broken)
-    _again(pool, turn.key, outcome, broken=broken)
+    _requeue(pool, turn.key, outcome, broken=broken)
 
 
-def _again(pool: WorkerPool, key: ObjectRef, outcome: Outcome | None, *, broken: bool) -> None:
-    """Put a key back for when it asks to be looked at again."""
+def _requeue(pool: WorkerPool, key: ObjectRef, outcome: Outcome | None, *, broken: bool) -> None:
+    """Requeue a key as its outcome asks: with backoff, after a time, or for the next resync."""
     if broken or (outcome is not None and outcome.backoff):
         delay = pool.backoff.failed(key, pool.generation(key))
         if outcome is not None and outcome.after is not None:
@@ -159,5 +161,5 @@ def _put_back(
     delay: float,
     urgency: Urgency = Urgency.LIVE,
 ) -> None:
-    delay = max(delay, AGAIN_SECONDS_MIN)
+    delay = max(delay, REQUEUE_SECONDS_MIN)
     pool.add(key, cause=Cause(relation), delay=delay, urgency=urgency)

@@ -1,4 +1,14 @@
-"""The test kit: virtual time, an embedded server, a controller step by step."""
+"""The test kit: run controllers against an embedded or a real API server.
+
+harness        controllers and an embedded server, in virtual time
+live           controllers and a real API server, in real time
+cluster        the interface that both implement
+faults         lost answers, refused connections, broken watches, crashes
+recording      a log of all requests
+clock          virtual time for asyncio
+failures       what a failed test prints
+pytest_plugin  the fixture ``harness``
+"""
 
 from myrmidon.testing.clock import DeadlockError, VirtualClock, VirtualTimeLoop, run
 from myrmidon.testing.cluster import Cluster

@@ -1,8 +1,8 @@
-"""Virtual time: an hour passes in a millisecond, exactly.
+"""Virtual time: an event loop that jumps to the next timer instead of waiting for it.
 
-The loop runs everything that is ready; when nothing is, it jumps to the next timer.  Where no timer
-is set either, everybody waits for something that nobody will do, and the loop says so instead of
-hanging.
+The loop runs all callbacks that are ready.  When none is, it sets its time to that of the next
+timer, so an hour passes in a millisecond, and timers fire at exactly their time.  If no timer is
+set either, no task can ever continue: the loop raises ``DeadlockError`` instead of hanging.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class DeadlockError(RuntimeError):
-    """Every task waits, and no timer would ever wake one."""
+    """All tasks wait, and no timer is set that would wake one."""
 
 
 class _JumpingSelector(selectors.DefaultSelector):
-    """Waits for nothing: what the loop would wait for is added to its time instead."""
+    """A selector that does not wait: it adds the timeout to the time of the loop instead."""
 
     loop: "VirtualTimeLoop"
 
@@ -34,9 +34,9 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time moves only when nothing is left to do."""
+    """An event loop whose time moves only when no callback is ready."""
 
-    _scheduled: list[asyncio.TimerHandle]  # of the loops of the standard library
+    _scheduled: list[asyncio.TimerHandle]  # private to asyncio.BaseEventLoop
     _clock_resolution: float
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         super().__init__(selector)
 
     def time(self) -> float:
-        """Seconds since the loop was made."""
+        """Return the virtual seconds since the loop was created."""
         return self._virtual_seconds
 
     def first_timer(self) -> float:
@@ -54,16 +54,16 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return self._scheduled[0].when() if self._scheduled else inf
 
     def next_timer(self) -> float:
-        """Return when the next timer fires, and a moment from now if there is none or it is due."""
+        """Return when the next timer fires, but at least a millisecond from now."""
         at = self.first_timer()
         return max(0.0 if at == inf else at, self._virtual_seconds + 0.001)
 
     def jump(self, seconds: float) -> None:
-        """Let time pass at once.
+        """Move the time forward.
 
-        The loop rings a timer that is due within a nanosecond.  Time must have come that far, too:
-        who looks at the clock, finds that it is too early and sets the timer again would do so for
-        ever, in no time.
+        asyncio fires a timer up to one clock resolution early.  Then the time is moved to the
+        timer's own: otherwise code that checks the clock, finds itself too early and sets the timer
+        again would do so for ever without time passing.
         """
         self._virtual_seconds += max(seconds, 0.0)
         if self._scheduled:
@@ -73,25 +73,25 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
 
 class VirtualClock:
-    """The clock of a loop in virtual time; the time of day starts at a fixed moment."""
+    """The clock of a loop in virtual time; its wall clock starts at ``EPOCH``."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 
     def now(self) -> datetime:
-        """The time of day."""
+        """Return the wall clock time."""
         return EPOCH + timedelta(seconds=self._loop.time())
 
     def monotonic(self) -> float:
-        """The loop's own time, in seconds."""
+        """Return the time of the loop, in seconds."""
         return self._loop.time()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait on a timer of the loop."""
-        await asyncio.sleep(seconds)  # noqa: TID251 - virtual, because the loop is
+        """Wait for so many virtual seconds."""
+        await asyncio.sleep(seconds)  # noqa: TID251 - virtual time, because of the loop
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in virtual time, as ``asyncio.run`` would in real time."""
+    """Run a coroutine as ``asyncio.run`` does, but in virtual time."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         return runner.run(main)

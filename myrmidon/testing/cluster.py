@@ -1,7 +1,15 @@
-"""Cluster: what a test can do with controllers and a server, whichever server it is.
+"""Cluster: the interface of a test to controllers and an API server.
 
-There are two: ``Harness`` has an embedded server and virtual time, ``LiveCluster`` a real API server
-and real time.  A test that is written against this class runs on both.
+There are two implementations: ``Harness`` with an embedded server and virtual time, and
+``LiveCluster`` with a real API server and real time.  A test that uses only this class runs on
+both.
+
+- As the user of the cluster: ``apply``, ``patch``, ``delete``, ``get``, ``list``, ``condition``.
+- Let time pass: ``settle``, ``advance``, ``eventually``.
+- Check that converged controllers do not write: ``at_rest``, ``writes``, ``writes_during``.
+- Replace the controllers' process: ``restart``.
+
+All calls are synchronous: the event loop with the controllers runs only inside them.
 """
 
 import asyncio
@@ -47,12 +55,12 @@ Exchanges: TypeAlias = list[Exchange]
 Objects: TypeAlias = list[Json]
 
 NAMESPACE = "default"
-RESYNCS = 2  # at_rest looks at every object that often: once to settle, once to prove it
+RESYNCS = 2  # passes per object in at_rest; two, to notice a pass that undoes the one before
 _NOT_YET = (AssertionError, AttributeError, LookupError, TypeError)
 
 
 class Cluster(ABC):
-    """One or more controllers against a server.  A context manager, or ``close`` it."""
+    """One or more controllers against a server.  Use it in a ``with``, or call ``close``."""
 
     loop: asyncio.AbstractEventLoop
     clock: Clock
@@ -71,7 +79,7 @@ class Cluster(ABC):
     # ------------------------------------------------------------------------- the user
 
     def apply(self, obj: Any) -> Json:
-        """Create an object, or merge what it says into the one that is there, as its user would."""
+        """Create an object, or merge it into the existing one; return the server's answer."""
         manifest = manifest_of(obj)
         ref = self._ref_of(manifest)
         if ref.namespace:
@@ -82,12 +90,12 @@ class Cluster(ABC):
         return answer
 
     def apply_file(self, path: str | Path) -> Objects:
-        """Apply every document of a YAML file."""
+        """Apply every document of a YAML file; return the server's answers."""
         documents = yaml.safe_load_all(Path(path).read_text())
         return [self.apply(document) for document in documents if document is not None]
 
     def patch(self, kind: Any, name: str, changes: Json, *, subresource: str = "") -> Json:
-        """Merge changes into an object."""
+        """Send changes to an object as a merge patch; return the server's answer."""
         ref = self._ref(kind, name, None)
         request = Request(Verb.PATCH, ref, changes, subresource, Patch.MERGE)
         answer: Json = self._wait(self._user.send(request))
@@ -98,32 +106,32 @@ class Cluster(ABC):
         self._wait(self._user.delete(self._ref(kind, name, namespace)))
 
     def add_namespace(self, name: str) -> str:
-        """One more namespace for this test alone; returns what it is called on this server."""
+        """Create another namespace for this test; return its name, unique on a shared server."""
         called = self._own_name(name)
         self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": called}})
         return called
 
     def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
-        """An object as the server has it, None where there is none; typed for a Resource class."""
+        """Return an object from the server, None if there is none; typed for a Resource class."""
         obj = self._read(self._ref(kind, name, namespace))
         if obj is None or not isinstance(kind, type) or not issubclass(kind, Resource):
             return obj
         return kind.from_json(obj)
 
     def list(self, kind: Any, namespace: str | None = None) -> Objects:
-        """Every object of a kind."""
+        """Return every object of a kind in a namespace, by default the one of the test."""
         found = _kind(kind)
         where = self.namespace if namespace is None else namespace
         objects: Objects = self._wait(self._user.list(found, where if found.namespaced else ""))
         return objects
 
     def condition(self, kind: Any, name: str, condition_type: str = READY) -> Condition | None:
-        """A condition of an object, if both are there."""
+        """Return a condition of an object, None if either does not exist."""
         obj = self._read(self._ref(kind, name, None))
         return None if obj is None else find(obj, condition_type)
 
     def ready(self, kind: Any, name: str) -> bool:
-        """Whether an object is Ready for the generation that it has."""
+        """Whether the condition Ready is True for the current generation of the object."""
         obj = self._read(self._ref(kind, name, None)) or {}
         condition = find(obj, READY)
         return (
@@ -136,17 +144,17 @@ class Cluster(ABC):
 
     @abstractmethod
     def settle(self, within: timedelta | None = None) -> None:
-        """Let time pass until nobody has anything left to do."""
+        """Let time pass until no pass is owed; raise ``NotSettledError`` after ``within``."""
 
     @abstractmethod
     def advance(self, duration: timedelta) -> None:
-        """Let time pass, whatever happens meanwhile."""
+        """Let time pass, whether or not the controllers settle."""
 
     def eventually(self, holds: Callable[[], T], within: timedelta | None = None) -> T:
-        """Let time pass until something holds; returns what it was.
+        """Let time pass until ``holds()`` returns a true value; return that value.
 
-        A question that cannot be asked yet (the object is not there, an ``assert`` fails) does not
-        hold yet.
+        An AssertionError, AttributeError, LookupError or TypeError counts as "not yet", because the
+        object may not exist yet.  Raise ``NotSettledError`` after ``within``.
         """
         __tracebackhide__ = True
         allowed = within or self._patience
@@ -164,16 +172,17 @@ class Cluster(ABC):
             self._pause()
 
     def writes_during(self, duration: timedelta) -> Exchanges:
-        """What the controllers write while time passes; nothing, if they are at rest."""
+        """Let time pass; return the writes of the controllers, none if they have converged."""
         __tracebackhide__ = True
         before = len(self.writes)
         self.advance(duration)
         return self.writes[before:]
 
     def at_rest(self) -> None:
-        """Assert that controllers with nothing to do write nothing, however often they look.
+        """Assert that converged controllers do not write.
 
-        Every object is looked at again, twice, as two resyncs would.
+        Let them settle, then reconcile every object twice, as two resyncs would; raise
+        ``NotAtRestError`` with the writes if there were any.
         """
         __tracebackhide__ = True
         self.settle()
@@ -189,19 +198,19 @@ class Cluster(ABC):
 
     @property
     def writes(self) -> Exchanges:
-        """All that the controllers have written so far."""
+        """All writes of the controllers so far, except Events."""
         return self.transport.writes()
 
     # ----------------------------------------------------------------------- the process
 
     def restart(self) -> None:
-        """Kill the process of the controllers and start another, which knows nothing."""
+        """Kill the process of the controllers and start another, with empty caches and queues."""
         self._kill()
         self._start()
 
     @abstractmethod
     def close(self) -> None:
-        """End everything."""
+        """Stop the controllers and release the server."""
 
     def __enter__(self) -> Self:
         return self
@@ -224,18 +233,18 @@ class Cluster(ABC):
 
     @abstractmethod
     def _step(self) -> None:
-        """Let everything run that can run now."""
+        """Run everything that can run now; raise if the manager has failed."""
 
     @abstractmethod
     def _pause(self) -> None:
-        """Let a little time pass between two looks."""
+        """Let a little time pass between two checks."""
 
     @abstractmethod
     def _own_name(self, name: str) -> str:
-        """What a namespace is called on this server."""
+        """Return the name of a namespace on this server."""
 
     def _line_to_server(self) -> Transport:
-        """How the process of the controllers reaches the server."""
+        """Return the transport of the controllers."""
         return self.transport
 
     def _start(self) -> None:
@@ -264,9 +273,9 @@ class Cluster(ABC):
         self._wait(self.clock.sleep(max(seconds, 0.0)))
 
     def _turns_at(self) -> Iterable[float]:
-        """When each object is owed its next pass; resyncs do not count.
+        """Return when the pending passes are due, without resyncs.
 
-        One that is in work is owed its next pass when that work is over, however long ago it was due.
+        Objects that are being reconciled are left out: their next pass waits for that one to end.
         """
         for loop in self.manager.loops:
             for turn in loop.pool.queue.owed():
@@ -276,7 +285,7 @@ class Cluster(ABC):
                     yield turn.due_at
 
     async def _resync(self) -> None:
-        """Look at every object; in the loop, because the queue asks its clock."""
+        """Queue a pass for every object.  A coroutine, because the clock needs a running loop."""
         for loop in self.manager.loops:
             kind = loop.controller.kind()
             for obj in loop.view.list(kind):
@@ -291,14 +300,14 @@ class Cluster(ABC):
 
     def _unmet(self, within: timedelta, problem: Exception | None) -> str:
         said = f": {problem}" if problem is not None and str(problem) else ""
-        return f"{self._unsettled(within)}\nand what was waited for does not hold{said}"
+        return f"{self._unsettled(within)}\nand the expected condition does not hold{said}"
 
     def _unsettled(self, within: timedelta) -> str:
-        told = self._told(lambda queue: (*queue.working, *(turn.key for turn in queue.owed())))
-        return f"not settled after {within}; still owed a pass:\n{told}"
+        owed = self._describe(lambda queue: (*queue.working, *(turn.key for turn in queue.owed())))
+        return f"not settled after {within}; still owed a pass:\n{owed}"
 
-    def _told(self, chosen: "Callable[[WorkQueue[ObjectRef]], Iterable[ObjectRef]]") -> str:
-        """Tell of each object that was chosen what it waits for."""
+    def _describe(self, chosen: "Callable[[WorkQueue[ObjectRef]], Iterable[ObjectRef]]") -> str:
+        """Return a paragraph per chosen object: failing states, last refusal, next pass."""
         lines: list[str] = []
         for loop in self.manager.loops:
             queue, graph = loop.pool.queue, loop.controller.graph
@@ -311,11 +320,11 @@ class Cluster(ABC):
         return "\n".join(lines)
 
     def explain(self) -> str:
-        """Tell of each object that is not Ready which state it is in, why, and what it waits for.
+        """Return a paragraph for each object that is not Ready: which state it is in, and why.
 
-        Shown by pytest with every red test.
+        The pytest plugin adds it to the report of every failed test.
         """
-        return self._told(self._not_ready)
+        return self._describe(self._not_ready)
 
     def _not_ready(self, queue: "WorkQueue[ObjectRef]") -> Iterable[ObjectRef]:
         for loop in self.manager.loops:
@@ -366,19 +375,19 @@ def _next_pass(due_at: float | None, now: float) -> str:
 
 
 def definitions_of(controllers: Iterable[Controller[Any]]) -> Objects:
-    """The definitions of the kinds that the controllers bring; built-in kinds need none."""
+    """Return the CRDs of the kinds that the controllers define; built-in kinds need none."""
     resources = defined_resources([type(one) for one in controllers])
     return crds(one for one in resources if one.KIND.group)
 
 
 def _kind(wanted: Any) -> Kind:
     found = kind_of(wanted)
-    assert found is not None, f"{wanted!r} is no kind"
+    assert found is not None, f"{wanted!r} is not a kind"
     return found
 
 
 async def _ended(task: "asyncio.Task[None]") -> None:
-    """Wait for a cancelled task, whatever it ends with."""
+    """Wait for a cancelled task and ignore its result or exception."""
     await asyncio.wait([task])
     if not task.cancelled():
         task.exception()

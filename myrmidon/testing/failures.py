@@ -1,9 +1,9 @@
-"""What a red test shows: the object, its state, the reason, the server's words and the user's line.
+"""What a failed test prints: the object, its state, the reason, and the server's refusal.
 
-Three places show it.  ``NotSettledError`` and ``NotAtRestError`` carry it in their message.  For any
-other failure it is a note on the exception (``with Harness(...)``) or a section of pytest's report
-(the fixture ``harness``).  And the captured log shows each failure once, with its traceback: a retry
-that fails like the attempt before it adds nothing.
+It is printed in three places.  ``NotSettledError`` and ``NotAtRestError`` have it in their message.
+For any other failure it is a note on the exception (``with Harness(...)``) or a section of pytest's
+report (the fixture ``harness``).  The captured log contains each failure once, with its traceback;
+retries that fail in the same way are left out.
 """
 
 import logging
@@ -27,15 +27,15 @@ _NOISE = ("managedFields", "resourceVersion", "generation")
 
 
 class NotSettledError(AssertionError):
-    """The controllers did not come to rest in the time that they were given."""
+    """The controllers did not settle in the time that the test allowed."""
 
 
 class NotAtRestError(AssertionError):
-    """Controllers wrote although nothing had changed."""
+    """Converged controllers wrote although no object had changed."""
 
 
 def told(written: Iterable[Exchange], before: Iterable[Json] = ()) -> str:
-    """Writes, one paragraph each: the request, and what it changed field by field."""
+    """Return one paragraph per write: the request, and the fields that it changed."""
     known = {uid_of(obj): obj for obj in before}
     lines: list[str] = []
     for one in written:
@@ -53,7 +53,7 @@ def told(written: Iterable[Exchange], before: Iterable[Json] = ()) -> str:
 
 
 def told_object(ref: ObjectRef, obj: Json | None, graph: Graph) -> list[str]:
-    """Tell one object: each state whose condition is not True, with reason and message."""
+    """Return the lines about one object: its conditions that are not True, with reasons."""
     lines = [f"  {ref}"]
     if obj is None:
         return [*lines, "      it is gone, or has not been seen yet"]
@@ -88,7 +88,7 @@ def _told_condition(where: str, condition: Condition) -> list[str]:
 
 
 def last_refusal(written: Sequence[Exchange], ref: ObjectRef) -> str:
-    """Return the last write to that object if the server refused it, with the server's words."""
+    """Return the last write to that object and the server's message if it was refused, else ""."""
     path = f"/{ref.kind.plural}/{ref.name}"
     for one in reversed(written):
         if one.path.endswith((path, f"{path}/status")):
@@ -98,23 +98,23 @@ def last_refusal(written: Sequence[Exchange], ref: ObjectRef) -> str:
 
 
 class OncePerFailure(logging.Filter):
-    """Lets each failure of an object into the log once, however often it is retried."""
+    """Log filter: lets each failure of an object pass once, however often it is retried."""
 
     def __init__(self) -> None:
         super().__init__()
         self._seen: set[tuple[str, ...]] = set()
 
     def start(self) -> None:
-        """Begin to filter the log of the controllers, with nothing seen yet."""
+        """Begin to filter the log of the controllers; failures seen before count as new."""
         self._seen.clear()
         logging.getLogger(_PASSES).addFilter(self)
 
     def stop(self) -> None:
-        """Filter no more."""
+        """Stop filtering."""
         logging.getLogger(_PASSES).removeFilter(self)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a line is shown; lines below a warning always are."""
+        """Whether a record is logged: always below WARNING, else if it is new."""
         if record.levelno < logging.WARNING:
             return True
         facts = getattr(record, "facts", None) or {}
@@ -127,7 +127,7 @@ class OncePerFailure(logging.Filter):
 
 
 def compared(left: Any, right: Any) -> list[str] | None:
-    """How pytest tells of a comparison with a list of writes; None where it is about others."""
+    """Return pytest's explanation of a comparison with a list of writes; None for other values."""
     exchanges = left if _are_exchanges(left) else right if _are_exchanges(right) else None
     if exchanges is None:
         return None
@@ -148,6 +148,6 @@ def _changes(was: Json | None, became: Json) -> list[str]:
 
 
 def _quiet(obj: Json) -> Json:
-    """The object without what changes with every write."""
+    """Return the object without the fields that change with every write."""
     meta = {key: value for key, value in obj.get("metadata", {}).items() if key not in _NOISE}
     return {**obj, "metadata": meta}

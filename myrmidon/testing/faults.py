@@ -1,15 +1,16 @@
-"""FaultyTransport: everything that can go wrong between a controller and its API server.
+"""FaultyTransport: injects the faults that can happen between a controller and its API server.
 
     faults = Script({3: Lose(), 7: Status(429, retry_after=2)})     # by number of the request
     with Harness(WebApps(), faults=faults) as cluster: ...
 
-Whoever decides is a callable: it is given each request and returns a fault, or None to let the
-request pass.  ``Lose`` is the one that finds bugs: the server has acted, and we are told nothing.
+``faults`` is any callable that takes a request and returns a fault, or None to let the request
+pass.  ``Lose`` finds the most bugs: the server has made the change, and the client does not learn
+it.
 
-    before the server    Refuse, Status, Delay, Hang
-    after the server     Lose, Truncate
-    in a watch           Cut, Break, Stall, Expire        each after some lines
-    of ourselves         Crash                            before or after the server acts
+    before the server acts     Refuse, Status, Delay, Hang
+    after the server acted     Lose, Truncate
+    in a watch                 Cut, Break, Stall, Expire        each after some lines
+    in the process itself      Crash                            before or after the server acts
 """
 
 import asyncio
@@ -30,22 +31,25 @@ from myrmidon.io.timers.clock import LoopClock
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """The connection is refused: nothing was sent."""
+    """The connection is refused; the request does not reach the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lose:
-    """The server acts, and its answer is lost."""
+    """The server carries out the request, and its answer is lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """The server acts, and only the beginning of its answer arrives."""
+    """The server carries out the request, and only the first half of its answer arrives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """An answer that the server did not give: a proxy's, or that of a server in trouble."""
+    """The request is answered with this status code and does not reach the server.
+
+    As a proxy would answer, or an overloaded server.
+    """
 
     code: int
     reason: str = ""
@@ -54,21 +58,21 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """The request takes its time and then succeeds."""
+    """The request is sent after so many seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """The request is never answered, and the server never sees it."""
+    """The request does not reach the server, and fails when its deadline is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """The process of the controllers is killed: before the server acts, or with ``acted`` just after.
+    """The process of the controllers is killed before the server acts, or with ``acted`` after it.
 
-    What it sends from then on reaches nobody, until ``Harness.restart``.
+    None of its later requests reaches the server, until ``Harness.restart``.
     """
 
     acted: bool = False
@@ -76,28 +80,28 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A watch ends in good order after some lines."""
+    """A watch ends normally after so many lines."""
 
     lines: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """A watch breaks in the middle of a line."""
+    """The connection of a watch is reset after so many lines, in the middle of the next."""
 
     lines: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """A watch stays open and says nothing more."""
+    """A watch stays open after so many lines, but delivers no more."""
 
     lines: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Expire:
-    """A watch says that its version is compacted away."""
+    """A watch ends after so many lines with 410 Expired: its resourceVersion is compacted."""
 
     lines: int = 0
 
@@ -109,7 +113,7 @@ Faults: TypeAlias = Callable[[HttpRequest], Fault | None]
 
 
 class Script:
-    """Faults by number of the request, counted from 1 over all that ``counts`` accepts."""
+    """Faults by the number of the request: 1 is the first one that ``counts`` accepts."""
 
     def __init__(
         self,
@@ -120,7 +124,7 @@ class Script:
         self.requests = 0
 
     def __call__(self, request: HttpRequest) -> Fault | None:
-        """The fault of this request."""
+        """Return the fault for this request, None to let it pass."""
         if not self._counts(request):
             return None
         self.requests += 1
@@ -128,7 +132,7 @@ class Script:
 
 
 def is_write(request: HttpRequest) -> bool:
-    """Whether a request could change anything; Events about objects are gossip and do not count."""
+    """Whether a request may change the cluster; writes of Events are not counted."""
     return request.method != "GET" and "/events" not in request.path
 
 
@@ -141,11 +145,10 @@ def is_watch(request: HttpRequest) -> bool:
 
 
 class FaultyTransport:
-    """Passes requests on, except where ``faults`` says otherwise.
+    """Forwards requests, with the faults that ``faults`` returns.
 
-    A fault for watches that meets another request lets it pass, and the other way round where it
-    has no meaning.  ``die`` makes every request hang from then on, those under way included: what
-    a process that was killed sends.
+    A fault for watches has no effect on another request, and vice versa where it has no meaning.
+    After ``die`` every request hangs, including those under way, as if the process had been killed.
     """
 
     def __init__(self, inner: Transport, faults: Faults, *, clock: Clock | None = None) -> None:
@@ -154,11 +157,11 @@ class FaultyTransport:
         self.is_dead = False
 
     def die(self) -> None:
-        """Answer nothing any more."""
+        """Let every request hang from now on."""
         self.is_dead = True
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Send, or fail before sending, or fail after sending."""
+        """Send the request, or fail before or after the server carried it out."""
         if self.is_dead:
             await _never()
         fault = self._faults(request)
@@ -182,7 +185,7 @@ class FaultyTransport:
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
-        """Open a stream, or fail to, or spoil what comes."""
+        """Open the stream, or fail to, or break it after some lines."""
         if self.is_dead:
             await _never()
         fault = self._faults(request)
@@ -199,7 +202,7 @@ class FaultyTransport:
                 yield response
 
     async def close(self) -> None:
-        """Close what is behind."""
+        """Close the inner transport."""
         await self._inner.close()
 
     async def _before(
@@ -209,7 +212,7 @@ class FaultyTransport:
         if isinstance(fault, Refuse):
             raise UnreachableError(f"injected before {what}")
         if isinstance(fault, Hang):
-            # A watch has no deadline of its own; a connection that never begins is given up.
+            # A watch has no deadline; opening its connection is given up after a minute.
             await self._clock.sleep(60.0 if deadline is None else deadline)
             raise AmbiguousError(f"no answer to {what}")
         if isinstance(fault, Delay):
@@ -239,7 +242,7 @@ async def _never() -> None:
 
 
 class _Answered:
-    """A response that has ended, where a stream was asked for."""
+    """A complete response in the form of a stream."""
 
     def __init__(self, response: HttpResponse) -> None:
         self.status, self.headers, self._body = response.status, response.headers, response.body
@@ -252,7 +255,7 @@ class _Answered:
 
 
 class _Spoiled:
-    """A watch that goes wrong after some lines."""
+    """A watch with a fault after some lines."""
 
     def __init__(self, inner: ResponseStream, fault: WatchFault) -> None:
         self._inner, self._fault = inner, fault

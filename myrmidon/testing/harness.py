@@ -1,4 +1,4 @@
-"""Harness: a controller and an API server in one process, in virtual time, step by step.
+"""Harness: controllers and an embedded API server in one process, in virtual time.
 
     cluster = Harness(WebApps())
     cluster.apply(WebApp(name="shop", spec=WebAppSpec(image="shop:1")))
@@ -6,14 +6,23 @@
     assert cluster.ready(WebApp, "shop")
     cluster.at_rest()
 
-Nothing sleeps and nothing is random: the same test gives the same requests in the same order.
+Nothing sleeps and nothing is random: the same test sends the same requests in the same order.
 
-How time passes.  The event loop runs everything that is ready; when nothing is, the test decides how
-far time moves, and every timer on the way fires at its own time: those of the controllers, and those
-of the server's actors (pods that start, namespaces that end), which are timers of the same loop.
-``advance`` moves time by a duration, timers at its very end included.  ``settle`` moves it from one
-due time to the next until no pass is owed.  Neither can hang: a moment in which no time passes is
-bounded in turns of the loop, and ``settle`` in time.
+How time passes.  The event loop runs all callbacks that are ready; time moves only when the test
+says so, and every timer on the way fires at its own time.  The controllers (requeues, backoff,
+timeouts) and the server's actors (pods that start, namespaces that are deleted) use timers of the
+same loop.
+
+    step       run what is ready; no time passes
+    advance    move time by a duration, and fire the timers at its end as well
+    settle     move time from timer to timer until no pass is owed and no actor has work
+
+None of them can hang.  An object that is reconciled again and again without time passing is found
+by the number of loop turns (``_TURNS_MAX``); ``settle`` gives up after ``within``.
+
+Faults: ``faults`` decides for each request of the controllers whether it fails
+(``testing.faults``), ``crash`` and ``restart`` replace the process of the controllers.  The test's
+own requests (``apply``, ``get``, ...) use a separate connection, which has no faults.
 """
 
 import asyncio
@@ -39,15 +48,24 @@ from myrmidon.testing.faults import Faults, FaultyTransport
 from myrmidon.testing.recording import RecordingTransport
 
 _TURNS_MAX = 100_000
-"""Turns of the event loop within one moment; a storm of a thousand objects needs 20,000."""
+"""Turns of the event loop without time passing; a thousand new objects need 20,000."""
 _SAME_MOMENT_SECONDS = 1e-6
-"""Times that differ by less are the same: 0.1 + 0.2 is 0.30000000000000004."""
+"""Times that differ by less count as equal: 0.1 + 0.2 is 0.30000000000000004."""
 
 __all__ = ["Harness", "NotSettledError"]
 
 
 class Harness(Cluster):
-    """Controllers against an embedded API server, in virtual time."""
+    """Controllers against an embedded API server, in virtual time.
+
+    - ``manifests``: objects that exist before the controllers start.
+    - ``actors``: the simulated parts of the cluster, such as the deployment controller and the
+      garbage collector; by default all of them, ``()`` for none.
+    - ``options``: by default ``ManagerOptions(seed=0)``, so that jitter is the same in each run.
+    - ``namespace``: where objects without a namespace are looked up; ``default`` by default.
+    - ``faults``: which requests of the controllers fail; none by default.
+    - ``remotes``: transports of other clusters, by the name in ``Watch(..., remote=name)``.
+    """
 
     loop: VirtualTimeLoop
 
@@ -82,9 +100,10 @@ class Harness(Cluster):
         self._start()
 
     def settle(self, within: timedelta | None = None) -> None:
-        """Let time pass until no pass is owed and no actor is due, or the controllers crash.
+        """Let time pass until no pass is owed and no actor has work, or the controllers crash.
 
-        Raises ``NotSettledError``, which tells what each object waits for, after ``within``.
+        Raise ``NotSettledError``, which lists what each object waits for, if that takes longer than
+        ``within`` (virtual time, by default 30 minutes).
         """
         __tracebackhide__ = True
         allowed = within or self._patience
@@ -95,14 +114,14 @@ class Harness(Cluster):
             if due_at is None or self._line.is_dead:
                 return
             if due_at <= self.loop.time():
-                # Nothing more can run now, so what is due waits for a worker, and that for a timer.
+                # All callbacks have run: what is due waits for a worker, and that for a timer.
                 due_at = self.loop.next_timer()
             if due_at > ends_at:
                 raise NotSettledError(self._unsettled(allowed))
             self._sleep_until(due_at)
 
     def advance(self, duration: timedelta) -> None:
-        """Let time pass; every timer on the way fires at its time, one at the very end, too."""
+        """Let time pass; every timer on the way fires at its time, also one at the very end."""
         __tracebackhide__ = True
         self._step()
         ends_at = self.loop.time() + duration.total_seconds()
@@ -113,35 +132,35 @@ class Harness(Cluster):
             self._step()
 
     def step(self) -> None:
-        """Let everything happen that can happen without time passing."""
+        """Run everything that can run without time passing."""
         __tracebackhide__ = True
         self._step()
 
     def stored(self) -> Objects:
-        """Every object that the server has."""
+        """Return every object in the server's store, of all kinds."""
         store = self.server.store
         return [record.value for name in store.resources() for record in store.scan(name)]
 
     def crash(self) -> None:
-        """From now on nothing that the process of the controllers sends reaches the server.
+        """Cut the controllers off from the server, as if their process had been killed.
 
-        May be called while a request is under way, by ``faults``: that request is the first to be
-        lost, or with ``Lose`` the last that the server hears.
+        ``faults`` may call it while a request is being sent: that request does not reach the server
+        unless its fault is ``Lose``.
         """
         self._line.die()
 
     @property
     def crashed(self) -> bool:
-        """Whether the process of the controllers is cut off by ``crash``."""
+        """Whether the controllers are cut off by ``crash``."""
         return self._line.is_dead
 
     def restart(self) -> None:
-        """Kill the process of the controllers and start another, which knows nothing."""
+        """Kill the process of the controllers and start another, with empty caches and queues."""
         self._line.die()
         super().restart()
 
     def close(self) -> None:
-        """End everything."""
+        """Stop the controllers and the server, and close the event loop."""
         if not self.loop.is_closed():
             self._kill()
             self._actors.stop()
@@ -151,17 +170,17 @@ class Harness(Cluster):
     # ---------------------------------------------------------------------------- inside
 
     def _line_to_server(self) -> Transport:
-        """A new line for every process: a dead one stays dead."""
+        """Return a new connection for each process, because a dead one stays dead."""
         faults = self._faults or (lambda _request: None)
         self._line = FaultyTransport(self.transport, faults, clock=self.clock)
         return self._line
 
     def _step(self) -> None:
-        """Run everything that can run without time passing."""
+        """Run all ready callbacks; raise if that never ends, or if the manager has failed."""
         __tracebackhide__ = True
         if not self._wait(_quiesced(self.loop)):
             raise NotSettledError(
-                f"after {_TURNS_MAX} turns of the event loop no time passes: an object is "
+                f"no time has passed in {_TURNS_MAX} turns of the event loop: an object is "
                 f"reconciled again and again, or a state never waits.\n{self._in_hand()}"
             )
         self._check_alive()
@@ -170,9 +189,9 @@ class Harness(Cluster):
         self._wait(_reached(at, self.loop))
 
     def _in_hand(self) -> str:
-        """The objects that are being reconciled or are due now."""
+        """Describe the objects that are being reconciled or are due now."""
         now = self.loop.time() + _SAME_MOMENT_SECONDS
-        return self._told(
+        return self._describe(
             lambda queue: (*queue.working, *(o.key for o in queue.owed() if o.due_at <= now))
         )
 
@@ -183,7 +202,7 @@ class Harness(Cluster):
         return name
 
     def _due_at(self) -> float | None:
-        """When somebody next has something to do."""
+        """Return when the next pass or actor is due, None if there is none."""
         times = list(self._turns_at())
         if not self.manager.is_idle:
             times.append(self.loop.next_timer())
@@ -194,7 +213,7 @@ class Harness(Cluster):
 
 
 class _ClockedEnvironment(CountingEnvironment):
-    """Deterministic identifiers, and the time of the harness."""
+    """Deterministic uids and names, and the virtual time of the harness."""
 
     def __init__(self, clock: VirtualClock) -> None:
         super().__init__()
@@ -205,20 +224,20 @@ class _ClockedEnvironment(CountingEnvironment):
 
 
 async def _tending(server: ApiServer) -> Tending:
-    """Make the due times of the server's actors timers of the running loop."""
+    """Run the server's actors by timers of the running loop."""
     return Tending(server)
 
 
 async def _reached(at: float, loop: asyncio.AbstractEventLoop) -> None:
-    """Wait until the loop's time is ``at``, exactly: no sum of floats is made on the way."""
+    """Wait until the loop's time is exactly ``at``, without the rounding errors of a delay."""
     reached: asyncio.Future[None] = loop.create_future()
     loop.call_at(at, reached.set_result, None)
     await reached
 
 
 async def _quiesced(loop: asyncio.AbstractEventLoop) -> bool:
-    """Give way until no other task is ready to run; False if that never happens."""
-    await asyncio.sleep(0)  # noqa: TID251 - gives way, waits for nothing
+    """Yield to the loop until no callback is ready; return False after ``_TURNS_MAX`` turns."""
+    await asyncio.sleep(0)  # noqa: TID251 - yields to the loop without waiting
     for _ in range(_TURNS_MAX):
         if not loop._ready:  # type: ignore[attr-defined]  # noqa: SLF001 - the only way to ask
             return True

@@ -1,11 +1,11 @@
-"""LiveCluster: the same test, on a real API server and in real time.
+"""LiveCluster: runs the same test on a real API server, in real time.
 
-Everything happens in one event loop that runs while the test waits for something, as in the
-harness; only that waiting takes as long as it takes.  The test gets a namespace of its own, and what
-it applied is deleted at its end, while its controllers still run and can do their finalizers' work.
+As in the harness, the controllers run in an event loop that turns only while the test waits; but
+time is real here.  The test gets its own namespace.  The objects that it applied are deleted at its
+end, while the controllers still run, because their finalizers need them.
 
-Give it a cluster that is for tests.  Definitions are installed or changed there, and the controllers
-look after every object of their kinds, not only after those of the test.
+Use a cluster that is meant for tests: CRDs are installed or changed there, and the controllers
+reconcile every object of their kinds, not only those of the test.
 """
 
 import asyncio
@@ -33,14 +33,18 @@ from myrmidon.testing.failures import NotSettledError
 from myrmidon.testing.recording import RecordingTransport
 
 _LOOK_SECONDS = 0.05
-_QUIET_SECONDS = 0.5  # nothing to do for so long: whatever is under way would have arrived
-_FAREWELL = timedelta(seconds=20)
+_QUIET_SECONDS = 0.5  # idle for so long: watch events under way would have arrived
+_DELETION = timedelta(seconds=20)
 _REAL_SECONDS_MAX = 10.0
-_GOODBYE_SECONDS = 0.25  # TLS says goodbye after a session is closed, and aiohttp does not wait
+_TLS_CLOSE_SECONDS = 0.25  # aiohttp does not wait for the TLS shutdown of a closed session
 
 
 class LiveCluster(Cluster):
-    """Controllers against the API server of a kubeconfig."""
+    """Controllers against the API server of a kubeconfig.
+
+    - ``manifests``: objects to apply before the controllers start.
+    - ``kubelet``: report Deployments of the test as available, for a control plane without nodes.
+    """
 
     _patience = timedelta(seconds=60)
 
@@ -71,13 +75,16 @@ class LiveCluster(Cluster):
         self._kubelet = self.loop.create_task(self._play_kubelet()) if kubelet else None
 
     def apply(self, obj: Any) -> Json:
-        """Create or change an object, which is deleted when the test is over."""
+        """Create or change an object; it is deleted when the test is over."""
         answer = super().apply(obj)
         self._applied[self._ref_of(answer)] = None
         return answer
 
     def settle(self, within: timedelta | None = None) -> None:
-        """Wait until nobody has had anything to do for a while."""
+        """Wait until no pass has been owed or under way for half a second.
+
+        Raise ``NotSettledError`` after ``within``, by default a minute.
+        """
         __tracebackhide__ = True
         allowed = within or self._patience
         ends_at = self.loop.time() + allowed.total_seconds()
@@ -91,7 +98,7 @@ class LiveCluster(Cluster):
             self._pause()
 
     def advance(self, duration: timedelta) -> None:
-        """Wait; a real clock cannot be hurried, so the wait must be short."""
+        """Wait in real time, for at most 10 seconds."""
         if duration.total_seconds() > _REAL_SECONDS_MAX:
             raise ValueError(
                 f"{duration} of real time is more than a test should wait.\n"
@@ -100,7 +107,7 @@ class LiveCluster(Cluster):
         self._sleep(duration.total_seconds())
 
     def close(self) -> None:
-        """Delete what the test applied, wait until it is gone, and end everything."""
+        """Delete the objects of the test, wait until they are gone, and stop the controllers."""
         if self.loop.is_closed():
             return
         try:
@@ -110,7 +117,7 @@ class LiveCluster(Cluster):
                 self._kubelet.cancel()
             self._kill()
             self._wait(self._http.close())
-            self._sleep(_GOODBYE_SECONDS)
+            self._sleep(_TLS_CLOSE_SECONDS)
             self._wait(self.loop.shutdown_asyncgens())
             self.loop.close()
 
@@ -128,13 +135,13 @@ class LiveCluster(Cluster):
         return f"{name}-{self._suffix}"
 
     def _clean_up(self) -> None:
-        """Ours first, because their finalizers need us; namespaces take the rest with them."""
+        """Delete custom resources first, because their finalizers need the running controllers."""
         applied = list(reversed(self._applied))
         own = [ref for ref in applied if ref.kind.group and ref.kind not in kinds.ALL]
         for ref in (*own, *(ref for ref in applied if ref not in own)):
             self._wait(self._remove(ref))
             if ref in own and not self._task.done():
-                self.eventually(lambda ref=ref: self._read(ref) is None, _FAREWELL)  # type: ignore[misc]
+                self.eventually(lambda ref=ref: self._read(ref) is None, _DELETION)  # type: ignore[misc]
 
     async def _remove(self, ref: ObjectRef) -> None:
         try:
@@ -143,7 +150,7 @@ class LiveCluster(Cluster):
             return
 
     async def _define(self, definition: Json) -> None:
-        """Install a definition, or bring the one that is there up to date, and wait for it."""
+        """Install a CRD, or update the existing one, and wait until it is established."""
         kind = kinds.CUSTOM_RESOURCE_DEFINITION
         ref = ref_of(kind, definition)
         try:
@@ -154,11 +161,10 @@ class LiveCluster(Cluster):
             await self.clock.sleep(_LOOK_SECONDS)
 
     async def _play_kubelet(self) -> None:
-        """Stand in for the deployment controller, the scheduler and kubelets.
+        """Simulate the deployment controller, the scheduler and the kubelets.
 
-        A control plane for tests has no machines, so no pod would ever run.  This says of every
-        Deployment in a namespace of this test, and of no other, that all its replicas are
-        available; no pod exists.
+        A control plane for tests has no nodes, so no pod would ever run.  This reports all replicas
+        of every Deployment in the namespaces of this test as available; no pods are created.
         """
         while True:
             spaces = [ref.name for ref in self._applied if ref.kind == kinds.NAMESPACE]
@@ -177,4 +183,4 @@ async def _say_available(client: Client, obj: Json) -> None:
     try:
         await client.patch(ref, {"status": status}, subresource="status")
     except ApiError:
-        return  # it is gone, or changed again; the next look sees
+        return  # it is gone or was changed again: tried again in the next round

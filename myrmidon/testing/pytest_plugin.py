@@ -1,4 +1,4 @@
-"""The pytest plugin: a server and controllers in one fixture.
+"""The pytest plugin: the fixture ``harness``, which starts a server and controllers.
 
     def test_an_application_becomes_ready(harness):
         cluster = harness(WebApps())
@@ -7,11 +7,12 @@
         assert cluster.ready(WebApp, "shop")
         cluster.at_rest()
 
-``harness(...)`` makes a ``Cluster`` and closes it when the test is over.  The server is an embedded
-one, in virtual time; with ``--myrmidon-kubeconfig FILE``, or where a conftest overrides the fixture
-``myrmidon_kubeconfig``, it is that of the kubeconfig, in real time.
+``harness(...)`` returns a ``Cluster`` and closes it when the test is over.  By default it is a
+``Harness``: an embedded server, in virtual time.  With ``--myrmidon-kubeconfig FILE``, or if a
+conftest overrides the fixture ``myrmidon_kubeconfig``, it is a ``LiveCluster``: the API server of
+the kubeconfig, in real time.
 
-Every run of pytest loads this file, so it imports nothing that costs.
+Every run of pytest loads this module, so it imports the framework only when a test needs it.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,31 +28,31 @@ MakeCluster: TypeAlias = "Callable[..., Cluster]"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
+    """Add ``--myrmidon-kubeconfig``."""
     parser.getgroup("myrmidon").addoption(
         "--myrmidon-kubeconfig",
         metavar="FILE",
-        help="run tests that use `harness` on this cluster instead of an embedded server; it should"
-        " be one for tests, because the controllers look after all its objects",
+        help="run tests that use `harness` on this cluster instead of an embedded server; use a"
+        " cluster for tests, because the controllers reconcile all objects of their kinds",
     )
 
 
 @pytest.fixture
 def myrmidon_kubeconfig(request: pytest.FixtureRequest) -> str | None:
-    """The cluster that tests run on; None for an embedded one.  Override it to decide otherwise."""
+    """Return the kubeconfig of the cluster for tests, None for an embedded server; overridable."""
     chosen: str | None = request.config.getoption("--myrmidon-kubeconfig")
     return chosen
 
 
 @pytest.fixture
 def myrmidon_kubelet() -> bool:
-    """Whether that cluster has no machines, so that the kit must say that Deployments run."""
+    """Whether the cluster has no nodes, so that the kit must report Deployments as available."""
     return False
 
 
 @pytest.fixture
 def harness(myrmidon_kubeconfig: Any, myrmidon_kubelet: bool) -> Iterator[MakeCluster]:
-    """A function that makes clusters, all closed when the test is over."""
+    """Return a function that makes clusters; all are closed when the test is over."""
     made: list[Cluster] = []
 
     def make(*controllers: Any, **options: Any) -> "Cluster":
@@ -68,7 +69,7 @@ def harness(myrmidon_kubeconfig: Any, myrmidon_kubelet: bool) -> Iterator[MakeCl
         made.append(cluster)
         return cluster
 
-    make.made = made  # type: ignore[attr-defined]  # for the report of a red test
+    make.made = made  # type: ignore[attr-defined]  # for the report of a failed test
     yield make
     for cluster in reversed(made):
         cluster.close()
@@ -76,7 +77,7 @@ def harness(myrmidon_kubeconfig: Any, myrmidon_kubelet: bool) -> Iterator[MakeCl
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
-    """Add to a red test which objects are not Ready, and why."""
+    """Add to the report of a failed test which objects are not Ready, and why."""
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
     made = getattr(getattr(item, "funcargs", {}).get("harness"), "made", None)
@@ -85,7 +86,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
     from myrmidon.testing.failures import NotSettledError  # noqa: PLC0415
 
     if call.excinfo is None or issubclass(call.excinfo.type, NotSettledError):
-        return  # it says so itself
+        return  # its message contains the objects already
     for cluster in made:
         with suppress(Exception):  # the test's own error matters more
             if found := cluster.explain():
@@ -93,7 +94,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    """Tell writes field by field: ``assert cluster.writes == []``."""
+    """Explain a failed ``assert cluster.writes == []`` by the fields that each write changed."""
     if op != "==" or not (isinstance(left, list) or isinstance(right, list)):
         return None
     import sys  # noqa: PLC0415

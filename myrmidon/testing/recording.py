@@ -1,4 +1,4 @@
-"""A transport that remembers: what was asked, and what came of it."""
+"""RecordingTransport: keeps a log of all requests and of the answers to writes."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +15,7 @@ _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request, the status of its answer and, of a write, the answer itself."""
+    """One request and the status code of its answer; for a write also the answer's body."""
 
     request: HttpRequest
     status: int
@@ -23,23 +23,23 @@ class Exchange:
 
     @property
     def is_write(self) -> bool:
-        """Whether the request could change anything."""
+        """Whether the request may change the cluster."""
         return self.request.method in _WRITES
 
     @property
     def body(self) -> Any:
-        """What was sent."""
+        """The body of the request, decoded."""
         return orjson.loads(self.request.body or b"{}")
 
     @property
     def answer(self) -> Json:
-        """What a write became: the object, or why it was refused."""
+        """The body of the answer to a write, decoded: the object, or a Status."""
         answer: Json = orjson.loads(self.answered or b"{}")
         return answer
 
     @property
     def path(self) -> str:
-        """Which object it was about; a create names it in its body only."""
+        """The path of the object; for a create its name is taken from the body."""
         if self.request.method != "POST":
             return self.request.path
         named = self.body.get("metadata") or {}
@@ -52,14 +52,14 @@ class Exchange:
 
 
 class RecordingTransport:
-    """Passes everything on and keeps a log of it; watches count as reads when they begin."""
+    """Forwards all requests and logs them in ``log``; a watch is logged when it is opened."""
 
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
         self.log: list[Exchange] = []
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Send, and remember."""
+        """Send the request and log it."""
         response = await self._inner.send(request, deadline=deadline)
         answered = response.body if request.method in _WRITES else b""
         self.log.append(Exchange(request, response.status, answered))
@@ -67,15 +67,15 @@ class RecordingTransport:
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
-        """Stream, and remember that it began."""
+        """Open the stream and log the request."""
         async with self._inner.stream(request) as response:
             self.log.append(Exchange(request, response.status))
             yield response
 
     async def close(self) -> None:
-        """Close what is behind."""
+        """Close the inner transport."""
         await self._inner.close()
 
     def writes(self) -> list[Exchange]:
-        """The writes so far; Events about objects are gossip and do not count."""
+        """Return the writes so far, except those of Events."""
         return [one for one in self.log if one.is_write and "/events" not in one.request.path]

@@ -66,5 +66,5 @@ def test_an_index_that_nobody_declared() -> None:
         "Finders.found asked for the index 'letter' of ConfigMap; "
         "Finders.indexes declares word.\n"
         "  fix: add 'letter' to Finders.indexes, "
-        "a function from an object to the words it is found under"
+        "a function from an object to its index values"
     )

@@ -9,7 +9,7 @@ from myrmidon.runtime.lag import SAMPLE_SECONDS, WARN_SECONDS, WINDOW_SECONDS, L
 from myrmidon.runtime.logs import Logger
 from myrmidon.testing import VirtualClock, VirtualTimeLoop, run
 
-STANDSTILL = "event loop stood still"
+STANDSTILL = "event loop was blocked"
 
 
 @pytest.mark.parametrize(("seconds", "lines"), [(0.04, 0), (0.9, 0), (30.0, 1)])

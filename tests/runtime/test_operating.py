@@ -164,7 +164,7 @@ def test_stale_cache_is_not_ready() -> None:
         cluster.advance(timedelta(minutes=20))
         problem = cluster.manager.checks()["cache ConfigMap"]
         assert problem is not None
-        assert problem.startswith("heard nothing for ")
+        assert problem.startswith("no message from the server for ")
         assert problem.endswith("s: 403 Forbidden: injected")
         cut[0] = False
         cluster.advance(timedelta(minutes=2))
@@ -215,7 +215,7 @@ def test_preflight_says_what_is_missing() -> None:
         "Things may not list things: injected.\n  fix: let an administrator apply the role"
     )
     assert told(Status(401, "Unauthorized")).startswith(
-        "the cluster does not accept our credentials: injected.\n  fix: log in again"
+        "the cluster does not accept the credentials: injected.\n  fix: log in again"
     )
     assert told(Refuse()).startswith("no cluster reachable: injected before GET")
 

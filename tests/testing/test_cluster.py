@@ -67,7 +67,9 @@ def test_eventually_waits_and_returns_what_it_found() -> None:
         assert reason == "TooBig"
         assert cluster.loop.time() - begun_at < 2
 
-        with pytest.raises(NotSettledError, match="and what was waited for does not hold: 'nope'"):
+        with pytest.raises(
+            NotSettledError, match="and the expected condition does not hold: 'nope'"
+        ):
             cluster.eventually(lambda: dict[str, int]()["nope"], timedelta(seconds=5))
 
 

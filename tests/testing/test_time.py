@@ -181,7 +181,7 @@ def test_a_state_that_lets_no_time_pass_is_named(how: str) -> None:
         with pytest.raises(NotSettledError) as caught:
             cluster.advance(SECOND) if how == "advance" else getattr(cluster, how)()
 
-    assert "no time passes" in str(caught.value)
+    assert "no time has passed" in str(caught.value)
     assert "Thing.demo.myrmidon.dev default/a" in str(caught.value)
 
 

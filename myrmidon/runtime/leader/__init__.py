@@ -1,8 +1,8 @@
-"""Leader election: one of several replicas works.
+"""Leader election: only one of several replicas runs passes.
 
-lease       what any Lease says, however it was edited
-election    lead, follow, renew, resign: the decision     no I/O
-elector     reads and writes the Lease
+lease       the Lease object: lenient reading, default name
+election    decides when to lead, follow, renew and resign; no I/O
+elector     the loop that reads and writes the Lease
 """
 
 from myrmidon.runtime.leader.election import Terms

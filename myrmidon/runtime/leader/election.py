@@ -1,4 +1,4 @@
-"""Election: whether this process leads, given what it read of the Lease and its monotonic clock.
+"""Election: decides whether this process leads, from the Lease it read and its monotonic clock.
 
 The problem: several replicas, of which at most one may write, and a Lease that a replica, a person
 with kubectl or a restored backup may change or delete at any time.
@@ -10,18 +10,18 @@ with kubectl or a restored backup may change or delete at any time.
 3. Every takeover is a write bound to a resourceVersion that the candidate has seen, unchanged, for
    at least ``lease_seconds``.  The leader's last renewal is older than that first sight, and
    ``renew_seconds < lease_seconds``: when the new leader begins, the old one has ended.  This holds
-   for every way in which the Lease can look: held by another, without a holder, held under our own
-   name by a write that was not ours, with a shortened duration.
-4. The only shortcut is a Lease that its holder gave back: that holder stopped before it wrote so.
-5. No Lease is not a free Lease: it may have been deleted under a leader.  It is created without a
-   holder, and rule 3 applies to it.  Hence the first start in a namespace waits once for
-   ``lease_seconds``.
-6. A leader that reads that the Lease is gone, was created anew, went back in time or names another
-   holder does not lead from that moment on, whatever time it has left.  After a conflict it does
-   not write until it has read who wrote.
+   whatever the Lease contains: another holder, no holder, our own identity from a write that was
+   not ours, a shortened duration.
+4. The only exception is a Lease that its holder released: the holder stopped writing before that.
+5. A missing Lease does not mean that no replica leads: it may have been deleted while one does.  It
+   is created without a holder, and rule 3 applies to it.  Hence the first start in a namespace
+   waits once for ``lease_seconds``.
+6. A leader that reads that the Lease is gone, was created again, was restored to an older state or
+   names another holder stops leading at once, however much time it has left.  After a conflict it
+   does not write until it has read the Lease again.
 
-Not handled: a machine whose monotonic clock stops while it is suspended, and a person who writes by
-hand what only a resigning leader writes.  Both can let two replicas lead.
+Not handled: a machine whose monotonic clock stops while it is suspended, and a person who edits the
+Lease to look released while a replica leads.  In both cases two replicas may lead.
 """
 
 from dataclasses import dataclass
@@ -45,11 +45,15 @@ _NOT_RENEWED = "was not renewed in time"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The times of an election, in seconds."""
+    """The durations of a leader election, in seconds.  ``retry < renew < lease`` must hold."""
 
-    lease_seconds: float = 15.0  # a lease that was not renewed for so long may be taken
-    renew_seconds: float = 10.0  # a leader that could not renew for so long stops
-    retry_seconds: float = 2.0  # between two attempts to renew or to take the lease
+    lease_seconds: float = 15.0
+    """Another replica may take a Lease that was not renewed for so long; 15 by default."""
+    renew_seconds: float = 10.0
+    """A leader that could not renew its Lease for so long stops, and its process exits; 10 by
+    default."""
+    retry_seconds: float = 2.0
+    """The time between two attempts to renew or to take the Lease; 2 by default."""
 
     def __post_init__(self) -> None:
         if not 0 < self.retry_seconds < self.renew_seconds < self.lease_seconds <= SECONDS_MAX:
@@ -86,7 +90,7 @@ Step: TypeAlias = Create | Update | Follow
 
 
 class Election:
-    """One candidate's knowledge of the Lease.  Times are those of its monotonic clock."""
+    """What one candidate knows about the Lease.  All times are of its monotonic clock."""
 
     def __init__(self, identity: str, terms: Terms | None = None) -> None:
         self.identity, self.terms = identity, terms or Terms()
@@ -96,8 +100,8 @@ class Election:
         self._is_unanswered = False  # whether the last write may or may not have taken effect
         self._unchanged_since = _NEVER
         self._patience = self.terms.lease_seconds
-        # What the last confirmed write of ours left, and the (renewTime, sent at) of writes that
-        # are bound to the record as it is and may still take effect.
+        # The record after our last confirmed write, and (renewTime, sent at) of our writes that are
+        # bound to the current record and may still take effect.
         self._written: LeaseRecord | None = None
         self._attempts: list[tuple[str, float]] = []
         self._leads_until = self._safe_until = _NEVER
@@ -106,7 +110,7 @@ class Election:
         """Why this process does not lead, as the end of a sentence about its lease."""
 
     def observe(self, lease: Json | None, now: float) -> None:
-        """Take the answer of a read, None where there is no Lease."""
+        """Process the answer to a read; None if there is no Lease."""
         record = None if lease is None else read_lease(lease)
         if not self._is_ever_read or record != self._record:
             confirmed = self._confirmed(record)
@@ -136,7 +140,7 @@ class Election:
         return Update(with_spec(self._lease, self._spec(record, stamp, acquired=not renews)))
 
     def wrote(self, lease: Json, sent_at: float, now: float) -> None:
-        """Take the answer of a successful Update that was sent at ``sent_at``."""
+        """Process the answer to a successful Update that was sent at ``sent_at``."""
         record = read_lease(lease)
         self._changed(record, now)
         self._lease, self._record, self._is_known = lease, record, True
@@ -145,15 +149,15 @@ class Election:
         self._stop_if_lost()
 
     def refused(self) -> None:
-        """A write of ours met a conflict: until the Lease was read again its holder is unknown."""
+        """Process a conflict: the holder is unknown until the Lease is read again."""
         self._is_known = False
 
     def unanswered(self) -> None:
-        """A write of ours was not answered: it is read back before the next one."""
+        """Process a write without an answer: the Lease is read before the next write."""
         self._is_unanswered = True
 
     def resignation(self, now: float, stamp: str) -> Json | None:
-        """Return the Lease that lets another replica lead at once, None if it is not ours to give."""
+        """Return the Lease in its released form, None if this process does not hold it."""
         if self._lease is None or not self._is_known or not self._has_time_left(now):
             return None
         spec = {
@@ -183,16 +187,16 @@ class Election:
 
     @property
     def safe_until(self) -> float:
-        """When a write without an answer is given up, unless the Lease is renewed.
+        """When a write without an answer is cancelled, unless the Lease is renewed.
 
-        Halfway between the end of leading and the earliest takeover: the other half is for a network
-        that delivers the write, or the reset of its connection, late.
+        Halfway between the end of leading and the earliest takeover.  The second half is a margin
+        for a network that delivers the write, or the reset of its connection, late.
         """
         return self._safe_until
 
     @property
     def is_unheld(self) -> bool:
-        """Whether the Lease names no holder and was not given back: rule 5 delays the takeover."""
+        """Whether the Lease has no holder and was not released: rule 5 delays the takeover."""
         record = self._record
         return record is not None and not record.holder and not record.is_released
 
@@ -210,9 +214,9 @@ class Election:
         return now < self._leads_until
 
     def _changed(self, record: LeaseRecord | None, now: float) -> None:
-        """Start to wait for the holder anew; none of our earlier writes can take effect any more.
+        """Restart the wait for a takeover; our earlier writes can no longer take effect.
 
-        The durations before and after the change both count: it may have been shortened by hand.
+        The longer one of the old and new durations counts: it may have been shortened by hand.
         """
         durations = (one.seconds for one in (self._record, record) if one is not None)
         self._patience = max(self.terms.lease_seconds, *durations, 0.0)
@@ -220,9 +224,9 @@ class Election:
         self._attempts = []
 
     def _confirmed(self, record: LeaseRecord | None) -> float | None:
-        """Return when we sent the write that left this record, None if it was not ours.
+        """Return when we sent the write that produced this record, None if it was not ours.
 
-        Equal stamps are possible where the wall clock was set back; the earliest time is safe.
+        If the wall clock was set back, two writes may have the same stamp; the earlier one is safe.
         """
         if record is None or record.holder != self.identity:
             return None
@@ -236,7 +240,7 @@ class Election:
         self.loss = _NOT_RENEWED
 
     def _stop_if_lost(self) -> None:
-        """Rule 6: what was read counts more than the time that is left."""
+        """Stop leading if the Lease says so, however much time is left (rule 6)."""
         if self._leads_until == _NEVER or self._written is None:
             return
         record, written = self._record, self._written
@@ -245,7 +249,7 @@ class Election:
         elif record.holder != self.identity:
             self.loss = f"is held by {record.holder or 'no replica'}, written by another client"
         elif record.uid != written.uid:
-            self.loss = "was deleted and created anew"
+            self.loss = "was deleted and created again"
         elif record.transitions < written.transitions:
             self.loss = "was replaced by an older one"
         else:

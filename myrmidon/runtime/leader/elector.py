@@ -1,4 +1,8 @@
-"""Elector: the loop that reads and writes the Lease.  ``runtime.leader.election`` takes every decision."""
+"""Elector: the loop that reads and writes the Lease.  ``leader.election`` makes every decision.
+
+``permit`` is called before each write of the controllers (``io.http.fence``).  It raises as soon as
+this process may no longer write, also if this loop is late.
+"""
 
 import asyncio
 from contextlib import suppress
@@ -44,7 +48,7 @@ class Elector:
         self.elected = asyncio.Event()
 
     async def run(self) -> NoReturn:
-        """Take part until cancelled; raise LeadershipLostError when leading has ended."""
+        """Acquire and renew the Lease until cancelled; raise LeadershipLostError if it is lost."""
         while True:
             seconds = await self._step()
             self._check()
@@ -52,17 +56,18 @@ class Elector:
             self._check()
 
     def permit(self) -> float:
-        """Return after how many seconds a write must be given up; raise if none may be sent.
+        """Return the seconds after which a write must be cancelled; raise if none may be sent.
 
-        UnreachableError where that is not known yet: the write is not sent, and tried again.
+        After a conflict it is not known yet whether this process still leads.  Then the error is
+        UnreachableError: the write is not sent, and may be retried.
         """
         now, election = self._clock.monotonic(), self._election
         if election.leads(now):
             return election.safe_until - now
         if election.is_in_doubt(now):
             raise UnreachableError(
-                f"not sent: the lease {self._lease.key} was written by another client, and is being "
-                "read again"
+                f"not sent: the lease {self._lease.key} was written by another client, and is "
+                "being read again"
             )
         raise LeadershipLostError(
             f"{election.identity} may no longer write: its lease {self._lease.key} {election.loss}"
@@ -70,11 +75,11 @@ class Elector:
 
     @property
     def leads(self) -> bool:
-        """Whether this process leads at this very moment."""
+        """Whether this process leads now."""
         return self._election.leads(self._clock.monotonic())
 
     async def resign(self, *, release: bool = True) -> None:
-        """Stop leading; with ``release`` give the Lease back, so that another can lead at once."""
+        """Stop leading; with ``release``, let another replica take the Lease at once."""
         self._election.resign()
         self._gauge.set(0)
         self._led = False
@@ -109,7 +114,7 @@ class Elector:
                 return 0.0
             lease = await self._client.update(kinds.LEASE, self._identified(step.lease))
         except (ConflictError, NotFoundError):
-            # Another client wrote or deleted it: nothing is written until it was read again.
+            # Another client wrote or deleted the Lease: read it before the next write.
             self._election.refused()
             return await self._read() or (retry / 4 if isinstance(step, Update) else retry / 2)
         except (ApiError, TransportError) as error:
@@ -135,7 +140,7 @@ class Elector:
         return 0.0
 
     async def _release(self) -> None:
-        """Write the resignation; after a renewal whose answer was not awaited, a second time."""
+        """Release the Lease; after a conflict with our own last renewal, try once more."""
         for is_last in (False, True):
             stamp = _stamp(self._clock.now())
             lease = self._election.resignation(self._clock.monotonic(), stamp)
@@ -152,7 +157,7 @@ class Elector:
                 return
 
     def _lead(self) -> None:
-        """Tell the manager if this process has begun to lead."""
+        """Set ``elected`` if this process has begun to lead."""
         if not self._led and self.leads:
             self._led = True
             self._gauge.set(1)
@@ -160,7 +165,7 @@ class Elector:
             self.elected.set()
 
     def _tell_unheld(self) -> None:
-        """Say once why a Lease without a holder is not taken at once."""
+        """Log once why a Lease without a holder is not taken at once."""
         if not self._told_unheld and self._election.is_unheld:
             self._told_unheld = True
             self._log.info(
@@ -170,21 +175,21 @@ class Elector:
             )
 
     def _check(self) -> None:
-        """Raise if this process led and has lost the Lease; being in doubt is not a loss yet."""
+        """Raise if this process led and has lost the Lease; a conflict alone is not a loss."""
         if self._led:
             self._gauge.set(self.leads)
             with suppress(UnreachableError):
                 self.permit()
 
     async def _pause(self, seconds: float) -> None:
-        """Wait, but not beyond the moment at which leading ends."""
+        """Wait, but not longer than until leading ends."""
         if self._led:
             seconds = min(seconds, self._election.leads_until - self._clock.monotonic())
         if seconds > 0:
             await self._clock.sleep(seconds)
 
     def _identified(self, lease: Json) -> Json:
-        """Return the Lease with our own words for kind, name and namespace."""
+        """Return the Lease with kind, name and namespace set, whatever the server returned."""
         place = {"name": self._lease.name, "namespace": self._lease.namespace}
         return {
             **lease,
@@ -195,5 +200,5 @@ class Elector:
 
 
 def _stamp(now: datetime) -> str:
-    """The time as a Lease prints it: exactly six digits, also where they are zeros."""
+    """Return the time in the format of a Lease, with exactly six digits of microseconds."""
     return now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

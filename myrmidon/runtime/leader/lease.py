@@ -1,4 +1,4 @@
-"""The Lease object of an election: what it says, read leniently, and what is written into it.
+"""The Lease object of an election: lenient reading, the duration to write, the default name.
 
 The API server checks a Lease, but any client may have written it and any server may have sent it.
 ``read_lease`` therefore accepts every JSON object: a field of the wrong type is read as the value
@@ -14,11 +14,12 @@ from typing import Any
 from myrmidon.api.objects import Json
 
 SECONDS_MAX = 3600.0
-"""The longest lease duration that is obeyed: a typing error must not stop a program for years."""
+"""The longest lease duration that is respected: a typo must not block a takeover for years."""
 
 RELEASED_SECONDS = 1
-"""``leaseDurationSeconds`` of a Lease that its holder gave back, as client-go writes it.  A held
-Lease never says so (see ``granted_seconds``), so a holder that was removed by hand is told apart."""
+"""``leaseDurationSeconds`` of a Lease that its holder released, as client-go writes it.  A held
+Lease never has this value (see ``granted_seconds``), so a release differs from a holder removed by
+hand."""
 
 _NAME_CHARACTERS_MAX = 253
 
@@ -32,19 +33,19 @@ class LeaseRecord:
     holder: str
     """The identity of the holder, "" for none."""
     seconds: float
-    """How long the holder may lead after a renewal; 0.0 if the Lease does not say it."""
+    """``leaseDurationSeconds``, 0.0 if it is absent or not valid."""
     renewed_at: str
     """``renewTime``, by the holder's wall clock: compared for equality only."""
     transitions: int
 
     @property
     def is_released(self) -> bool:
-        """Whether the last holder gave the Lease back: it has stopped writing."""
+        """Whether the last holder released the Lease, after it had stopped writing."""
         return not self.holder and self.seconds == RELEASED_SECONDS
 
 
 def read_lease(lease: object) -> LeaseRecord:
-    """Return what a Lease says, whatever types its fields have."""
+    """Return the fields of a Lease; fields of the wrong type are read as if absent or foreign."""
     fields = _mapping(lease)
     meta, spec = _mapping(fields.get("metadata")), _mapping(fields.get("spec"))
     transitions = spec.get("leaseTransitions")
@@ -61,23 +62,22 @@ def read_lease(lease: object) -> LeaseRecord:
 def granted_seconds(lease_seconds: float) -> int:
     """Return ``leaseDurationSeconds`` for a held Lease.
 
-    The field has whole seconds: it is rounded up, and 1 is left to a Lease that was given back.
+    The field holds whole seconds, so it is rounded up; 1 is reserved for a released Lease.
     """
     return max(ceil(lease_seconds), RELEASED_SECONDS + 1)
 
 
 def with_spec(lease: Mapping[str, Any], spec: Json) -> Json:
-    """Return the Lease with another spec; its version binds the write to the state that was read."""
+    """Return the Lease with another spec; its resourceVersion makes a stale write fail."""
     return {**lease, "spec": spec}
 
 
 def default_lease_name(controllers: Sequence[tuple[str, str]]) -> str:
-    """Return the name of the Lease for a program that did not choose one.
+    """Return the default name of the Lease, made from the first controller.
 
-    ``controllers`` are (name, API group) in the order in which they were added.  The name is that of
-    the first one, so programs with different controllers do not wait for each other, while two
-    versions of one program do: neither the version of the API, nor the namespaces, nor controllers
-    that are added later are part of it.
+    ``controllers`` are (name, API group) in the order in which they were added.  Programs with
+    different controllers get different Leases.  Two versions of one program share a Lease, because
+    API versions, namespaces and further controllers are not part of the name.
     """
     name, group = controllers[0] if controllers else ("", "")
     words = re.sub(r"[^a-z0-9.]+", "-", ".".join(filter(None, (name, group))).lower())
@@ -89,14 +89,14 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _text(value: object) -> str:
-    """A string as it is, "" for nothing; anything else printed, so that it equals no identity."""
+    """Return a string unchanged, "" for None; other values as a text that equals no identity."""
     if value is None or isinstance(value, str):
         return value or ""
     return f"unreadable: {value!r}"
 
 
 def _seconds(value: object) -> float:
-    """A positive number of seconds, 0.0 for anything else; a bool is not a number here."""
+    """Return a positive number of seconds, 0.0 for any other value, including a bool."""
     if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
         return float(min(value, SECONDS_MAX))
     return 0.0

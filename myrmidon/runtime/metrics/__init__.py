@@ -1,11 +1,11 @@
-"""Metrics, under the names that dashboards of controller-runtime and achilles know.
+"""Metrics, under the names that dashboards for controller-runtime and achilles use.
 
-families     every metric, declared once
+families     the declaration of every metric
 series       counters and histograms without locks
-collectors   gauges per object, made when they are asked for
-controller   what the passes and the queue of one controller report
-client       what the requests report
-exposition   the text of a scrape, in portions
+collectors   series per object, created for each scrape
+controller   records passes and the queue of one controller
+client       records requests
+exposition   prints a scrape in portions
 """
 
 from myrmidon.runtime.metrics.families import Metrics

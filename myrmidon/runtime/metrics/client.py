@@ -1,4 +1,4 @@
-"""Counts requests for the metrics that every client of an API server has."""
+"""RequestCounter: the ``rest_client_*`` metrics, as client-go has them."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from myrmidon.runtime.metrics.families import Metrics
 
 
 class RequestCounter:
-    """Feeds ``rest_client_*`` from the client; series are looked up once."""
+    """Counts and times the requests of a client; the series of each method is looked up once."""
 
     def __init__(self, metrics: Metrics, host: str) -> None:
         self._metrics, self._host = metrics, host
@@ -14,7 +14,7 @@ class RequestCounter:
         self._seconds: dict[str, Any] = {}
 
     def on_request(self, method: str, status: int, seconds: float) -> None:
-        """One attempt is over; no answer counts as ``<error>``, as in client-go."""
+        """Record one attempt of a request; without an answer its code is ``<error>``."""
         counter = self._counters.get((method, status))
         if counter is None:
             code = str(status) if status else "<error>"
@@ -28,5 +28,5 @@ class RequestCounter:
         histogram.observe(seconds)
 
     def on_throttle(self, method: str, seconds: float) -> None:
-        """A request waited for our own rate limit."""
+        """Record how long a request waited for the client's own rate limit."""
         self._metrics.throttle_seconds.labels(method, self._host).observe(seconds)

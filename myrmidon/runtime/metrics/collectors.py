@@ -1,7 +1,7 @@
-"""Metrics that the client library has no class for: series that belong to an object.
+"""Collectors of series that carry the name of an object, and are removed with it.
 
-``collect`` gives all of them at once, for the library; ``portions`` a few hundred objects at a time, for
-a scrape that must not hold up the event loop (see ``exposition``).
+``collect`` returns all series at once, as the Prometheus library expects; ``portions`` returns them
+for ``PORTION`` objects at a time, so that a scrape does not block the event loop (``exposition``).
 """
 
 from abc import abstractmethod
@@ -16,12 +16,12 @@ from myrmidon.api.conditions import READY
 from myrmidon.api.refs import ObjectRef
 
 PORTION = 100
-"""Objects in one portion: with their series about five milliseconds of printing."""
+"""Objects in one portion; printing their series takes about five milliseconds."""
 _STATUSES = ("True", "False", "Unknown", "Deleted")
 
 
 class _AsItIs(str):
-    """A type that is printed and not acted upon: the library renames everything it calls a counter."""
+    """A metric type that is printed as it is: the library would add ``_total`` to a counter."""
 
     __slots__ = ()
     __hash__ = str.__hash__
@@ -34,10 +34,10 @@ class _AsItIs(str):
 
 
 class OfObjects(Collector):
-    """Series that belong to objects and go with them."""
+    """A collector of series that belong to objects."""
 
     apart = False
-    """While True, ``collect`` gives nothing: ``portions`` is used instead."""
+    """While True, ``collect`` returns nothing, because the caller uses ``portions``."""
 
     def __init__(
         self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry
@@ -46,22 +46,22 @@ class OfObjects(Collector):
         registry.register(self)
 
     def collect(self) -> Iterable[Metric]:
-        """All series as they are now."""
+        """Return all series."""
         return [] if self.apart else [self._family(self._objects())]
 
     def portions(self) -> Iterator[Metric]:
-        """The series of some objects at a time; the first portion may be empty."""
+        """Return the series of ``PORTION`` objects at a time; the first portion may be empty."""
         objects = self._objects()
         for start in range(0, len(objects) or 1, PORTION):
             yield self._family(objects[start : start + PORTION])
 
     @abstractmethod
     def _objects(self) -> Sequence[tuple[ObjectRef, Any]]:
-        """Every object with what is known of it, as a copy."""
+        """Return a copy of all objects with their values."""
 
     @abstractmethod
     def _family(self, objects: Sequence[tuple[ObjectRef, Any]]) -> Metric:
-        """The series of these objects."""
+        """Return the series of these objects."""
 
 
 class PlainCounter(OfObjects):
@@ -74,7 +74,7 @@ class PlainCounter(OfObjects):
         super().__init__(name, documentation, labels, registry)
 
     def inc(self, of: ObjectRef, *values: str) -> None:
-        """Count one for an object."""
+        """Add one to the series of an object."""
         counts = self._counts.setdefault(of, {})
         counts[values] = counts.get(values, 0.0) + 1.0
 
@@ -83,7 +83,7 @@ class PlainCounter(OfObjects):
         self._counts.pop(of, None)
 
     def describe(self) -> Iterable[Metric]:
-        """Let the registry know the name without collecting."""
+        """Return the name and type of the metric, without its series."""
         return [Metric(self._name, self._documentation, "unknown")]
 
     def _objects(self) -> Sequence[tuple[ObjectRef, Any]]:
@@ -99,10 +99,9 @@ class PlainCounter(OfObjects):
 
 
 class Readiness(OfObjects):
-    """Four series per object, one of which is 1.
+    """Four series per object, one for each status of Ready; one of them is 1.
 
-    They are made for a scrape: a pass only notes the status, and thousands of objects cost a
-    dictionary.
+    The series are created for each scrape.  A pass only stores the status in a dictionary.
     """
 
     def __init__(
@@ -112,7 +111,7 @@ class Readiness(OfObjects):
         super().__init__(name, documentation, labels, registry)
 
     def set(self, of: ObjectRef, status: str) -> None:
-        """An object's Ready is this now."""
+        """Set the status of an object's Ready."""
         self._statuses[of] = status
 
     def forget(self, of: ObjectRef) -> None:
@@ -120,7 +119,7 @@ class Readiness(OfObjects):
         self._statuses.pop(of, None)
 
     def describe(self) -> Iterable[Metric]:
-        """Let the registry know the name without collecting."""
+        """Return the name and type of the metric, without its series."""
         return [GaugeMetricFamily(self._name, self._documentation, labels=self._labels)]
 
     def _objects(self) -> Sequence[tuple[ObjectRef, Any]]:

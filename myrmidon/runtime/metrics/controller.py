@@ -1,4 +1,4 @@
-"""What is counted about the passes of one controller."""
+"""Observing: records the metrics of one controller: its passes, states, writes and queue."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ from myrmidon.runtime.queue import Turn, Urgency, WorkQueue
 
 
 class Observing:
-    """Feeds the metrics of one controller.
+    """Records the metrics of one controller.
 
-    The series are looked up once, and gauges are set only when they change: a pass over a
-    converged object should not cost more to count than to run.
+    Series are looked up once and gauges are set only when they change, so that counting a pass over
+    a converged object does not cost more than the pass.
     """
 
     def __init__(self, controller: type[Controller[Any]], metrics: Metrics) -> None:
@@ -42,11 +42,11 @@ class Observing:
         metrics.start_controller(controller.name, controller.options.workers)
 
     def state_ran(self, state: str, seconds: float) -> None:
-        """One run of one state is over."""
+        """Record how long one run of a state took."""
         self._state_seconds[state].observe(seconds)
 
     def wrote(self, kind: str, verb: str, outcome: str) -> None:
-        """One output was dealt with."""
+        """Count an output by the outcome of its write."""
         key = (kind, verb, outcome)
         counter = self._writes.get(key)
         if counter is None:
@@ -54,21 +54,21 @@ class Observing:
         counter.inc()
 
     def triggered(self, ref: ObjectRef, cause: Cause) -> None:
-        """An event led to a pass."""
+        """Count a watch event, or another cause, that triggered a pass."""
         source = cause.ref.kind if cause.ref else ref.kind
         self.metrics.triggered(source, ref, cause.event, cause.relation, self._name)
 
     def added(self, *, delayed: bool) -> None:
-        """A key was put into the queue."""
+        """Count a key that was added to the queue."""
         (self._retries if delayed else self._adds).inc()
 
     def pass_began(self, turn: Turn[ObjectRef], now: float) -> None:
-        """A worker has taken a key."""
+        """Record that a worker took a key, and how long the key was due."""
         self._active.inc()
         self._queued_seconds.observe(max(now - max(turn.due_at, turn.added_at), 0.0))
 
     def pass_ended(self, outcome: Outcome | None, seconds: float, *, broken: bool = False) -> None:
-        """A worker is done with a key."""
+        """Record the end of a pass: its duration and result."""
         self._active.dec()
         self._pass_seconds.observe(seconds)
         self._work_seconds.observe(seconds)
@@ -79,12 +79,12 @@ class Observing:
                 self.metrics.terminal_errors.labels(self._name).inc()
 
     def pass_broke(self, *, timed_out: bool) -> None:
-        """A pass ended with an exception, or at its time limit."""
+        """Count a pass that ended with an exception, or with ``timed_out`` at its time limit."""
         counter = self.metrics.timeouts if timed_out else self.metrics.panics
         counter.labels(self._name).inc()
 
     def queue_looked_at(self, queue: WorkQueue[ObjectRef], now: float) -> None:
-        """What a scrape wants to know about the queue at this moment."""
+        """Set the gauges of the queue, for a scrape."""
         ages = [now - since for since in queue.working.values()]
         self.metrics.unfinished_seconds.labels(self._name, self._name).set(sum(ages))
         self.metrics.longest_seconds.labels(self._name, self._name).set(max(ages, default=0.0))
@@ -95,7 +95,7 @@ class Observing:
     def processed(
         self, ref: ObjectRef, generation: int, since: float, now: float, *, success: bool
     ) -> None:
-        """The first success and the first failure of a generation are timed from its first event."""
+        """Record the time from a generation's first event to its first success or failure."""
         known = self._begun.get(ref)
         if known is None or known[0] != generation:
             known = (generation, since, frozenset())
@@ -107,7 +107,7 @@ class Observing:
         self._begun[ref] = known
 
     def shows(self, ref: ObjectRef, status: str, *, suspended: bool) -> None:
-        """What the object's Ready says now, and whether it is suspended."""
+        """Set the gauges of an object: the status of Ready, and whether it is suspended."""
         if self._shown.get(ref) == (status, suspended):
             return
         if suspended or self._shown.get(ref, ("", False))[1]:
@@ -116,12 +116,12 @@ class Observing:
         self._shown[ref] = (status, suspended)
 
     def recorded_event(self, obj: Json, event_type: str, reason: str) -> None:
-        """Count a Kubernetes Event.  One label that cannot be encoded would break /metrics."""
+        """Count a Kubernetes Event.  Labels are cleaned: one bad value would break /metrics."""
         shown = event_reason(event_type), event_reason(reason)
         self.metrics.recorded(ref_of(self._kind, obj), *shown, self._name)
 
     def forget(self, ref: ObjectRef) -> None:
-        """The object is gone, and its series go with it."""
+        """Remove the series of an object that is gone."""
         self._begun.pop(ref, None)
         self._shown.pop(ref, None)
         self.metrics.forget(ref)

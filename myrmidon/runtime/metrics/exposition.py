@@ -1,9 +1,9 @@
-"""The text of a scrape, made in portions.
+"""Print the metrics for a scrape, in portions.
 
-Series that name an object are many: six or more per object, and the library needs about ten microseconds
-for each.  A scrape of 50,000 objects in one piece would hold up the event loop for seconds.  So the
-collectors of such series hand out a few hundred objects at a time, each portion is printed by the
-library, and between two of them the event loop turns.  All other series are few and are printed at once.
+There are six or more series per object, and the Prometheus library needs about ten microseconds to
+print one.  Printing 50,000 objects in one go would block the event loop for seconds.  So the
+collectors of these series return ``PORTION`` objects at a time, the library prints each portion,
+and the event loop turns in between.  All other series are few and are printed at once.
 """
 
 from collections.abc import AsyncIterator, Iterable
@@ -19,7 +19,7 @@ _HEADER_LINES = 2  # HELP and TYPE
 
 
 class _Portion(Collector):
-    """One family, for the library to print."""
+    """A collector with one family, in the form that the library prints."""
 
     def __init__(self, family: Metric) -> None:
         self._family = family
@@ -34,7 +34,7 @@ async def exposition(metrics: Metrics) -> AsyncIterator[bytes]:
     with metrics.objects_apart():
         yield generate_latest(metrics.registry)
     for collector in metrics.of_objects:
-        lines_to_skip = 0  # the header stands on top of the first portion only
+        lines_to_skip = 0  # only the first portion keeps the header
         for family in collector.portions():
             text = generate_latest(_Portion(family))
             yield text.split(b"\n", lines_to_skip)[-1]

@@ -1,10 +1,10 @@
-"""Every metric, declared once.
+"""Metrics: the declaration of every metric.
 
-Names, labels and meanings are those that dashboards for controller-runtime and achilles-sdk ask
-for; what is ours alone begins with ``myrmidon_``.  Two counters are exported without ``_total``,
-because achilles does so.  Names and labels are API: changing one is a breaking change.
+Names, labels and meanings are those that dashboards for controller-runtime and achilles-sdk use;
+metrics of our own begin with ``myrmidon_``.  Two counters are exported without ``_total``, because
+achilles does so.  Names and labels are API: changing one is a breaking change.
 
-Series that name an object are removed with it, and can be switched off.
+Series that name an object are removed when the object is gone, and can be switched off.
 """
 
 from collections.abc import Iterator
@@ -35,11 +35,14 @@ _STATE_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60)
 _QUEUE_BUCKETS = tuple(10e-9 * 10**power for power in range(12))
 _REQUEST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60)
 _RESULTS = ("success", "error", "requeue", "requeue_after")
-_NOBODY = ObjectRef(Kind("", "", "", ""), "")  # whom series without names of objects belong to
+_NO_OBJECT = ObjectRef(Kind("", "", "", ""), "")  # the owner of series without object names
 
 
 class Metrics:
-    """All metrics of one process, in a registry of their own."""
+    """All metrics of one process, by default in a new registry.
+
+    ``per_object``: export series that carry the name of an object; True by default.
+    """
 
     def __init__(
         self, registry: CollectorRegistry | None = None, *, per_object: bool = True
@@ -77,7 +80,7 @@ class Metrics:
         )
         self.panics = Counter(
             "controller_runtime_reconcile_panics_total",
-            "Passes that ended with an exception nobody expected.",
+            "Passes that ended with an unexpected exception.",
             ("controller",),
             registry=self.registry,
         )
@@ -96,7 +99,7 @@ class Metrics:
         )
         self.user_function_errors = Counter(
             "myrmidon_user_function_errors_total",
-            "Calls of a function of a Watch (to, when) that raised; the change was skipped.",
+            "Calls of a function of a Watch (to, when) that raised; the event was skipped.",
             ("controller", "function"),
             registry=self.registry,
         )
@@ -121,7 +124,7 @@ class Metrics:
 
         self.loop_lag = Gauge(
             "myrmidon_loop_lag_seconds",
-            "Longest time of the last one to two minutes in which the event loop did not turn.",
+            "Longest time that the event loop was blocked, in the last one to two minutes.",
             registry=self.registry,
         )
 
@@ -261,7 +264,7 @@ class Metrics:
 
     @contextmanager
     def objects_apart(self) -> Iterator[None]:
-        """Leave those series out of what the registry collects."""
+        """Exclude the series that name an object from what the registry collects."""
         for collector in self.of_objects:
             collector.apart = True
         try:
@@ -273,7 +276,7 @@ class Metrics:
     # ---------------------------------------------------------------------- recordings
 
     def start_controller(self, controller: str, workers: int) -> None:
-        """Let every series of a controller exist from the start, so that a rate is never missing."""
+        """Create the series of a controller with the value 0, so that rates work from the start."""
         for result in _RESULTS:
             self.reconcile_total.labels(controller, result)
         for counter in (self.reconcile_errors, self.terminal_errors, self.panics, self.timeouts):
@@ -283,31 +286,31 @@ class Metrics:
         self.stalled.labels(controller).set(0)
 
     def user_function_failed(self, controller: str, function: str) -> None:
-        """A function that the controller's author wrote raised for one object."""
+        """Count an exception that a user's function raised for one object."""
         self.user_function_errors.labels(controller, function).inc()
 
     def readiness_of(self, ref: ObjectRef, status: str) -> None:
-        """One object's Ready: exactly one of the four series is 1."""
+        """Set the status of an object's Ready: exactly one of its four series is 1."""
         if self.per_object:
             self.readiness.set(ref, status)
 
     def suspension_of(self, ref: ObjectRef, suspended: bool) -> None:
-        """Whether one object is suspended; a series only for those that ever were."""
+        """Set whether an object is suspended; objects that never were have no series."""
         if self.per_object:
             self.suspended.labels(*_labels(ref)).set(1.0 if suspended else 0.0)
 
     def triggered(
         self, source: Kind, ref: ObjectRef, event: str, relation: str, controller: str
     ) -> None:
-        """An event led to a pass."""
+        """Count an event that triggered a pass."""
         name, namespace = (ref.name, ref.namespace) if self.per_object else ("", "")
-        owner = ref if self.per_object else _NOBODY
+        owner = ref if self.per_object else _NO_OBJECT
         self.triggers.inc(owner, *source[:3], name, namespace, event, relation, controller)
 
     def recorded(self, ref: ObjectRef, event_type: str, reason: str, controller: str) -> None:
-        """A state recorded a Kubernetes Event."""
+        """Count a Kubernetes Event about an object."""
         name, namespace = (ref.name, ref.namespace) if self.per_object else ("", "")
-        owner = ref if self.per_object else _NOBODY
+        owner = ref if self.per_object else _NO_OBJECT
         self.events.inc(owner, *ref.kind[:3], name, namespace, event_type, reason, controller)
 
     def forget(self, ref: ObjectRef) -> None:

@@ -1,8 +1,8 @@
-"""Counters and histograms that cost a pass next to nothing.
+"""Counters and histograms without locks.
 
-The classes of the client library take a lock and check their labels with every count, which is a
-tenth of a pass that has nothing to do.  Here a count is an addition, on the one thread that counts;
-the library still says how it is printed.
+The classes of the Prometheus library take a lock and check the labels on each call, which is a
+tenth of the cost of a pass over a converged object.  Here a count is one addition.  That is safe
+because only the thread of the event loop counts.  The library still prints the series.
 """
 
 from bisect import bisect_left
@@ -27,7 +27,7 @@ class Tally:
         self.count = 0.0
 
     def inc(self) -> None:
-        """One more."""
+        """Add one."""
         self.count += 1.0
 
 
@@ -42,13 +42,13 @@ class Spread:
         self.sum = 0.0
 
     def observe(self, amount: float) -> None:
-        """One more of this size."""
+        """Add one observation."""
         self.counts[bisect_left(self.bounds, amount)] += 1
         self.sum += amount
 
 
 class _Family(Collector, Generic[SeriesT]):
-    """Series of one name, by the values of their labels."""
+    """All series of one metric, by the values of their labels."""
 
     def __init__(
         self, name: str, documentation: str, labels: Sequence[str], registry: CollectorRegistry
@@ -58,7 +58,7 @@ class _Family(Collector, Generic[SeriesT]):
         registry.register(self)
 
     def labels(self, *values: str) -> SeriesT:
-        """The series of these labels, made where there is none; to be kept by whoever counts often."""
+        """Return the series of these labels; created if needed.  Keep it if you count often."""
         assert len(values) == len(self._labels), f"{self._name} has the labels {self._labels}"
         series = self._series.get(values)
         if series is None:
@@ -70,17 +70,17 @@ class _Family(Collector, Generic[SeriesT]):
 
 
 class Counter(_Family[Tally]):
-    """How often something happened."""
+    """A counter: how often an event happened."""
 
     def collect(self) -> Iterable[Metric]:
-        """The series as they are now."""
+        """Return all series."""
         family = CounterMetricFamily(self._name, self._documentation, labels=self._labels)
         for values, tally in self._series.items():
             family.add_metric(values, tally.count)
         return [family]
 
     def describe(self) -> Iterable[Metric]:
-        """Let the registry know the name without collecting."""
+        """Return the name and type of the metric, without its series."""
         return [CounterMetricFamily(self._name, self._documentation, labels=self._labels)]
 
     def _made(self) -> Tally:
@@ -88,7 +88,7 @@ class Counter(_Family[Tally]):
 
 
 class Histogram(_Family[Spread]):
-    """How long, or how much, something was."""
+    """A histogram: how observed values, such as durations, are distributed."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Histogram(_Family[Spread]):
         super().__init__(name, documentation, labels, registry)
 
     def collect(self) -> Iterable[Metric]:
-        """The series as they are now."""
+        """Return all series."""
         family = HistogramMetricFamily(self._name, self._documentation, labels=self._labels)
         for values, spread in self._series.items():
             upto = zip(self._names, accumulate(spread.counts), strict=True)
@@ -112,7 +112,7 @@ class Histogram(_Family[Spread]):
         return [family]
 
     def describe(self) -> Iterable[Metric]:
-        """Let the registry know the name without collecting."""
+        """Return the name and type of the metric, without its series."""
         return [HistogramMetricFamily(self._name, self._documentation, labels=self._labels)]
 
     def _made(self) -> Spread:

@@ -1,19 +1,19 @@
 """One pass over one object.
 
-reconciler         reads the object, runs a pass, reports how it went
-passes             the match over the actions of ``fsm.engine``
-dependencies       what all passes of a controller share
-subject            the object of a pass, as the server has it
-run_state          runs one state: its result or its failure
-context            what a state may ask for
+reconciler         reads the object, runs a pass, logs and counts the result
+passes             carries out the actions that ``fsm.engine`` decides on
+dependencies       the collaborators that all passes of a controller share
+subject            the object of a pass, updated by each write
+run_state          runs one state and returns its result or its failure
+context            the ``ctx`` argument of a state: reads, Events, log
 finalizer_edits    adds and removes our finalizer
-status_writer      the status write
-former_conditions  conditions of states that no longer exist
-tracked_children   children without an owner reference
-unseen_children    children that no cache shows
-pruning            deletes children that are no longer wanted
-blocked_deletion   what an object says whose deletion is blocked
-write_errors       what a refused write means for the state that wanted it
+status_writer      writes the status, against concurrent writers
+former_conditions  finds conditions of states that no longer exist
+tracked_children   records and deletes children without an owner reference
+unseen_children    reads and deletes recorded children that no cache covers
+pruning            deletes children that are no longer emitted
+blocked_deletion   messages for an object whose deletion is blocked
+write_errors       the state result for each error of a write
 """
 
 __all__: list[str] = []

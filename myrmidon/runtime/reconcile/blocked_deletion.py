@@ -1,8 +1,8 @@
-"""What an object says when its deletion cannot go on, and the command that frees it.
+"""Messages for an object whose deletion is blocked, and the command that removes the finalizer.
 
-A finalizer holds its object until the controller removes it.  Whatever keeps the controller from
-that (a model that became stricter, a right that was taken away, a state that fails), a person must
-be able to see what it is, and to let the object go all the same.
+An object with our finalizer stays until the controller removes it.  If the controller cannot do
+that (the model became stricter, a permission was revoked, a state fails), the object must show the
+cause, and the command with which a person can remove the finalizer by hand.
 """
 
 from myrmidon.api.refs import ObjectRef
@@ -14,14 +14,14 @@ BLOCKED = "DeletionBlocked"  # the reason of the Event
 
 
 def remedy(ref: ObjectRef) -> str:
-    """How to let an object go without its controller."""
+    """Return the hint that names the command to remove the finalizer by hand."""
     kind = f"{ref.kind.plural}.{ref.kind.group}".rstrip(".")
     where = f" -n {ref.namespace}" if ref.namespace else ""
-    return f"to give up its finalizer: `myrmidon release {kind} {ref.name}{where}`"
+    return f"to remove its finalizer by hand: `myrmidon release {kind} {ref.name}{where}`"
 
 
 def child_refused(ref: ObjectRef, error: MyrmidonError) -> Wait | Failed:
-    """The result for a child that no cache of the controller shows and that it cannot delete."""
+    """Return the result for a child outside the caches that the server did not let us delete."""
     if not isinstance(error, ForbiddenError):
         return refusal(ref, error)
     return Failed(

@@ -1,4 +1,10 @@
-"""PassContext: what a state may ask for, answered from the shared caches."""
+"""PassContext: the ``ctx`` argument of a state: reads from the caches, live reads, Events, log.
+
+A state may read only the kinds that its controller declares, because only those are cached, watched
+and part of the generated role; any other read raises ``UndeclaredReadError``.  The kinds that were
+read are recorded (``Declared.read``): if the pass later changes one of them, the object gets
+another pass, because the earlier state may have decided on old data.
+"""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
@@ -21,7 +27,7 @@ Labels = Mapping[str, str] | str | None
 
 
 class Objects(Protocol):
-    """The shared caches, as far as reading goes."""
+    """The read side of the shared caches."""
 
     def get(self, ref: ObjectRef) -> Json | None: ...  # noqa: D102
     def covers(self, ref: ObjectRef) -> bool: ...  # noqa: D102
@@ -32,12 +38,12 @@ class Objects(Protocol):
 
 @cache
 def _together(*kinds: Kind) -> frozenset[Kind]:
-    """A set of kinds; every pass of a controller asks for the same one."""
+    """Return the kinds as a set; cached, because every pass of a controller uses the same ones."""
     return frozenset(kinds)
 
 
 class Declared:
-    """Which kinds a controller may read, and the error for the others."""
+    """The kinds that a controller declares; checks each read of a state against them."""
 
     def __init__(self, controller: type[Controller[Any]], namespace: str) -> None:
         self._controller, self.namespace = controller, namespace
@@ -47,10 +53,11 @@ class Declared:
         )
         self.state = ""
         self.read: dict[Kind, None] = {}
-        """What was read so far: a later write to it makes what was decided before it old."""
+        """The kinds that this pass has read so far.  If it changes one of them later, a state that
+        ran before may have decided on old data."""
 
     def kind(self, wanted: Any) -> Kind:
-        """The kind that was asked for, if the controller declares it."""
+        """Return the kind of ``wanted`` and record the read; raise if it is not declared."""
         kind = kind_of(wanted)
         if kind is None or kind not in self._kinds:
             name = f"{kind.kind} ({kind.api_version})" if kind else repr(wanted)
@@ -66,24 +73,24 @@ class Declared:
             raise ProgrammingError(
                 f"{self._controller.__name__}.{self.state} asked for the index {name!r} of {kind}; "
                 f"{of} declares {', '.join(known) or 'none'}.\n"
-                f"  fix: add {name!r} to {of}, a function from an object to the words it is found under"
+                f"  fix: add {name!r} to {of}, a function from an object to its index values"
             )
 
     def ref(self, wanted: Any, name: str, namespace: str | None) -> ObjectRef:
-        """The reference of an object, in the parent's namespace unless another is named."""
+        """Return the reference of an object, by default in the namespace of the parent."""
         kind = self.kind(wanted)
         where = self.namespace if namespace is None else namespace
         return ObjectRef(kind, name, where if kind.namespaced else "")
 
 
 class LiveReader:
-    """Reads from the server."""
+    """``ctx.live``: reads from the server instead of the caches."""
 
     def __init__(self, client: Client, declared: Declared) -> None:
         self._client, self._declared = client, declared
 
     async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
-        """The object, None where there is none."""
+        """Return the object from the server, None if it does not exist."""
         try:
             obj = await self._client.get(self._declared.ref(kind, name, namespace))
         except NotFoundError:
@@ -97,7 +104,7 @@ class LiveReader:
         labels: Labels = None,
         index: Index | None = None,
     ) -> list[Any]:
-        """All objects that match; the server has no indexes."""
+        """Return all objects that match.  ``index`` is an error: the server has no indexes."""
         if index is not None:
             raise ProgrammingError("ctx.live.list has no indexes.\n  fix: use ctx.list, or labels")
         where = self._declared.namespace if namespace is None else namespace
@@ -108,7 +115,7 @@ class LiveReader:
 
 
 class PassContext:
-    """The context of one pass."""
+    """The context of one pass, see ``fsm.context.Context``."""
 
     def __init__(
         self,
@@ -128,11 +135,11 @@ class PassContext:
 
     @property
     def live(self) -> Reader:
-        """The same questions, asked of the server."""
+        """The same reads, answered by the server instead of the caches."""
         return LiveReader(self._client, self._declared)
 
     async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
-        """The object as the cache has it, None where there is none."""
+        """Return the cached object, None if there is none."""
         obj = self._objects.get(self._declared.ref(kind, name, namespace))
         return None if obj is None else _typed(kind, obj)
 
@@ -143,7 +150,7 @@ class PassContext:
         labels: Labels = None,
         index: Index | None = None,
     ) -> list[Any]:
-        """All objects of the cache that match."""
+        """Return all cached objects that match."""
         where = self._declared.namespace if namespace is None else namespace
         declared = self._declared.kind(kind)
         if index is not None:
@@ -154,7 +161,7 @@ class PassContext:
         return [_typed(kind, obj) for obj in found]
 
     async def children(self) -> Mapping[ObjectRef, Json | None]:
-        """Every object that this one manages, as the cache has it.
+        """Return every child of the object, with the cached object or None if it is not cached.
 
         Children outside the kinds and namespaces that the controller declares are left out.
         """
@@ -167,10 +174,10 @@ class PassContext:
         self._record(kind, reason, message)
 
     def is_ready(self, obj: Any) -> bool:
-        """Whether the object is what its kind, or the controller's ``readiness``, calls ready."""
+        """Whether the object is ready, by the controller's ``readiness`` or its kind's rule."""
         return is_ready(getattr(obj, "raw", obj), self._declared.readiness)
 
 
 def _typed(kind: Any, obj: Json) -> Any:
-    """The object as its class, where a class was asked for."""
+    """Return the object as an instance of ``kind`` if that is a Resource class, else as JSON."""
     return kind.from_json(obj) if isinstance(kind, type) and issubclass(kind, Resource) else obj

@@ -1,4 +1,4 @@
-"""PassDependencies: whom the passes of one controller work with."""
+"""PassDependencies: the collaborators and the memory that all passes of a controller share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +17,11 @@ from myrmidon.runtime.metrics.controller import Observing
 
 @dataclass(slots=True)
 class PassDependencies:
-    """Whom a pass works with.  One per controller, shared by all its passes."""
+    """One per controller, shared by all its passes.
+
+    The dictionaries at the end are only memory: losing them in a restart costs requests, not
+    correctness.
+    """
 
     controller: Controller[Any]
     client: Client
@@ -31,14 +35,15 @@ class PassDependencies:
     """Per object: the last status patch that the server accepted but stored differently (for
     example pruned), and the resourceVersion it produced; it is not sent again for that version."""
     unsure: dict[ObjectRef, dict[ObjectRef, None]] = field(default_factory=dict)
-    """Per object: outputs whose write got no clear answer, so that they may exist unrecorded."""
+    """Per object: outputs whose write got no clear answer: they may exist although no status
+    records them."""
     strangers: dict[ObjectRef, dict[str, None]] = field(default_factory=dict)
-    """Per object: uids of children that name it as their parent but that another party made."""
+    """Per object: uids of objects that name it as their owner but that another writer created."""
     foreign_conditions: dict[ObjectRef, dict[str, None]] = field(default_factory=dict)
-    """Per object: types of conditions that no state declares and that other parties wrote."""
+    """Per object: types of conditions that no state declares and that another writer wrote."""
 
     def forget(self, ref: ObjectRef) -> None:
-        """An object is gone: remember nothing about it."""
+        """Drop everything that is remembered about an object, because it is gone."""
         self.observing.forget(ref)
         for memory in (self.settled, self.unsure, self.strangers, self.foreign_conditions):
             memory.pop(ref, None)

@@ -1,8 +1,9 @@
-"""Adding and removing our finalizer on the object of a pass.
+"""Add and remove our finalizer on the object of a pass.
 
-Each edit is a JSON patch that tests only what it changes (``fsm.finalizers``).  Where another party
-edits the same list at the same time, the object is read live and the edit is made anew, within the
-pass and a few times at most; a longer fight is left to the backoff of the whole pass.
+Each edit is a JSON patch that tests only what it changes (``fsm.finalizers``).  If another writer
+edits the list of finalizers at the same time, the test fails; then the object is read live and the
+edit is computed again, at most ``ATTEMPTS_MAX`` times.  If that is not enough, the whole pass is
+repeated with backoff.
 """
 
 from collections.abc import Callable
@@ -17,13 +18,13 @@ from myrmidon.runtime.reconcile.write_errors import is_overtaken, refusal
 
 
 async def ensure_finalizer(subject: Subject) -> Report:
-    """Add our finalizer; ``Acted`` once the server has confirmed it."""
+    """Add our finalizer; return ``Acted`` once the server has confirmed it."""
     finalizer = subject.deps.controller.finalizer()
     return await _edit(subject, add_finalizer, lambda: finalizer in finalizers_of(subject.obj))
 
 
 async def release_finalizer(subject: Subject) -> Report:
-    """Remove our finalizer, so that the server can delete the object."""
+    """Remove our finalizer, so that the server can delete the object; ``Acted`` if it is gone."""
     finalizer = subject.deps.controller.finalizer()
     try:
         return await _edit(
@@ -39,7 +40,7 @@ async def _edit(subject: Subject, make: Callable[..., Request], done: Callable[[
         if done():
             return ACTED
         if is_deleting(subject.obj) is not deleting:
-            break  # another walk begins
+            break  # the deletion began: the next pass runs other states
         request = make(subject.ref, subject.obj, subject.deps.controller.finalizer())
         try:
             await subject.send(request)

@@ -1,16 +1,16 @@
-"""Conditions that a former version of the controller left on the object.
+"""Find the conditions that a former version of the controller left on the object.
 
-A state that an upgrade renames or removes leaves its condition behind, and nothing would ever change
-it again: it would stay True for good.  The list is shared with other writers, so a type that no state
-declares is not proof.  The proof is in ``metadata.managedFields``: every status write names the
-controller as its field manager, and the server records the manager of each condition.
+When an upgrade renames or removes a state, its condition stays on the object and would never change
+again.  It has to be removed, but other writers may have conditions in the same list, so a type that
+no state declares is not necessarily ours.  ``metadata.managedFields`` tells: every status write
+names the controller as its field manager, and the server records the manager of each condition.
 
-Caches do not keep ``managedFields``.  So the object is read live, but only if it carries a type that
-no state declares, and only once per object and process: types that turn out to be another writer's
+Caches do not keep ``managedFields``.  So the object is read live, but only if it has a condition
+that no state declares, and only once per object and process: types that belong to another writer
 are remembered (``PassDependencies.foreign_conditions``).
 
-Not handled: lists that a definition of another party calls atomic, of which the server does not
-record single entries.  Such a condition has to be removed by hand.
+Not handled: condition lists that the CRD (of another project) declares atomic.  The server does not
+record managers of their entries, so such a condition has to be removed by hand.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from myrmidon.runtime.reconcile.subject import Subject
 
 
 def undeclared_conditions(subject: Subject) -> list[str]:
-    """The types on the object that no state declares and that are not known to be another writer's."""
+    """Return the condition types that no state declares and that may be ours."""
     controller = subject.deps.controller
     declared = _declared(controller.graph.conditions, controller.options.ready_condition)
     found: list[str] = []
@@ -39,12 +39,12 @@ def undeclared_conditions(subject: Subject) -> list[str]:
 
 
 async def former_conditions(subject: Subject, undeclared: Sequence[str]) -> tuple[str, ...]:
-    """Those of the undeclared types that this controller wrote; the others are remembered."""
+    """Return the undeclared types that this controller wrote; remember the others as foreign."""
     deps = subject.deps
     try:
         fresh = await deps.client.get(subject.ref)
     except (ApiError, TransportError) as error:
-        subject.log.debug("conditions of former states not looked up", error=str(error))
+        subject.log.debug("could not look up conditions of former states", error=str(error))
         return ()
     ours = conditions_of(fresh, deps.controller.name)
     foreign = {kind: None for kind in undeclared if kind not in ours}
@@ -52,7 +52,7 @@ async def former_conditions(subject: Subject, undeclared: Sequence[str]) -> tupl
     return tuple(kind for kind in undeclared if kind in ours)
 
 
-@cache  # every pass of a controller asks for the same ones
+@cache  # every pass of a controller uses the same ones
 def _declared(conditions: tuple[str, ...], ready: bool) -> frozenset[str]:
-    own = (*conditions, STALLED)  # Stalled is removed by the first pass that is not
+    own = (*conditions, STALLED)  # Stalled is removed by the first pass that is not stalled
     return frozenset((*own, READY) if ready else own)

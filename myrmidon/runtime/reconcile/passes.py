@@ -1,13 +1,27 @@
-"""Pass: one walk over one object, acted out.
+"""Pass: takes one object through the states of its controller.
 
-The walk decides and this file acts: each action of ``fsm.engine`` has one method here.  A pass that
-is interrupted anywhere is repeated from the start.  Where things are done:
+``fsm.engine.Walk`` decides what happens next and does no I/O; a pass carries out each action and
+reports the result back:
 
-    the match over actions, running states, writing their outputs    here
+    Enter               run a state
+    Write               write the outputs of the state
+    EnsureFinalizer     add our finalizer, before a state may create what needs it
+    ReleaseFinalizer    delete the children without an owner reference, then remove our finalizer
+    Finish              prune, then write the status
+    Skip                do nothing: the object is suspended, or its deletion does not concern us
+
+A pass keeps no progress of its own: one that is interrupted anywhere is repeated from the start, so
+every action must be safe to repeat.  If a pass changed objects that an earlier state had read, or
+another writer changed the object meanwhile, the pass says so (``overtaken``, ``moved``) and the
+reconciler requeues the object.
+
+Where the parts are:
+
+    the loop over actions, running states, writing their outputs     here
     adding and removing our finalizer                                ``finalizer_edits``
     the status write                                                 ``status_writer``
     children without an owner reference                              ``tracked_children``
-    deleting children that are no longer wanted                      ``pruning``
+    deleting children that are no longer emitted                     ``pruning``
 """
 
 import asyncio
@@ -64,7 +78,7 @@ from myrmidon.sets.ownership import is_tracked
 
 
 class Pass:
-    """The walk of one object through the machine, from its first action to the last."""
+    """One pass over one object, from the first action to the status write."""
 
     def __init__(
         self,
@@ -88,13 +102,13 @@ class Pass:
             deleting=is_deleting(obj),
             suspended=is_suspended(obj),
         )
-        # Where no state runs, the object need not fit its model: it can be deleted all the same.
+        # If no state runs, the object need not be valid for its model: it can still be deleted.
         runs = not isinstance(self._walk.action, Skip | ReleaseFinalizer)
         self._typed: Resource[Any, Any] | None = (
             controller.resource.from_json(obj) if runs else None
         )
         self.wrote: list[str] = []
-        """What this pass has sent, for the log."""
+        """The writes of this pass, for the log."""
         self.overtaken = False
         """True if the pass changed a kind that an earlier state had read: that state may have
         decided on stale data, so the object gets another pass."""
@@ -102,16 +116,16 @@ class Pass:
 
     @property
     def obj(self) -> Json:
-        """The object as the server has it, our own writes of this pass included."""
+        """The object, including the writes of this pass to it."""
         return self._subject.obj
 
     @property
     def moved(self) -> bool:
-        """Whether another party changed the object, and no state of this pass saw the change."""
+        """Whether another writer made a change to the object that no state of this pass saw."""
         return self._subject.moved
 
     async def run(self) -> Outcome | None:
-        """Walk to the end; None where nothing was to be done."""
+        """Carry out all actions; return the outcome, None if the pass was skipped."""
         walk = self._walk
         while True:
             report: Report
@@ -132,7 +146,7 @@ class Pass:
             walk.report(report)
 
     async def give_up(self, failure: Failed) -> Outcome:
-        """End a pass that was interrupted, and say so on the object."""
+        """End an interrupted pass and write the failure to the status."""
         return await self._finish(self._walk.abandon(failure).outcome)
 
     # -------------------------------------------------------------------------- actions
@@ -149,7 +163,7 @@ class Pass:
         if isinstance(report, Acted):
             self._typed = self._controller.resource.from_json(self.obj)
             self._generation = generation_of(self.obj)
-            self._subject.moved = False  # states see the answer
+            self._subject.moved = False  # states see the object with that change
         return report
 
     async def _enter(self, state: State) -> Report:
@@ -183,7 +197,7 @@ class Pass:
         return obstacle or await self._flush(outputs, state.name)
 
     def _misplaced(self, output: Output, state: State) -> OutputError | None:
-        """The error of an output that must not be written, found before anything is."""
+        """Return the error of an output that must not be written; checked before any is written."""
         ref, name = output.ref, type(self._controller).__name__
         if ref == self._ref and isinstance(output, Apply):
             return SelfOutputError(name, state.name, str(ref))
@@ -230,7 +244,7 @@ class Pass:
         return await write_status(self._subject, status, outcome)
 
     def _own_fields(self, outcome: Outcome) -> tuple[Outcome, Json]:
-        """Return what states changed in the status; a failure instead, if it cannot be written."""
+        """Return the status fields that states changed; a failed outcome if they are not JSON."""
         if self._typed is None:
             return outcome, {}
         try:
@@ -241,7 +255,7 @@ class Pass:
     # -------------------------------------------------------------------------- outputs
 
     async def _flush(self, outputs: Sequence[Apply | Delete], state: str) -> Report:
-        """Write outputs; the first one that failed is the reason for all."""
+        """Write the outputs; return the first refusal, or ``ACTED`` if there was none."""
         creating = not is_deleting(self._subject.obj)
         try:
             written = await self._deps.applicator.write(
@@ -249,7 +263,7 @@ class Pass:
             )
         except asyncio.CancelledError:
             for output in outputs:
-                self._doubt(output)
+                self._note_unsure(output)
             raise
         report: Report = ACTED
         for one in written:
@@ -279,10 +293,10 @@ class Pass:
         elif error is None and self._deps.objects.get(ref) is None:
             self._subject.managed.gone[ref] = None
         elif error is not None:
-            self._doubt(output)
+            self._note_unsure(output)
 
-    def _doubt(self, output: Output) -> None:
-        """Remember an output that may exist although no answer said so."""
+    def _note_unsure(self, output: Output) -> None:
+        """Remember an output that may exist, because its write got no clear answer."""
         if isinstance(output, Apply) and self._deps.applicator.is_unknown(output.ref):
             self._deps.unsure.setdefault(self._ref, {})[output.ref] = None
 
@@ -301,7 +315,7 @@ class Pass:
         )
 
     async def _children(self) -> list[ObjectRef]:
-        """What the object manages; while it is deleted, with children that no status records."""
+        """Return the managed objects; during a deletion also children that no status records."""
         managed = self._subject.managed.by_now(self.obj)
         if not is_deleting(self.obj):
             return list(managed)

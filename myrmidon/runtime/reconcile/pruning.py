@@ -1,24 +1,28 @@
-"""After a walk that ended: which children the object still has, and which of them are deleted.
+"""Delete the children that an object managed and that the last complete pass did not emit.
 
-``status.resourceRefs`` is written at the end of a pass, after the children: one status write per
-pass is all that a new object costs.  So a pass that is cut off between the two (by a crash, a
-refused or conflicting status write, an edit of the object) leaves children that no status records.
-They are found again by three ways, before anything is decided about them:
+``status.resourceRefs`` is written at the end of a pass, after the children, so that a pass needs
+one status write.  A pass that is cut off in between (by a crash, a refused or conflicting status
+write, an edit of the object) leaves children that no status records.  Before anything is pruned,
+children are therefore looked up in three places:
 
-- the cache index of children by the uid of the parent that they name (``ClusterView.children``);
-- ``PassDependencies.unsure``: outputs whose write got no clear answer.  No cache may show them yet, so they are
-  read live;
+- the cache index of children by the uid of their parent (``ClusterView.children``);
+- ``PassDependencies.unsure``: outputs whose write got no clear answer.  The caches may not show
+  them yet, so they are read live;
 - ``status.resourceRefs`` itself.
 
-A child that is found by its owner reference alone may be another party's: the controller of a kind
-that it does not define shares its objects with that kind's own controller.  Such a child is ours
-only if it can prove that (``is_made_by``); the live read for that is made once per child.
+A child that is found by its owner reference alone may belong to another writer: if the object is of
+a kind that another project defines, that project's controller creates children of it, too.  Such a
+child is ours only if it carries our fingerprint or our field manager (``is_made_by``); the live
+read for that is made once per child.
 
 Recorded children outside the kinds and namespaces that the controller declares are read and deleted
 live (``unseen_children``).
 
-Not handled: an unrecorded child of a kind that ``manages`` no longer lists.  No cache holds it; with
-an owner reference it goes when its parent goes.
+What must hold: only a pass that reached its end prunes; only children of this object (by uid) are
+deleted; a pass that would delete more than ``prune_max`` deletes none and fails.
+
+Not handled: an unrecorded child of a kind that ``manages`` no longer lists.  No cache holds it; if
+it has an owner reference, the garbage collector deletes it with its parent.
 """
 
 from collections.abc import Sequence
@@ -41,7 +45,7 @@ _LOOK_AGAIN = timedelta(seconds=30)
 
 
 async def tidy(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
-    """Find out what became of children that this walk did not apply; prune them if asked to."""
+    """Look up the children that this pass did not apply; delete them if ``prune`` is on."""
     deps = subject.deps
     prunes = deps.controller.options.prune and not is_deleting(subject.obj)
     unwanted = subject.managed.unwanted(subject.obj)
@@ -66,14 +70,14 @@ async def tidy(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
                 if child is None:
                     subject.managed.gone[ref] = None
         outcome = await _prune(subject, outcome, seen, unseen, flush)
-    # Another party may have deleted it, or a process that crashed before it wrote the status.
+    # Deleted by another writer, or by a process that crashed before it wrote the status.
     absent = (ref for ref in seen if deps.objects.get(ref) is None)
     subject.managed.gone.update(dict.fromkeys(absent))
     return outcome
 
 
 async def settle_unsure(subject: Subject, recorded: Sequence[ObjectRef] = ()) -> None:
-    """Read live every output of this object of which only the server knows whether it exists."""
+    """Read live every output of this object whose write got no clear answer."""
     deps = subject.deps
     for ref in (*recorded, *deps.unsure.get(subject.ref, ())):
         if ref not in subject.managed.applied and deps.applicator.is_unknown(ref):
@@ -82,7 +86,7 @@ async def settle_unsure(subject: Subject, recorded: Sequence[ObjectRef] = ()) ->
 
 
 async def _find_unrecorded(subject: Subject) -> None:
-    """Add children to ``managed.found`` that exist, are ours, and that no status records."""
+    """Add to ``managed.found`` the children that exist and are ours, but that no status records."""
     deps, managed, uid = subject.deps, subject.managed, subject.parent.uid
     for ref in subject.children():
         if ref in managed.applied or ref in managed.recorded(subject.obj):
@@ -108,7 +112,7 @@ async def _prune(
     unseen: Sequence[UnseenChild],
     flush: Flush,
 ) -> Outcome:
-    """Delete what the object managed and no longer emits, as far as it is still its child."""
+    """Delete the children that the object no longer emits, if they still name it as parent."""
     managed, uid = subject.managed, subject.parent.uid
     ours = [ref for ref in seen if is_child(subject.deps.objects.get(ref), uid)]
     surplus = (*ours, *managed.found, *(child.ref for child in unseen))
@@ -127,7 +131,7 @@ async def _prune(
             gone = await delete_unseen(subject, child)
         except MyrmidonError as error:
             return unfinished(outcome, child_refused(child.ref, error))
-        if not gone:  # no watch will tell
+        if not gone:  # it is not watched, so look again later
             waiting = Wait("Pruning", f"waiting for {child.ref} to be gone", after=_LOOK_AGAIN)
             return unfinished(outcome, waiting)
         managed.gone[child.recorded] = None

@@ -1,4 +1,16 @@
-"""Reconciler: from a key to a pass, and from its outcome to what is shown."""
+"""Reconciler: reads the object of a key, runs a pass over it, and reports the outcome.
+
+1. Read the object from the cache.  If the last write to it got no clear answer, the cache may be
+   behind, so it is read from the server.
+2. Run a ``Pass`` within ``pass_timeout``.
+3.  If the object is not valid for its model, write that to its status (``_quarantine``).  If it
+   cannot even be decoded, record an Event (``_report_unreadable``).  Other objects are not
+   affected.
+4. Log the result, update the metrics, and requeue the object if the pass decided on old data.
+
+What must hold: every failure ends in an ``Outcome`` or an exception that the worker turns into a
+retry with backoff.  Which key is reconciled when is not decided here but in the queue.
+"""
 
 from collections.abc import Callable
 
@@ -34,7 +46,7 @@ from myrmidon.sets.planning import write_query
 
 
 class Reconciler:
-    """Runs passes of one controller.  Which key and when is the queue's business."""
+    """Runs the passes of one controller.  ``again`` requeues an object at once."""
 
     def __init__(
         self, deps: PassDependencies, log: Logger, again: Callable[[ObjectRef], None]
@@ -42,10 +54,10 @@ class Reconciler:
         self._deps, self._again = deps, again
         self._log = log.having(controller=deps.controller.name)
         self._passes, self._deadlines = 0, Deadlines()
-        self._overtook: set[ObjectRef] = set()  # whose last pass wrote what it had read before
+        self._overtook: set[ObjectRef] = set()  # objects whose last pass was ``overtaken``
 
     async def reconcile(self, turn: Turn[ObjectRef]) -> Outcome | None:
-        """One pass over one object; None where nothing is left to do for it."""
+        """Run one pass over one object; return None if the object is gone or was skipped."""
         self._passes += 1
         log = self._log.having(object=turn.key.key, reconcile_id=self._passes)
         try:
@@ -53,7 +65,7 @@ class Reconciler:
             if obj is None:
                 return await self._absent(turn, log)
         except UnreadableObjectError as error:
-            return self._unreadable(turn.key, error, log)
+            return self._report_unreadable(turn.key, error, log)
         except (ApiError, TransportError) as error:
             return self._unavailable(turn, error, log)
         log.debug("pass begins", cause=turn.causes, collapsed=turn.collapsed)
@@ -71,17 +83,17 @@ class Reconciler:
         finally:
             if self._deps.applicator.warnings.heard:
                 self._tell_warnings(turn.key, obj, log)
-        self._judge(turn, generation, outcome, log)
-        self._show(turn, obj, outcome)  # last: it forgets an object whose finalizer was released
+        self._report(turn, generation, outcome, log)
+        self._set_gauges(turn, obj, outcome)  # last: forgets the object if it was released
         return outcome
 
     def _overtaken(
         self, turn: Turn[ObjectRef], single: Pass, outcome: Outcome | None
     ) -> Outcome | None:
-        """See to it that the object gets another pass if this one decided on old data.
+        """Requeue the object if this pass decided on old data.
 
-        A pass that changes again and again what it reads would never end; from the second time on
-        it has to wait, longer each time.
+        If every pass changes what it reads, this would never end; so from the second time in a row
+        the object is requeued with backoff.
         """
         if single.moved and outcome is not None and not outcome.released:
             self._again(turn.key)
@@ -95,7 +107,7 @@ class Reconciler:
         return outcome
 
     async def _in_time(self, single: Pass) -> Outcome | None:
-        """Let a pass run, but not for ever."""
+        """Run a pass; end it with a failure when ``pass_timeout`` is over."""
         limit = self._deps.controller.options.pass_timeout
         try:
             with self._deadlines.within(limit.total_seconds()):
@@ -103,11 +115,11 @@ class Reconciler:
         except TimeoutError:
             self._deps.observing.pass_broke(timed_out=True)
             return await single.give_up(Failed("PassTimeout", f"the pass took longer than {limit}"))
-        except UnreadableObjectError as error:  # of a child that the pass itself looked at
+        except UnreadableObjectError as error:  # a child, read by the framework
             return await single.give_up(failure_of(error))
 
     async def _read(self, ref: ObjectRef) -> Json | None:
-        """The object as the cache has it; as the server has it, where a write got no clear answer."""
+        """Return the cached object; if the last write got no clear answer, read it live."""
         if self._deps.applicator.is_unknown(ref):
             return await self._deps.applicator.read(ref)
         return self._deps.objects.get(ref)
@@ -124,22 +136,23 @@ class Reconciler:
             request = Request(Verb.CREATE, turn.key, manifest_of(wanted), query=query)
             await self._deps.applicator.send(request)
         except ConflictError:
-            return None  # it exists by now, and the watch will say so
+            return None  # it was created meanwhile: its watch event triggers the pass
         log.info("created", why=", ".join(map(str, turn.causes)))
         return None
 
     def _unavailable(self, turn: Turn[ObjectRef], error: MyrmidonError, log: Logger) -> Outcome:
-        """There is nothing to say it on: the object could not even be read or made."""
+        """Return a failure to be retried; it is only logged, because the object was not read."""
         said = refusal(turn.key, error)
         log.warning("pass failed", reason=said.reason, error=said.message, retry=True)
         after = said.after if isinstance(said, Wait) else None
         return Outcome(failure=Failed(said.reason, said.message), after=after, backoff=True)
 
-    def _unreadable(self, ref: ObjectRef, error: UnreadableObjectError, log: Logger) -> Outcome:
-        """Report an object that exists and cannot be read, and do nothing until it changes.
+    def _report_unreadable(
+        self, ref: ObjectRef, error: UnreadableObjectError, log: Logger
+    ) -> Outcome:
+        """Record an Event about an object that cannot be decoded; do nothing until it changes.
 
-        Its status cannot be written without losing the conditions of other writers, so it is told
-        by an Event.
+        An Event, because writing its status could lose the conditions of other writers.
         """
         failure = failure_of(error)
         log.warning("pass failed", reason=failure.reason, error=failure.message, retry=False)
@@ -151,7 +164,7 @@ class Reconciler:
     async def _quarantine(
         self, ref: ObjectRef, obj: Json, error: UnfitObjectError, log: Logger
     ) -> tuple[Outcome, Json]:
-        """Say on the object which field does not fit its model; other objects are not affected."""
+        """Write to the status which fields are not valid for the model; other objects go on."""
         failed = Outcome(failure=Failed("InvalidObject", "; ".join(error.problems), retry=False))
         controller, now = self._deps.controller, self._deps.clock.now()
         hint = ""
@@ -163,34 +176,34 @@ class Reconciler:
         def status(obj: Json) -> Json:
             ready = controller.options.ready_condition
             made = status_after(failed, controller.graph, obj, now=now, ready=ready, hint=hint)
-            made.pop("resourceRefs", None)  # what is on record stays
+            made.pop("resourceRefs", None)  # the recorded children stay
             return made
 
         subject = Subject(self._deps, ref, obj, log)
         outcome = await write_status(subject, status, failed)
         if subject.moved:
-            self._again(ref)  # it may fit by now
+            self._again(ref)  # another writer changed it: it may be valid now
         return outcome, subject.obj
 
     def _tell_warnings(self, ref: ObjectRef, obj: Json, log: Logger) -> None:
-        """Tell what the API server warned of during the pass."""
+        """Log the warnings of the API server during the pass, and record them as Events."""
         by = author(self._deps.controller.name, ref)
         for about, text in self._deps.applicator.warnings.take(by):
             log.warning("the API server warns", output=about, warning=text)
             self._deps.record_event(obj, "Warning", "ApiWarning", f"{about}: {text}")
 
-    def _show(self, turn: Turn[ObjectRef], obj: Json, outcome: Outcome | None) -> None:
-        """What the object looks like after the pass."""
+    def _set_gauges(self, turn: Turn[ObjectRef], obj: Json, outcome: Outcome | None) -> None:
+        """Set the metrics of the object's state; drop them if the object was released."""
         if outcome is not None and outcome.released:
             self._deps.forget(turn.key)
             return
         status = "Deleted" if is_deleting(obj) else status_of(obj, READY)
         self._deps.observing.shows(turn.key, status, suspended=is_suspended(obj))
 
-    def _judge(
+    def _report(
         self, turn: Turn[ObjectRef], generation: int, outcome: Outcome | None, log: Logger
     ) -> None:
-        """How the pass went."""
+        """Count the result of the pass, and log its failure."""
         if outcome is None:
             return
         failed = outcome.failure is not None
@@ -211,5 +224,5 @@ class Reconciler:
 
 
 def _raised(failure: Failed) -> BaseException | None:
-    """The exception that nobody expected; what the framework says itself needs no traceback."""
+    """Return the exception that a state raised; None for failures that need no traceback."""
     return failure.error.__cause__ if isinstance(failure.error, UnexpectedError) else None

@@ -1,12 +1,13 @@
-"""Run one state: its result or its failure, how long it took, and whether it held up the process.
+"""Run one state: return its result or its failure, and warn if it blocked the event loop.
 
-All passes of a process share one event loop.  A state that computes or waits without giving way, such
-as one that calls an HTTP library that is not asynchronous, holds up every other object, the probes
-and the lease.  Nothing goes wrong at once, so it is logged.
+All passes of a process share one event loop.  A state that computes for long, or calls a
+synchronous HTTP library, blocks every other object, the probes and the renewal of the Lease.  That
+causes no error by itself, so the longest time without an ``await`` is measured (``Held``) and
+logged.
 
-What a state raises is that state's failure, also ``CancelledError`` and ``SystemExit``: a state that
-awaits a task which other code cancelled gets the same exception as one that is itself cancelled.  The
-difference is in the task of the pass: only the framework cancels that (``Task.cancelling``).
+An exception of a state is that state's failure, including ``CancelledError`` and ``SystemExit``.  A
+state that awaits a task which other code cancelled gets the same ``CancelledError`` as a state that
+the framework cancels; ``Task.cancelling`` of the pass's own task tells the two apart.
 """
 
 import asyncio
@@ -22,11 +23,10 @@ HELD_SECONDS_MAX = 1.0
 
 
 def is_failure(error: BaseException) -> bool:
-    """Whether an exception is a failure of the code that raised it, and the task goes on.
+    """Whether an exception is a failure of the code that raised it, so that the task goes on.
 
-    The rest is not: an order to this task to end, an interrupt from the keyboard, and exceptions that
-    no handler for errors should see (those derive from BaseException for that reason, such as the
-    ones that end a test).
+    False for a cancellation of this task, for KeyboardInterrupt, and for other exceptions that
+    derive directly from BaseException, so that error handlers do not catch them.
     """
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
@@ -35,7 +35,7 @@ def is_failure(error: BaseException) -> bool:
 
 
 class Held:
-    """An awaitable, and the longest time that it kept the event loop to itself."""
+    """Wraps an awaitable and measures the longest time that it blocked the event loop."""
 
     __slots__ = ("_awaitable", "_monotonic", "seconds")
 
@@ -44,7 +44,7 @@ class Held:
         self.seconds = 0.0
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        """Go on as the inner one does, with an eye on the clock."""
+        """Forward to the inner awaitable and time each of its steps."""
         inner = self._awaitable.__await__()
         step: Callable[[Any], Any] = inner.send
         given: Any = None
@@ -58,7 +58,7 @@ class Held:
                 self.seconds = max(self.seconds, self._monotonic() - began_at)
             try:
                 given, step = (yield awaited), inner.send
-            except BaseException as error:  # noqa: BLE001 - a cancellation, too, is thrown into it
+            except BaseException as error:  # noqa: BLE001 - cancellations are forwarded, too
                 given, step = error, inner.throw
 
 
@@ -69,7 +69,7 @@ async def run_state(
     log: Logger,
     ran: Callable[[str, float], None],
 ) -> Result:
-    """Return the result of a state, or the failure that its exception stands for.
+    """Return the result of a state, or a ``Failed`` for the exception that it raised.
 
     ``ran`` is called with the name of the state and the seconds that it took.
     """
@@ -91,7 +91,7 @@ async def run_state(
         held_seconds = seconds if held is None else held.seconds
         if held_seconds > HELD_SECONDS_MAX:
             log.warning(
-                "state held up the process",
+                "state blocked the event loop",
                 state=state.name,
                 seconds=round(held_seconds, 1),
                 fix="await an asynchronous library, or asyncio.to_thread(...)",

@@ -1,12 +1,13 @@
-"""Writes to the status of the object of a pass.
+"""Write the status of the object of a pass.
 
-The first try is a merge patch that is bound to the resourceVersion which the pass read.  If another
-party was faster, the object is read live, the status is made anew from what was read (conditions of
-other writers stay), and sent as a JSON patch that needs no lock (``fsm.status_edits``).  So a party
-that writes the object all the time cannot keep the status from being written.
+The first attempt is a merge patch with the resourceVersion that the pass read.  If another writer
+was faster, the object is read live, the status is computed again from it (conditions of other
+writers stay), and sent as a JSON patch without a resourceVersion (``fsm.status_edits``).  So a
+writer that changes the object all the time cannot prevent the status write.
 
-A schema may store less than it was sent, for example drop a field that it does not know.  The same
-status is not sent again for the resourceVersion that it produced (``PassDependencies.settled``).
+The server may store less than it was sent, for example drop a field that is not in the schema.  The
+same status is not sent again for the resourceVersion that it produced
+(``PassDependencies.settled``); otherwise every pass would write.
 """
 
 from collections.abc import Callable
@@ -22,11 +23,11 @@ from myrmidon.runtime.reconcile.write_errors import is_overtaken, refusal
 from myrmidon.sets.fingerprints import fingerprint
 
 MakeStatus: TypeAlias = Callable[[Json], Json]
-"""From the object as the server has it to the status fields that it should have."""
+"""Return the status fields that the given object should have."""
 
 
 async def write_status(subject: Subject, make: MakeStatus, outcome: Outcome) -> Outcome:
-    """Write the status if it differs; return the outcome, unfinished where the write failed."""
+    """Write the status if it differs; return the outcome, unfinished if the write failed."""
     try:
         await send_status(subject, make)
     except GoneError:
@@ -42,7 +43,7 @@ async def write_status(subject: Subject, make: MakeStatus, outcome: Outcome) -> 
 
 
 async def send_status(subject: Subject, make: MakeStatus) -> None:
-    """Send what differs; raise what the server refused, or ``GoneError`` if the object is gone."""
+    """Send the fields that differ; raise if the server refuses, ``GoneError`` if it is gone."""
     deps, ref = subject.deps, subject.ref
     status = make(subject.obj)
     request = status_request(ref, subject.obj, status)
@@ -74,7 +75,7 @@ async def send_status(subject: Subject, make: MakeStatus) -> None:
 
 
 def _settle(subject: Subject, status: Json) -> None:
-    """Remember a status that the server stored differently from how it was sent."""
+    """Remember the status if the server stored it differently from how it was sent."""
     again = status_request(subject.ref, subject.obj, status)
     if again is None:
         subject.deps.settled.pop(subject.ref, None)

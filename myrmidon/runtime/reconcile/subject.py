@@ -1,8 +1,8 @@
-"""Subject: the object that a pass reconciles, as the server has it.
+"""Subject: the object that a pass reconciles, updated by each write of the pass.
 
-The parts of a pass (states, finalizer, status, children, pruning) each read the object and some of
-them write it.  They share one ``Subject``, so that each of them works on the answer to the last
-write and not on the copy that the pass began with.
+The parts of a pass (states, finalizer, status, children, pruning) all read the object, and some of
+them write it.  They share one ``Subject``, so that each works on the answer to the last write and
+not on the copy that the pass began with.
 """
 
 from myrmidon.api.objects import Json, uid_of
@@ -20,31 +20,31 @@ from myrmidon.sets.ownership import Parent
 
 _COUNTED = ("resourceVersion", "managedFields")
 ATTEMPTS_MAX = 5
-"""Tries of one write to the object against other writers, before the pass is repeated instead."""
+"""Attempts of one write that other writers overtake, before the whole pass is repeated instead."""
 
 
 class GoneError(MyrmidonError):
-    """The object disappeared during its own pass, so there is nothing left to do."""
+    """The object was deleted during its own pass, so nothing is left to do."""
 
 
 class Subject:
-    """One object, what it manages, and what a pass needs to read and to write it."""
+    """The object of a pass, its children, and the methods to read and write it."""
 
     __slots__ = ("by", "deps", "log", "managed", "moved", "obj", "parent", "ref")
 
     def __init__(self, deps: PassDependencies, ref: ObjectRef, obj: Json, log: Logger) -> None:
         self.deps, self.ref, self.log = deps, ref, log
         self.by = author(deps.controller.name, ref)
-        """How the pass signs its writes, so that their watch events do not wake it again."""
+        """The author of the writes of this pass: their watch events do not trigger it again."""
         self.obj = obj
-        """The object with the answers to the pass's own writes."""
+        """The object, as the last read or write of the pass returned it."""
         self.moved = False
-        """True if the answer to an own write shows a change of another party that no state saw."""
+        """True if the answer to a write shows a change of another writer that no state saw."""
         self.parent = Parent(ref, uid_of(obj))
         self.managed = Managed(deps.controller.managed_kinds, ref)
 
     def children(self) -> list[ObjectRef]:
-        """The cached objects that name this one as their parent; never the object itself."""
+        """Return the cached objects that name this one as their parent, except itself."""
         return [ref for ref in self.deps.objects.children(self.parent.uid) if ref != self.ref]
 
     def event(self, kind: str, reason: str, message: str) -> None:
@@ -52,11 +52,11 @@ class Subject:
         self.deps.record_event(self.obj, kind, reason, message)
 
     async def send(self, request: Request) -> None:
-        """Write to the object, and go on with the answer.
+        """Write to the object and keep the answer as its new state.
 
-        A JSON patch carries no resourceVersion: the answer may show another party's change that the
-        watch event will not tell of, because it is older than our own write.  Then the object needs
-        another pass.
+        A JSON patch carries no resourceVersion, so the answer may contain a change of another
+        writer.  Its watch event does not trigger a pass, because it is older than our own write;
+        ``moved`` is set, so that the object gets one all the same.
         """
         answer = await self.deps.applicator.send(request, by=self.by)
         if request.patch is Patch.JSON:
@@ -65,9 +65,9 @@ class Subject:
         self.obj = answer
 
     async def refresh(self) -> None:
-        """Read the object live, after another writer was faster; raise ``GoneError`` if it is gone.
+        """Read the object live, after a conflict; raise ``GoneError`` if it is gone.
 
-        A namesake that was created since is another object, with a pass of its own.
+        An object of the same name with another uid is another object, with a pass of its own.
         """
         fresh = await self.deps.applicator.read(self.ref)
         if fresh is None or uid_of(fresh) != self.parent.uid:
@@ -75,13 +75,13 @@ class Subject:
         self.obj = fresh
 
     def overtaken(self) -> Wait:
-        """The result of a pass that lost against other writers too often: it is repeated."""
+        """Return the result of a pass that was overtaken too often: it is retried with backoff."""
         return Wait(
             CONFLICT, f"{self.ref} was changed by another writer; it is read again and retried"
         )
 
 
 def _content(obj: Json) -> Json:
-    """An object without what the server counts up on each write."""
+    """Return the object without the fields that the server changes on every write."""
     meta = {key: value for key, value in obj["metadata"].items() if key not in _COUNTED}
     return {**obj, "metadata": meta}

@@ -1,8 +1,12 @@
-"""Children that only a label ties to their parent: recorded before they exist, deleted by us.
+"""Tracked children: children without an owner reference, which only a label ties to their parent.
 
-The garbage collector does not know them.  They are written into ``status.resourceRefs`` before they
-are created, because a crash between creating and recording would leave an object that no later pass
-knows; and their parent gets our finalizer, because it must not go before they are deleted.
+The garbage collector does not delete them, so the controller must:
+
+1. Before a tracked child is created, its parent gets our finalizer, so that the parent cannot
+   disappear before the child is deleted.
+2.  Then the child is written to ``status.resourceRefs``.  A crash after its creation therefore
+   cannot leave a child that no later pass knows of.
+3. Before the finalizer is removed, all tracked children are deleted and known to be gone.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -27,7 +31,7 @@ Flush: TypeAlias = Callable[[Sequence[Delete], str], Awaitable[Report]]
 
 
 async def record_children(subject: Subject, tracked: Iterable[ObjectRef]) -> Report | None:
-    """Record children that are about to be created; None when they are on record."""
+    """Record children that are about to be created; return None on success, else the obstacle."""
     recorded = subject.managed.recorded(subject.obj)
     new = [ref for ref in tracked if ref not in recorded]
     if not new or is_deleting(subject.obj):
@@ -50,10 +54,10 @@ async def record_children(subject: Subject, tracked: Iterable[ObjectRef]) -> Rep
 
 
 async def delete_children(subject: Subject, flush: Flush) -> Report:
-    """Delete every tracked child, on record or in the index; ``Acted`` when none is left.
+    """Delete every tracked child, recorded or cached; return ``Acted`` when none is left.
 
-    Children that the caches show are read live where the cache has none, because absence in a cache
-    is not proof; the others are read live anyway.
+    A child that the cache does not have is read live: a cache may be behind, so absence from it
+    does not prove that the child is gone.
     """
     seen: list[ObjectRef] = []
     left: list[ObjectRef] = []
@@ -78,7 +82,7 @@ async def delete_children(subject: Subject, flush: Flush) -> Report:
 
 
 async def _delete_unseen(subject: Subject, recorded: ObjectRef) -> list[ObjectRef]:
-    """Delete a tracked child that no cache shows; it, if it is not gone at once."""
+    """Delete a tracked child that no cache covers; return it unless it is gone at once."""
     child = await read_unseen(subject, recorded)
     if child is None or not is_tracked_child(child.obj, subject.parent.uid):
         return []

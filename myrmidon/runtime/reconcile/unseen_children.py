@@ -1,12 +1,13 @@
-"""Recorded children that no cache of the controller shows.
+"""Recorded children outside the kinds and namespaces that the controller declares.
 
-``status.resourceRefs`` outlives the declaration that it was written under: ``manages`` may have lost
-a kind since, and ``namespaces`` a namespace.  Such children are still this object's, and no other
-party will delete those without an owner reference.  They are read and deleted live; the resource
-name (plural) of a kind that is not declared comes from the server's discovery.
+``status.resourceRefs`` may have been written by a version of the controller that declared more: a
+kind may have been removed from ``manages`` since, or a namespace from ``namespaces``.  No cache
+covers such children, but they still belong to this object, and nothing else deletes those without
+an owner reference.  They are read and deleted live; the plural of a kind that is not declared comes
+from the server's discovery.
 
-The role of the controller usually lost the rights together with the declaration.  Then the object
-says which child is in the way and what to do (``blocked_deletion``).
+The role of the controller has usually lost the permissions together with the declaration.  Then the
+status names the child and what to do about it (``blocked_deletion``).
 """
 
 from typing import NamedTuple
@@ -23,7 +24,7 @@ from myrmidon.sets.planning import plan
 class UnseenChild(NamedTuple):
     """A child that was read live."""
 
-    recorded: ObjectRef  # as the record names it: a kind that is not declared has no plural
+    recorded: ObjectRef  # as in resourceRefs, where a kind that is not declared has no plural
     ref: ObjectRef
     obj: Json
 
@@ -42,7 +43,7 @@ async def read_unseen(subject: Subject, recorded: ObjectRef) -> UnseenChild | No
 
 
 async def delete_unseen(subject: Subject, child: UnseenChild) -> bool:
-    """Delete a child unless it is being deleted already; True if it is gone at once."""
+    """Delete a child unless it is being deleted already; return True if it is gone at once."""
     request = plan(Delete(child.ref), child.obj, subject.parent)
     if request is None:
         return False

@@ -1,7 +1,7 @@
-"""What a refused write means for the state that wanted it.
+"""Turn the error of a write into the result of the state that wanted it.
 
-Each refusal has a reason of its own, and a message that names the object and the field: a person
-who reads the condition should not have to read the log.
+Each kind of error has its own condition reason, and a message that names the object and the field,
+so that the condition alone explains the problem, without the log.
 """
 
 from collections.abc import Callable
@@ -38,9 +38,9 @@ CONFLICT = "ApplyOutputsConflict"
 
 
 def refusal(ref: ObjectRef, error: Exception) -> Wait | Failed:
-    """The result that stands for a write that did not succeed.
+    """Return the state result for a write that failed: ``Wait`` or ``Failed``.
 
-    Having lost the lease is no result of a state: it ends the process, so it is raised.
+    A lost Lease is not a result of the state: it ends the process, so it is raised.
     """
     if isinstance(error, LeadershipLostError):
         raise error
@@ -53,9 +53,9 @@ def refusal(ref: ObjectRef, error: Exception) -> Wait | Failed:
 
 
 def is_overtaken(error: Exception) -> bool:
-    """Whether a write was refused because another party changed the object after it was read.
+    """Whether a write was refused because another writer changed the object after it was read.
 
-    A ``test`` operation of a JSON patch that does not hold is a 422 without causes.
+    The server answers a failed ``test`` operation of a JSON patch with a 422 without causes.
     """
     failed_test = isinstance(error, InvalidError) and not error.causes
     return failed_test or isinstance(error, ConflictError)
@@ -70,9 +70,9 @@ def _wait(reason: str, text: str) -> Callable[[ObjectRef, Any], Wait]:
 
 
 def _unavailable(ref: ObjectRef, error: Any) -> Wait | Failed:
-    """The server is in trouble; if it says for how long, that is not a failure of the state.
+    """Return ``Wait`` for the time that the server asks for in Retry-After.
 
-    Where it says 0 seconds, or nothing, the delay grows from attempt to attempt.
+    Without one, or with 0 seconds, return ``Failed``, so that the retries back off.
     """
     seconds = getattr(error, "retry_after", None)
     if not seconds:
@@ -81,7 +81,7 @@ def _unavailable(ref: ObjectRef, error: Any) -> Wait | Failed:
 
 
 def _disputed(ref: ObjectRef, error: FieldConflictError) -> Failed:
-    """Name each field and its manager: no retry helps until one of the two gives the field up."""
+    """Name each field and its manager: retries fail until one of the two gives up the field."""
     return Failed(
         "FieldConflict",
         f"{ref} was not applied: {_fields(error)}.\n"
@@ -91,7 +91,7 @@ def _disputed(ref: ObjectRef, error: FieldConflictError) -> Failed:
 
 
 def _unknown_field(ref: ObjectRef, error: UnknownFieldError) -> Failed:
-    """Name the field: without the refusal the server would drop it, and all would look well."""
+    """Name the unknown field.  With lenient validation the server would drop it silently."""
     return Failed(
         "UnknownField",
         f"{ref} was not written: {error.fields}.\n"
@@ -101,7 +101,7 @@ def _unknown_field(ref: ObjectRef, error: UnknownFieldError) -> Failed:
 
 
 def _fields(error: ApiError) -> str:
-    """Return the causes that the server listed, field by field; its message where it listed none."""
+    """Return the causes that the server listed, field by field, or else its message."""
     causes = [
         f"{cause.get('field')}: {cause.get('message')}"
         for cause in error.causes
@@ -110,7 +110,7 @@ def _fields(error: ApiError) -> str:
     return "; ".join(causes) or error.message
 
 
-# In order: a more special error comes before the one it is a kind of.
+# The first match wins, so a subclass comes before its base class.
 _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed]], ...] = (
     (AlreadyOwnedError, lambda _ref, error: Failed("AlreadyOwned", error)),
     (NotAdoptedError, lambda _ref, error: Failed("AdoptionRefused", error)),
@@ -130,8 +130,8 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed
     (ForbiddenError, _failed("Forbidden")),
     (FieldConflictError, _disputed),
     (UnknownFieldError, _unknown_field),
-    # No version in the text: it would differ with every attempt.
-    (ConflictError, _wait(CONFLICT, "was changed by somebody else; it is read again and retried")),
+    # No resourceVersion in the text: it would differ with every attempt.
+    (ConflictError, _wait(CONFLICT, "was changed by another writer; it is read again and retried")),
     (InvalidError, lambda ref, error: Failed("Invalid", f"{ref}: {_fields(error)}")),
     (TooLargeError, _failed("TooLarge")),
     (NotFoundError, _failed("NotFound")),

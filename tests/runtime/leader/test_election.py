@@ -549,7 +549,7 @@ def test_leader_whose_lease_was_created_anew_stops() -> None:
     store.create(spec)
     election.observe(store.lease, 1.0)
     assert not election.leads(1.0)
-    assert election.loss == "was deleted and created anew"
+    assert election.loss == "was deleted and created again"
 
 
 def test_answer_of_a_write_that_names_another_holder_is_believed() -> None:

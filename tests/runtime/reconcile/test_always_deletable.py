@@ -407,8 +407,8 @@ def test_a_state_that_fails_at_deletion_names_the_command() -> None:
         cluster.delete(Thing, "it")
         cluster.advance(MINUTE)
         message, events = blocked(cluster)
-        assert message == f"Last is False (NoAccount); to give up its finalizer: {COMMAND}"
-        assert events == [f"the account is closed; to give up its finalizer: {COMMAND}"]
+        assert message == f"Last is False (NoAccount); to remove its finalizer by hand: {COMMAND}"
+        assert events == [f"the account is closed; to remove its finalizer by hand: {COMMAND}"]
         fail[0] = False
         cluster.settle()
         assert cluster.get(Thing, "it") is None

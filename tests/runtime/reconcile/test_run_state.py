@@ -54,7 +54,7 @@ def held(caplog: pytest.LogCaptureFixture) -> list[float]:
     return [
         getattr(one, "facts", {})["seconds"]
         for one in caplog.records
-        if one.getMessage() == "state held up the process"
+        if one.getMessage() == "state blocked the event loop"
     ]
 
 

@@ -42,7 +42,7 @@ CASES: list[tuple[str, Exception, Wait | Failed]] = [
         answer(409, "Conflict", "the object has been modified; version 7"),
         Wait(
             "ApplyOutputsConflict",
-            "ConfigMap ns/a was changed by somebody else; it is read again and retried",
+            "ConfigMap ns/a was changed by another writer; it is read again and retried",
         ),
     ),
     (
