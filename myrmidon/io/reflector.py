@@ -29,7 +29,9 @@ from myrmidon.io.watching import Ask, List, Timing, Wait, Watch, Watching
 
 Sink: TypeAlias = Callable[[Sequence[Change]], None]
 
-_OBJECTS_MAX = 64  # that are taken in before other tasks run
+_LISTED_MAX = 64  # objects of a page that are taken in before other tasks run
+_LINES_MAX = 256  # lines of a stream; smaller pieces would cost more reads of the socket
+_LINES_PER_LOOK = 16  # at the time: after an idle time, a look ends the turn
 _BYTES_MAX = 1 << 18
 
 _log = logging.getLogger(__name__)
@@ -140,7 +142,7 @@ class Reflector:
     async def _follow(self, action: Watch, lines: AsyncIterator[bytes]) -> None:
         """Take lines until the stream ends, falls silent or is of no more use."""
         watching, clock, loop = self._watching, self._clock, asyncio.get_running_loop()
-        armed_at, pace, budget = clock.monotonic(), pacer(), _Budget()
+        armed_at, pace, budget = clock.monotonic(), pacer(), _Budget(_LINES_MAX)
         try:
             async with asyncio.timeout(watching.idle_at - armed_at) as idle:
                 async for line in lines:
@@ -156,6 +158,8 @@ class Reflector:
                         armed_at = now
                     if budget.is_spent_by(len(line)):
                         await pace.end_turn()
+                    elif budget.objects % _LINES_PER_LOOK == 0:
+                        await pace.give_way()
         except TimeoutError:
             watching.on_idle(clock.monotonic())
             return
@@ -182,7 +186,7 @@ class Reflector:
 
     async def _load(self, listing: Listing) -> None:
         """Take in a part of a list; other tasks run in between."""
-        pace, budget = pacer(), _Budget()
+        pace, budget = pacer(), _Budget(_LISTED_MAX)
         for change in self._cache.loading(listing):
             if change is not None:
                 self._sink([change])
@@ -202,16 +206,17 @@ class Reflector:
 class _Budget:
     """Counts the objects and bytes that were taken in since other tasks last ran."""
 
-    __slots__ = ("_bytes", "_objects")
+    __slots__ = ("_bytes", "_objects_max", "objects")
 
-    def __init__(self) -> None:
-        self._bytes = self._objects = 0
+    def __init__(self, objects_max: int) -> None:
+        self._bytes = self.objects = 0
+        self._objects_max = objects_max
 
     def is_spent_by(self, size: int) -> bool:
         """Add an object of that size; True, and it starts anew, if other tasks should run now."""
-        self._objects += 1
+        self.objects += 1
         self._bytes += size
-        if self._objects < _OBJECTS_MAX and self._bytes < _BYTES_MAX:
+        if self.objects < self._objects_max and self._bytes < _BYTES_MAX:
             return False
-        self._bytes = self._objects = 0
+        self._bytes = self.objects = 0
         return True
