@@ -2,14 +2,22 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
+import orjson
 import pytest
 
-from myrmidon.api.kinds import CONFIG_MAP, DEPLOYMENT
+from myrmidon.api.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT
 from myrmidon.api.objects import Json, uid_of, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.errors import ConflictError, NotFoundError
+from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.wire import HttpRequest
+from myrmidon.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    NotFoundError,
+    UnreadableObjectError,
+)
 from myrmidon.io import Caches, Client, Discovery, LoopClock, Subscription, View
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.http.transport import HttpTransport
@@ -154,5 +162,66 @@ def test_discovery_finds_what_kubectl_finds(kubeconfig: Path) -> None:
         assert "scale" in (await discovery.find("deploy")).subresources
         with pytest.raises(NotFoundError):
             await discovery.kind_of("demo.dev/v1", "Nothing")
+
+    play(kubeconfig, check)
+
+
+FREE = Kind("deep.myrmidon.dev", "v1", "Free", "frees")
+FREE_FORM = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+def test_an_object_of_any_depth_that_the_server_accepts_harms_no_other(
+    kubeconfig: Path, namespace: str, streaming: bool
+) -> None:
+    """K7: 300 levels are read, 3,000 are unreadable, and the others are there, listed and watched."""
+
+    async def check(client: Client) -> None:
+        names = {"plural": "frees", "singular": "free", "kind": "Free", "listKind": "FreeList"}
+        version = {"name": "v1", "served": True, "storage": True}
+        spec = {
+            "group": FREE.group,
+            "scope": "Namespaced",
+            "names": names,
+            "versions": [{**version, "schema": {"openAPIV3Schema": FREE_FORM}}],
+        }
+        with suppress(AlreadyExistsError):
+            definition = {"metadata": {"name": f"frees.{FREE.group}"}, "spec": spec}
+            await client.create(CUSTOM_RESOURCE_DEFINITION, definition)
+        await Discovery(client).wait_kind("deep.myrmidon.dev/v1", "Free")
+        await put("a", 1, client)
+        await put("deep", 300, client)
+        await put("deeper", 3000, client)
+        await put("z", 1, client)
+        caches = Caches(client, streaming=streaming, page_size=2)
+        view = caches.view(FREE, namespaces=[namespace])
+        await beside(caches, follow(client, view))
+
+    async def put(name: str, levels: int, client: Client) -> None:
+        head = {"apiVersion": "deep.myrmidon.dev/v1", "kind": "Free", "metadata": {"name": name}}
+        body = orjson.dumps(head)[:-1] + b',"free":' + b'{"a":' * levels + b"1" + b"}" * levels
+        path = f"/apis/{FREE.group}/v1/namespaces/{namespace}/frees"
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        for _ in range(100):
+            try:
+                await client.fetch(HttpRequest("POST", path, (), headers, body + b"}"))
+            except NotFoundError:  # the definition is not served yet
+                await LoopClock().sleep(0.1)
+            else:
+                return
+
+    async def follow(client: Client, view: View) -> None:
+        await view.wait_synced()
+        assert [obj["metadata"]["name"] for obj in view.list()] == ["a", "deep", "z"]
+        with pytest.raises(UnreadableObjectError, match="nested deeper"):
+            view.get("deeper", namespace)
+        await put("later-deeper", 3000, client)
+        await put("later", 1, client)
+        await until(lambda: view.get("later", namespace) is not None)
+        with pytest.raises(UnreadableObjectError):
+            view.get("later-deeper", namespace)
+        await client.delete(ObjectRef(FREE, "deeper", namespace))
+        await until(lambda: len(view) == 5)
+        assert view.get("deeper", namespace) is None
 
     play(kubeconfig, check)

@@ -77,11 +77,11 @@ def read_event(line: bytes) -> WatchEvent | None:
     if type(parsed) is not dict:
         return None
     kind, obj = parsed.get("type"), parsed.get("object")
-    if type(kind) is not str or type(obj) is not dict:
+    if type(obj) is not dict or type(kind) is not str:
         return None
-    if type(obj.get("metadata")) is dict or kind == "ERROR":
-        return WatchEvent(kind, obj)
-    return WatchEvent(kind, stub_of(obj), problem_in(obj))
+    if type(obj.get("metadata")) is not dict and kind != "ERROR":
+        return WatchEvent(kind, stub_of(obj), problem_in(obj))
+    return WatchEvent(kind, obj)
 
 
 def _scanned_event(line: bytes) -> WatchEvent | None:

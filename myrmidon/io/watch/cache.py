@@ -37,7 +37,6 @@ from myrmidon.io.watch.changes import (
     is_ahead,
     is_same,
     parse_version,
-    problem_of,
     uid_in,
     version_in,
 )
@@ -201,12 +200,14 @@ class Cache(Store):
         if self._tombstones.hides(key, uid, version):
             return None  # rule 3
         self._tombstones.clear(key)
-        if problem := problem or problem_in(obj):
+        entry, problem = b"", problem or problem_in(obj)
+        if not problem:
+            obj = {**obj, "metadata": {**obj["metadata"]}}  # the caller may still hold it
+            if not self._keep_managed_fields:
+                obj["metadata"].pop("managedFields", None)
+            entry, problem = self._encoded(obj, uid, version)
+        if problem:
             entry = encode_unreadable(problem, uid, version)
-        else:
-            obj = self._kept(obj)
-            entry = self._encoded(obj, uid, version)
-            problem = problem_of(entry)
         ours = source is not Source.WRITE and self._transform is None and not problem
         self.replace(key, held, entry, obj if ours else None)
         if held is not None and is_same(held, entry):
@@ -214,13 +215,6 @@ class Cache(Store):
         if problem:
             self._report(key, problem)
         return Change(self.ref(key), held, entry, source, by)
-
-    def _kept(self, obj: Json) -> Json:
-        """A copy to work on: the caller may still hold the object itself."""
-        kept = {**obj, "metadata": {**obj["metadata"]}}
-        if not self._keep_managed_fields:
-            kept["metadata"].pop("managedFields", None)
-        return kept
 
     def _remove(self, key: Key, version: int, source: Source, by: str = "") -> Change | None:
         held = self.entry(key)
@@ -244,22 +238,22 @@ class Cache(Store):
                 # What is newer than the list was written while it was on its way.
                 yield self._remove((namespace, name), version, Source.LIST)
 
-    def _encoded(self, obj: Json, uid: str, version: int) -> Entry:
-        """The entry of an object, as the transform wants it; unreadable if it is not JSON."""
+    def _encoded(self, obj: Json, uid: str, version: int) -> tuple[Entry, str]:
+        """The entry of an object, as the transform wants it; and why there is none."""
         if self._transform is not None:
             try:
-                return encode(self._transform(self._kept(obj)), uid, version)
+                return encode(self._transform(obj), uid, version), ""
             except Exception:  # noqa: BLE001  user code; one object must not stop the others
                 _log.exception(
                     "transform failed, object kept as it is",
                     extra={"facts": {"kind": self.kind.kind}},
                 )
         try:
-            return encode(obj, uid, version)
+            return encode(obj, uid, version), ""
         except RecursionError:
-            return encode_unreadable("it is nested too deeply", uid, version)
+            return b"", "it is nested too deeply"
         except (TypeError, ValueError) as error:
-            return encode_unreadable(f"it is not valid JSON ({error})", uid, version)
+            return b"", f"it is not valid JSON ({error})"
 
     # ---------------------------------------------------------------------------- reports
 

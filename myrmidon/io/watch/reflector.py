@@ -34,8 +34,10 @@ from myrmidon.io.watch.protocol import Ask, List, Pause, Timing, WatchFrom, Watc
 
 Sink: TypeAlias = Callable[[Sequence[Change]], None]
 
-_OBJECTS_MAX = 64  # objects that are processed before other tasks run
-_BYTES_MAX = 1 << 18  # and bytes
+_LISTED_MAX = 64  # objects of a page that are processed before other tasks run
+_LINES_MAX = 256  # lines of a stream; smaller pieces would cost more reads of the socket
+_LINES_PER_LOOK = 16  # lines between two looks at the clock
+_BYTES_MAX = 1 << 18
 
 _log = logging.getLogger(__name__)
 
@@ -149,7 +151,7 @@ class Reflector:
     async def _follow(self, action: WatchFrom, lines: AsyncIterator[bytes]) -> None:
         """Process lines until the stream ends, falls silent, or ``action`` changes."""
         watching, clock, loop = self._watching, self._clock, asyncio.get_running_loop()
-        armed_at, pace, budget = clock.monotonic(), pacer(), _Budget()
+        armed_at, pace, budget = clock.monotonic(), pacer(), _Budget(_LINES_MAX)
         try:
             async with asyncio.timeout(watching.idle_at - armed_at) as idle:
                 async for line in lines:
@@ -165,6 +167,8 @@ class Reflector:
                         armed_at = now
                     if budget.is_spent_by(len(line)):
                         await pace.end_turn()
+                    elif budget.objects % _LINES_PER_LOOK == 0:
+                        await pace.give_way()
         except TimeoutError:
             watching.on_idle(clock.monotonic())
             return
@@ -191,7 +195,7 @@ class Reflector:
 
     async def _load(self, listing: Listing) -> None:
         """Load a page or the end of a list into the cache; other tasks run between objects."""
-        pace, budget = pacer(), _Budget()
+        pace, budget = pacer(), _Budget(_LISTED_MAX)
         for change in self._cache.loading(listing):
             if change is not None:
                 self._sink([change])
@@ -211,16 +215,17 @@ class Reflector:
 class _Budget:
     """Counts the objects and bytes that were processed since other tasks last ran."""
 
-    __slots__ = ("_bytes", "_objects")
+    __slots__ = ("_bytes", "_objects_max", "objects")
 
-    def __init__(self) -> None:
-        self._bytes = self._objects = 0
+    def __init__(self, objects_max: int) -> None:
+        self._bytes = self.objects = 0
+        self._objects_max = objects_max
 
     def is_spent_by(self, size: int) -> bool:
         """Count an object of that size; True, and reset, if other tasks should run now."""
-        self._objects += 1
+        self.objects += 1
         self._bytes += size
-        if self._objects < _OBJECTS_MAX and self._bytes < _BYTES_MAX:
+        if self.objects < self._objects_max and self._bytes < _BYTES_MAX:
             return False
-        self._bytes = self._objects = 0
+        self._bytes = self.objects = 0
         return True
