@@ -87,8 +87,9 @@ def status_fields(obj: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def conditions_in(obj: Mapping[str, Any]) -> list[Any]:
     """Return ``status.conditions``; empty if it is not a list.  Entries can be of any type."""
-    listed = status_fields(obj).get("conditions")
-    return listed if isinstance(listed, list) else []
+    status = obj.get("status")  # without a call: every pass asks this
+    listed = status.get("conditions") if type(status) is dict else None
+    return listed if type(listed) is list else []
 
 
 def ref_of(kind: Kind, obj: Mapping[str, Any]) -> ObjectRef:

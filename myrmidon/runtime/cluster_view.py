@@ -38,6 +38,8 @@ class ClusterView:
         self._caches, self._echoes, self._controller = caches, echoes, controller
         options = options or controller.options
         spaces = self._spaces = options.namespaces or tuple(namespaces)
+        self.covers_all = not spaces
+        """Whether objects of all namespaces are watched, so that ``covers`` need not be asked."""
         self._namespaces = frozenset(spaces if controller.kind().namespaced else ())
         self._views: dict[Kind, View] = {
             controller.kind(): caches.view(

@@ -158,12 +158,9 @@ class OutputSet:
         if not isinstance(meta, dict):
             raise _not_a("metadata", "dict", meta, manifest)
         name, namespace = meta.get("name"), meta.get("namespace")
-        if not name and meta.get("generateName"):
-            raise GeneratedNameError(f"{called} {meta['generateName']}*")
-        for field, value in (("name", name), ("namespace", namespace)):
-            if value and not isinstance(value, str):
-                raise _not_a(f"metadata.{field}", "string", value, manifest)
-        return self._located(kind, name or "", namespace)
+        if type(name) is not str or not name or type(namespace) not in _NAMESPACES:
+            name = _checked_name(manifest, meta)
+        return self._located(kind, name, namespace)
 
     def _unknown(self, manifest: Mapping[str, Any]) -> ProgrammingError:
         """Return the error for an object of a kind that the controller does not manage."""
@@ -208,6 +205,18 @@ class OutputSet:
         return ObjectRef(kind, name, where)
 
 
+def _checked_name(manifest: Mapping[str, Any], meta: Json) -> str:
+    """Return the name in metadata that is not just two strings; raise if it cannot be used."""
+    name: str = meta.get("name") or ""
+    if not name and meta.get("generateName"):
+        raise GeneratedNameError(f"{manifest['kind']} {meta['generateName']}*")
+    for field in ("name", "namespace"):
+        value = meta.get(field)
+        if value and not isinstance(value, str):
+            raise _not_a(f"metadata.{field}", "string", value, manifest)
+    return name
+
+
 def _not_a(path: str, wanted: str, value: Any, manifest: Mapping[str, Any]) -> OutputError:
     return OutputError(
         f"{path} of {describe(manifest)} is {value!r}, which is not a {wanted}.\n"
@@ -215,4 +224,5 @@ def _not_a(path: str, wanted: str, value: Any, manifest: Mapping[str, Any]) -> O
     )
 
 
+_NAMESPACES = (str, type(None))  # the types that a namespace may have
 _WELL_KNOWN = kinds_by_name(well_known.ALL)

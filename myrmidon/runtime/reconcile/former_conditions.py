@@ -27,13 +27,14 @@ def undeclared_conditions(subject: Subject) -> list[str]:
     """Return the condition types that no state declares and that may be ours."""
     controller = subject.deps.controller
     declared = _declared(controller.graph.conditions, controller.options.ready_condition)
-    found: list[str] = []
-    for one in conditions_in(subject.obj):
-        kind = one.get("type") if type(one) is dict else None
-        if type(kind) is str and kind not in declared:
-            found.append(kind)
-    if not found:
-        return found
+    listed = conditions_in(subject.obj)
+    try:
+        if declared.issuperset([one["type"] for one in listed]):
+            return []
+    except (TypeError, KeyError):  # an entry of another shape
+        pass
+    kinds = (one.get("type") for one in listed if type(one) is dict)
+    found = [kind for kind in kinds if type(kind) is str and kind not in declared]
     foreign = subject.deps.foreign_conditions.get(subject.ref, {})
     return [kind for kind in found if kind not in foreign]
 

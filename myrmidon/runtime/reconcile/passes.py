@@ -186,9 +186,9 @@ class Pass:
         outputs = list(self._out)
         if not outputs:
             return ACTED
-        covers = self._deps.objects.covers
+        objects = self._deps.objects
         for output in outputs:
-            if output.ref == self._ref or not covers(output.ref):
+            if output.ref == self._ref or not (objects.covers_all or objects.covers(output.ref)):
                 misplaced = self._misplaced(output, state)
                 if misplaced is not None:
                     return refusal(output.ref, misplaced)
