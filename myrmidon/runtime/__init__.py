@@ -8,7 +8,6 @@ triggers         which objects a change concerns
 backoff          the delay after failures
 cluster_view     what one controller sees of its cluster, through shared caches
 children         what an object manages, and which objects are its children
-echoes           which watch events are the echo of our own writes
 reconcile/       one pass over one object
 leader/          leader election
 metrics/         every metric
