@@ -30,6 +30,7 @@ from typing import Generic, TypeVar
 from myrmidon.api.objects import Json, ref_of, version_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.io.watch.caches import Caches
+from myrmidon.io.watch.changes import Change
 from myrmidon.io.watch.subscriptions import Shared
 
 _AUTHORS_MAX = 4096  # an echo that arrives after that many other passes costs one pass
@@ -52,7 +53,7 @@ class OwnWrites(Generic[E]):
     def __init__(self, controller: str, caches: Caches) -> None:
         self._controller, self._caches, self._unknown = controller, caches, caches.unknown
         self._written: OrderedDict[str, dict[tuple[ObjectRef, str], None]] = OrderedDict()
-        self._held: dict[ObjectRef, list[tuple[E, ObjectRef, str]]] = {}
+        self._held: dict[ObjectRef, list[tuple[Change, E]]] = {}
 
     # ---------------------------------------------------------------- answers of the server
 
@@ -107,25 +108,25 @@ class OwnWrites(Generic[E]):
         """Forget what the previous pass over the key has written."""
         self._written.pop(author(self._controller, key), None)
 
-    def is_own(self, key: ObjectRef, ref: ObjectRef, version: str, *, by: str = "") -> bool:
-        """Whether a change of ``ref`` was made by the key's own last pass, as far as is known.
+    def is_own(self, key: ObjectRef, change: Change) -> bool:
+        """Whether the key's own last pass made a change, as far as is known.
 
-        ``by`` is the author of a change that was recorded here; a watch event has none.
+        A change that was recorded here names its author; a watch event does not.
         """
         name = author(self._controller, key)
-        if by and by == name:
+        if change.by == name:
             return True
         written = self._written.get(name)
-        return written is not None and (ref, version) in written
+        return written is not None and (change.ref, change.version) in written
 
-    def hold(self, key: ObjectRef, event: E, ref: ObjectRef, version: str) -> None:
-        """Keep an event that arrived during a pass over its key: the pass may have caused it."""
-        self._held.setdefault(key, []).append((event, ref, version))
+    def hold(self, key: ObjectRef, change: Change, event: E) -> None:
+        """Keep the event of a change that arrived during a pass over its key, and may be its own."""
+        self._held.setdefault(key, []).append((change, event))
 
     def released(self, key: ObjectRef) -> list[E]:
         """Return the events held during a pass that has now ended, without its own writes."""
         held = self._held.pop(key, ())
-        return [event for event, ref, version in held if not self.is_own(key, ref, version)]
+        return [event for change, event in held if not self.is_own(key, change)]
 
     # ----------------------------------------------------------------------------- inside
 

@@ -131,11 +131,11 @@ class ControllerLoop:
     def take(self, change: Change, remote: str | None = None) -> None:
         """Add the keys that one change concerns."""
         for trigger in self._triggers.of(change, remote):
-            key, ref, version = trigger.key, change.ref, change.version
-            if self._own_writes.is_own(key, ref, version, by=change.by):
+            key = trigger.key
+            if self._own_writes.is_own(key, change):
                 continue
-            if version and key in self.pool.queue.working:
-                self._own_writes.hold(key, trigger, ref, version)
+            if key in self.pool.queue.working and change.version:
+                self._own_writes.hold(key, change, trigger)
             else:
                 # Objects that a list finds are old; a live change should not wait behind them.
                 listed = change.source is Source.LIST

@@ -13,6 +13,7 @@ from myrmidon.io import own_writes
 from myrmidon.io.client import Client
 from myrmidon.io.own_writes import OwnWrites, author
 from myrmidon.io.watch.caches import Caches
+from myrmidon.io.watch.changes import Change, Source, encode
 from myrmidon.io.watch.subscriptions import Subscription
 from tests.io.fakes import ModelTransport, until
 from tests.io.model_server import ModelServer, config_map
@@ -34,6 +35,12 @@ def writes_without_caches() -> OwnWrites[str]:
 def wrote(writes: OwnWrites[Any], key: ObjectRef, ref: ObjectRef, version: str) -> None:
     """Record that a pass over the key has written an object."""
     writes.expect(author("thing", key), ref, version)
+
+
+def change(ref: ObjectRef, version: str, by: str = "") -> Change:
+    """A change of an object; a deletion if it has no version."""
+    entry = encode({}, "u", int(version)) if version else None
+    return Change(ref, encode({}, "u", 0), entry, Source.WRITE if by else Source.WATCH, by)
 
 
 # ------------------------------------------------------------------------------ answers
@@ -190,7 +197,8 @@ def test_c7_an_echo_has_the_object_and_the_version_of_a_write_by_its_key(
     for key, ref, version in written:
         wrote(writes, key, ref, version)
 
-    assert writes.is_own(*event) == (event in written)
+    key, ref, version = event
+    assert writes.is_own(key, change(ref, version)) == (event in written)
 
 
 @given(
@@ -204,7 +212,7 @@ def test_c7_a_recorded_change_is_recognised_by_its_author(
     """A deletion has no version: only the author tells whose it was."""
     by = author("thing", writer) if writer else ""
 
-    assert writes_without_caches().is_own(key, MAP, version, by=by) == (key == writer)
+    assert writes_without_caches().is_own(key, change(MAP, version, by)) == (key == writer)
 
 
 def test_a_live_read_expects_no_watch_event() -> None:
@@ -218,9 +226,9 @@ def test_a_live_read_expects_no_watch_event() -> None:
 def test_held_events_are_released_once_and_without_own_writes() -> None:
     """By the end of the pass all its answers are known, also those that came after the event."""
     writes = writes_without_caches()
-    writes.hold(KEY_A, "own", MAP, "5")
-    writes.hold(KEY_A, "foreign", PASSWORD, "6")
-    writes.hold(KEY_B, "other key", PASSWORD, "7")
+    writes.hold(KEY_A, change(MAP, "5"), "own")
+    writes.hold(KEY_A, change(PASSWORD, "6"), "foreign")
+    writes.hold(KEY_B, change(PASSWORD, "7"), "other key")
     writes.record_write(CONFIG_MAP, config_map("x", "u", 5), by=author("thing", KEY_A))
 
     assert writes.released(KEY_A) == ["foreign"]
@@ -235,8 +243,8 @@ def test_a_new_pass_forgets_the_writes_of_the_previous_one() -> None:
     wrote(writes, KEY_B, MAP, "1")
     writes.begin_pass(KEY_A)
 
-    assert not writes.is_own(KEY_A, MAP, "1")
-    assert writes.is_own(KEY_B, MAP, "1")
+    assert not writes.is_own(KEY_A, change(MAP, "1"))
+    assert writes.is_own(KEY_B, change(MAP, "1"))
 
 
 def test_expected_events_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,4 +256,4 @@ def test_expected_events_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         wrote(writes, key, MAP, "1")
 
     assert len(writes._written) == 2
-    assert [writes.is_own(key, MAP, "1") for key in keys] == [False, False, True, True]
+    assert [writes.is_own(key, change(MAP, "1")) for key in keys] == [False, False, True, True]
