@@ -1,25 +1,26 @@
-"""Applicator: makes outputs true.  It decides nothing; ``sets.planning`` does.
+"""Applicator: sends the requests that make outputs true.  ``sets.planning`` decides which.
 
 It handles what only the sender of a request can see.  The object is read from the server, and the
 decision is made again on that read, when
 
 - another client wrote first (a conflict, or the object of a patch is gone);
-- the answer to an earlier write was lost, so that nobody knows whether it took effect;
+- the answer to an earlier write was lost, so its outcome is unknown (``io.own_writes``);
 - the object exists and names no parent: only the server's copy has ``managedFields``, which tell a
   child of ours that lost its owner reference from another party's object (``sets.adoption``).
 """
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import orjson
 
 from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import Json, is_deleting, uid_of, version_of
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Request, Verb
 from myrmidon.errors import (
     AlreadyExistsError,
@@ -35,6 +36,7 @@ from myrmidon.errors import (
     UnreadableObjectError,
 )
 from myrmidon.io.client import Client, is_ambiguous
+from myrmidon.io.own_writes import OwnWrites
 from myrmidon.io.stall_guard import StallGuard, Wish
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.warning_headers import Warnings
@@ -44,28 +46,23 @@ from myrmidon.sets.ownership import Parent, reference_to
 from myrmidon.sets.planning import plan
 from myrmidon.sets.recreation import plan_recreate
 
-_ATTEMPTS_MAX = 3  # against other writers; a fight is left to the backoff of the whole pass
+_ATTEMPTS_MAX = 3  # when other clients write first; after that the pass fails and backs off
 _REMEMBERED_MAX = 100_000
-_FIRST = (kinds.NAMESPACE, kinds.CUSTOM_RESOURCE_DEFINITION)  # others live in them
+_FIRST = (kinds.NAMESPACE, kinds.CUSTOM_RESOURCE_DEFINITION)  # other outputs may need them
 
 
 V = TypeVar("V")
 
 
-class Known(Protocol):
-    """What is known about objects without asking, and what an answer adds to it."""
+class CachedObjects(Protocol):
+    """Reads that cost no request."""
 
-    def get(self, ref: ObjectRef) -> Json | None: ...  # noqa: D102
-    def stamp(self, ref: ObjectRef) -> int: ...  # noqa: D102
-    def is_unknown(self, ref: ObjectRef) -> bool: ...  # noqa: D102
-    def mark_unknown(self, ref: ObjectRef) -> None: ...  # noqa: D102
-    def record_write(self, kind: Kind, obj: Json, *, by: str) -> None: ...  # noqa: D102
-    def record_delete(self, ref: ObjectRef, *, uid: str, by: str) -> None: ...  # noqa: D102
-    def clear_unknown(self, ref: ObjectRef) -> None: ...  # noqa: D102
+    def get(self, ref: ObjectRef) -> Json | None: ...  # noqa: D102  see runtime.cluster_view
+    def stamp(self, ref: ObjectRef) -> int: ...  # noqa: D102  see runtime.cluster_view
 
 
 class Written(NamedTuple):
-    """What became of one output."""
+    """The outcome of one output."""
 
     output: Output
     outcome: Literal["changed", "noop", "skipped", "failed"]
@@ -80,27 +77,31 @@ class Applicator:
     def __init__(
         self,
         client: Client,
-        known: Known,
+        cached: CachedObjects,
+        own_writes: OwnWrites[Any],
         *,
         writes_max: int = 8,
         manager: str = "",
         clock: Clock | None = None,
     ) -> None:
-        self._client, self._known, self._manager = client, known, manager
+        self._client, self._cached, self._own_writes = client, cached, own_writes
+        self._manager = manager
         self._writes_max = writes_max
         self._guard = StallGuard(clock or LoopClock())
-        self._settled: dict[Wish, tuple[int, str]] = {}  # what was written, what it left
+        # Per output: (hash of the output, resourceVersion that writing it produced).
+        self._settled: dict[Wish, tuple[int, str]] = {}
+        # Per output: (hash of the output, hash of the cached object) for which nothing was to send.
+        self._held: dict[Wish, tuple[int, int]] = {}
         self.warnings = Warnings()
-        """What the API server warned of, until a pass takes it."""
-        self._held: dict[Wish, tuple[int, int]] = {}  # what was wanted and there, and was one
+        """The warnings of the API server, until a pass takes them."""
 
     async def write(
         self, outputs: Sequence[Output], parent: Parent, *, creating: bool = True, by: str = ""
     ) -> list[Written]:
         """Make every output true; one that fails does not stop the others.
 
-        Outputs are independent of each other, but for what others live in: that goes first, and
-        where it fails, nothing becomes of the others.
+        Outputs are independent of each other, except that Namespaces and CustomResourceDefinitions are
+        written first: if one of these fails, the other outputs are not written.
         """
         tasks = [
             _Task(output, parent, creating, by, _question(output, parent, creating))
@@ -113,9 +114,9 @@ class Applicator:
         return [task.written for task in tasks if task.written is not None]
 
     async def send(self, request: Request, *, by: str = "") -> Json:
-        """Send one write about one object and make its answer known.
+        """Send one write to one object and record its answer in the caches.
 
-        A write that names no field manager is signed with the one of this applicator.
+        A write without a field manager gets the one of this applicator.
         """
         if self._manager and request.verb is not Verb.DELETE and not _is_signed(request):
             request = request._replace(query=(*request.query, ("fieldManager", self._manager)))
@@ -124,36 +125,31 @@ class Applicator:
             answer = await self._client.send(request, warnings=texts)
         except MyrmidonError as error:
             if is_ambiguous(error):
-                self._known.mark_unknown(request.ref)
+                self._own_writes.mark_unknown(request.ref)
             raise
         except asyncio.CancelledError:
-            self._known.mark_unknown(request.ref)  # nobody waited for the answer
+            self._own_writes.mark_unknown(request.ref)  # it may have been sent
             raise
         if texts and by:
             self.warnings.hear(by, request.ref, texts)
         if request.verb is Verb.DELETE and answer.get("kind") == "Status":
             uid = str((answer.get("details") or {}).get("uid") or "")
-            self._known.record_delete(request.ref, uid=uid, by=by)
+            self._own_writes.record_delete(request.ref, uid=uid, by=by)
         else:
-            self._known.record_write(request.ref.kind, answer, by=by)
+            self._own_writes.record_write(request.ref.kind, answer, by=by)
         return answer
 
     def is_unknown(self, ref: ObjectRef) -> bool:
-        """Whether a write to the object got no clear answer, and no read since."""
-        return self._known.is_unknown(ref)
+        """Whether a write to the object got no clear answer, and no answer was recorded since."""
+        return self._own_writes.is_unknown(ref)
 
     async def read(self, ref: ObjectRef) -> Json | None:
-        """Ask the server, and make the answer known."""
-        uid = self._known_uid(ref)
-        try:
+        """Read the object from the server and record the answer in the caches; None if there is none."""
+        uid = self._cached_uid(ref)
+        obj: Json | None = None
+        with suppress(NotFoundError):
             obj = await self._client.get(ref)
-        except NotFoundError:
-            if uid is not None:
-                self._known.record_delete(ref, uid=uid, by="")
-            self._known.clear_unknown(ref)
-            return None
-        self._known.record_write(ref.kind, obj, by="")
-        self._known.clear_unknown(ref)
+        self._own_writes.record_read(ref, obj, uid=uid)
         return obj
 
     def stalled(self) -> int:
@@ -162,16 +158,16 @@ class Applicator:
 
     # -------------------------------------------------------------------------- inside
 
-    def _known_uid(self, ref: ObjectRef) -> str | None:
-        """The uid of an object as far as is known, None if it does not exist."""
+    def _cached_uid(self, ref: ObjectRef) -> str | None:
+        """Return the uid of the cached object, None if it does not exist."""
         try:
-            held = self._known.get(ref)
+            held = self._cached.get(ref)
         except UnreadableObjectError as error:
             return error.uid
         return None if held is None else uid_of(held)
 
     async def _wave(self, tasks: Sequence["_Task"]) -> None:
-        """Decide all, then send what is left to send; a converged set costs no task and no request."""
+        """Decide about all, then send what remains; a converged set costs no task and no request."""
         pending = [task for task in tasks if not self._is_over(task)]
         if len(pending) == 1:
             await self._write(pending[0])
@@ -179,17 +175,18 @@ class Applicator:
             await self._write_together(pending)
 
     def _is_over(self, task: "_Task") -> bool:
-        """Whether nothing is to be sent, as far as is known: it holds, or must not be touched.
+        """Whether nothing is to be sent, judged by the cached object: it holds, or must be left alone.
 
-        The same question about the same object has the same answer.
+        The decision depends on the output and the cached object alone, so it is not repeated for a
+        pair that is in ``_held``.
         """
         ref = task.output.ref
         try:
-            if self._known.is_unknown(ref):
+            if self._own_writes.is_unknown(ref):
                 return False
-            asked = (task.question, self._known.stamp(ref))
+            asked = (task.question, self._cached.stamp(ref))
             if self._held.get(task.wish) != asked:
-                self._decide(task, self._known.get(ref))
+                self._decide(task, self._cached.get(ref))
                 if task.request is not None:
                     return self._is_stalled(task)
                 _remember(self._held, task.wish, asked)
@@ -207,8 +204,8 @@ class Applicator:
         if task.request is None:
             self._settled.pop(task.wish, None)
         elif current and self._settled.get(task.wish) == (task.question, version_of(current)):
-            # Just this was written, and this is what the server made of it: a webhook or a schema
-            # changed it.  Sending the same again would change nothing, for ever.
+            # This output was written, and the server stored it differently (a webhook or a schema
+            # changed it).  Sending it again would change nothing, in every pass.
             task.request = None
 
     async def _write_together(self, tasks: Sequence["_Task"]) -> None:
@@ -233,7 +230,7 @@ class Applicator:
         output = task.output
         error: ApiError | None = None
         for _ in range(_ATTEMPTS_MAX):
-            if task.needs_read or error is not None or self._known.is_unknown(output.ref):
+            if task.needs_read or error is not None or self._own_writes.is_unknown(output.ref):
                 await self._decide_on_read(task)
             if task.request is None:
                 return self._skipped(task)
@@ -249,7 +246,7 @@ class Applicator:
             except InvalidError as refused:
                 if not any(cause.get("field") == "metadata.uid" for cause in refused.causes):
                     await self._make_way(task, refused)
-                error = refused  # or it is another object by now
+                error = refused  # either way, decide again on a fresh read
             else:
                 return self._wrote(task, task.request, answer)
         assert error is not None
@@ -274,7 +271,7 @@ class Applicator:
         return Written(task.output, "skipped", error=error)
 
     def _is_stalled(self, task: "_Task") -> bool:
-        """Whether a write must wait; the first time, a live read has to tell who is to blame."""
+        """Whether a write must wait; the first time, a live read shows which manager reverts it."""
         stalled = self._stall_before(task)
         if stalled is None:
             return False
@@ -290,9 +287,9 @@ class Applicator:
     async def _decide_on_read(self, task: "_Task") -> None:
         ref = task.output.ref
         self._decide(task, await self.read(ref))
-        if task.request is None and not self._known.is_unknown(ref):
-            # The next pass would read again, if the cached copy alone cannot tell.
-            _remember(self._held, task.wish, (task.question, self._known.stamp(ref)))
+        if task.request is None and not self._own_writes.is_unknown(ref):
+            # Otherwise each pass would read again when the cached copy lacks managedFields.
+            _remember(self._held, task.wish, (task.question, self._cached.stamp(ref)))
 
     async def _make_way(self, task: "_Task", refused: InvalidError) -> None:
         """Delete an object that cannot be changed, if it can be created again."""
@@ -312,7 +309,7 @@ class Applicator:
 
 @dataclass(slots=True)
 class _Task:
-    """One output on its way: whose it is, what was last decided about it, what became of it."""
+    """One output being written: its parent and author, the last decision about it, its outcome."""
 
     output: Output
     parent: Parent
@@ -327,7 +324,7 @@ class _Task:
 
     @property
     def wish(self) -> Wish:
-        """What its answers are remembered under: two states may want the same, each in its own way."""
+        """The key of what is remembered: two states may apply different fields of one object."""
         output = self.output
         return output.ref, output.author if isinstance(output, Apply) else ""
 
@@ -342,7 +339,7 @@ class _Task:
 
 
 def _question(output: Output, parent: Parent, creating: bool) -> int:
-    """A number for what is asked of the server, another for other questions."""
+    """Return a hash of everything that the decision about an output depends on, but for the object."""
     if isinstance(output, Delete):
         return hash((output, parent, creating))
     owner = output.options.owner
@@ -353,8 +350,8 @@ def _question(output: Output, parent: Parent, creating: bool) -> int:
 def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
     """Whether a refused write may be decided again on a fresh read.
 
-    A lock that the author asked for is never overridden, and a field of another manager is not
-    taken by asking twice.
+    An optimistic lock that the user asked for is never overridden, and a field that another manager
+    owns is refused however often it is sent.
     """
     if isinstance(output, Delete):
         return True
@@ -371,7 +368,7 @@ def _is_signed(request: Request) -> bool:
 
 
 def _remember(memory: dict[Wish, V], wish: Wish, value: V) -> None:
-    """Keep an answer, and not too many: all of them can be found again."""
+    """Keep an entry and drop the oldest beyond the limit; a dropped one costs one more decision."""
     memory[wish] = value
     if len(memory) > _REMEMBERED_MAX:
         del memory[next(iter(memory))]

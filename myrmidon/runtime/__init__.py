@@ -8,7 +8,6 @@ triggers         which objects a change concerns
 backoff          the delay after failures
 cluster_view     the part of the shared caches that one controller uses
 children         which objects an object manages
-echoes           which watch events are the echo of our own writes
 reconcile/       one pass over one object
 leader/          leader election
 metrics/         all metrics

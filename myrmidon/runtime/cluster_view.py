@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json, ref_of, version_of
+from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.errors import UnreadableObjectError
 from myrmidon.fsm.controller import Controller
@@ -13,29 +13,27 @@ from myrmidon.io.watch.indexes import IndexFunction
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.io.watch.views import View
 from myrmidon.runtime.children import by_parent
-from myrmidon.runtime.echoes import Echoes
 
 Refs: TypeAlias = list[ObjectRef]
 _CHILDREN = "myrmidon.dev/children"  # the index of all controllers that look for children
 
 
 class ClusterView:
-    """Reads of declared kinds, and the record of own writes.
+    """Reads of the kinds that a controller declares.
 
-    Undeclared kinds have no view here: they are never listed, and reading one is refused before it
-    comes to this.
+    Other kinds have no view here: they are never listed, and a state that reads one is refused before
+    this class is asked.
     """
 
     def __init__(
         self,
         controller: type[Controller[Any]],
         caches: Caches,
-        echoes: Echoes,
         namespaces: Iterable[str] = (),
         *,
         options: ControllerOptions | None = None,
     ) -> None:
-        self._caches, self._echoes, self._controller = caches, echoes, controller
+        self._controller = controller
         options = options or controller.options
         spaces = self._spaces = options.namespaces or tuple(namespaces)
         self.covers_all = not spaces
@@ -61,7 +59,7 @@ class ClusterView:
         ]
 
     def subscribe(self, subscription: Subscription) -> None:
-        """Hear of every change of every declared kind."""
+        """Pass every change of every declared kind to a subscription."""
         for view in self._views.values():
             view.subscribe(subscription)
 
@@ -76,7 +74,7 @@ class ClusterView:
         return all(view.is_synced for view in self._views.values())
 
     def close(self) -> None:
-        """Need the caches no more."""
+        """Close the views; a cache without views is no longer watched."""
         for view in self._views.values():
             view.close()
 
@@ -88,9 +86,9 @@ class ClusterView:
         return not self._namespaces or ref.namespace in self._namespaces
 
     def _indexes(self, kind: Kind, options: ControllerOptions) -> dict[str, IndexFunction]:
-        """What the controller declares for a kind, under names that no other controller uses.
+        """Return the indexes that the controller declares for a kind, under names of its own.
 
-        Kinds whose objects must be found by their parent have an index for that, too.
+        Kinds whose objects must be found by their parent have an index for that as well.
         """
         functions = self._controller.index_functions.get(kind, {})
         indexes = {_named(self._controller, name): each for name, each in functions.items()}
@@ -134,41 +132,17 @@ class ClusterView:
         labels: Mapping[str, str] | str | None = None,
         index: tuple[str, str] | None = None,
     ) -> list[Json]:
-        """All objects that match."""
+        """Return a copy of each object that matches."""
         named = (_named(self._controller, index[0]), index[1]) if index else None
         return self._views[kind].list(namespace, labels=labels, index=named)
 
     def children(self, uid: str) -> Refs:
-        """The cached objects of managed kinds that name the parent of that uid.
+        """Return the cached objects of managed kinds that name the parent of that uid.
 
         Empty for controllers that neither prune nor have a finalizer graph: only these need to
         find children that no status records, so only these have the index.
         """
         return [ref for view in self._by_parent for ref in view.refs(_CHILDREN, uid)]
-
-    # ----------------------------------------------------------------------- own writes
-
-    def is_unknown(self, ref: ObjectRef) -> bool:
-        """Whether a write to the object got no clear answer, and no read since."""
-        return self._caches.is_unknown(ref)
-
-    def mark_unknown(self, ref: ObjectRef) -> None:
-        """A write to the object got no clear answer."""
-        self._caches.mark_unknown(ref)
-
-    def clear_unknown(self, ref: ObjectRef) -> None:
-        """A read has settled it."""
-        self._caches.clear_unknown(ref)
-
-    def record_write(self, kind: Kind, obj: Json, *, by: str) -> None:
-        """Show the answer to a write at once."""
-        ref = ref_of(kind, obj)
-        self._echoes.expect(by, ref, version_of(obj))
-        self._caches.record_write(ref, obj, by=by)
-
-    def record_delete(self, ref: ObjectRef, *, uid: str, by: str) -> None:
-        """Show that an object is gone at once."""
-        self._caches.record_delete(ref, uid=uid, by=by)
 
 
 def _named(controller: type[Controller[Any]], index: str) -> str:

@@ -1,8 +1,8 @@
-"""ControllerLoop: one controller at work: its view of the cluster, its queue, its workers.
+"""ControllerLoop: runs one controller, with its view of the cluster, its queue and its workers.
 
-``feed`` turns changes of the caches into keys, ``listen`` does the same for what channels send, and
-``work`` is one worker.  The manager starts each as a task of its own.  All three run over any number of
-objects without waiting, so all three give way to the event loop (``io.timers.pacing``).
+``feed`` turns changes of the caches into keys, ``listen`` does the same for keys that channels send, and
+``work`` is one worker.  The manager starts each as a task of its own.  All three can handle many objects
+without awaiting anything, so all three give way to the event loop (``io.timers.pacing``).
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from myrmidon.fsm.watches import Key
 from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
+from myrmidon.io.own_writes import OwnWrites
 from myrmidon.io.timers.pacing import pacer
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.changes import Change, Source
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.runtime.backoff import Backoff
 from myrmidon.runtime.cluster_view import ClusterView
-from myrmidon.runtime.echoes import Echoes
 from myrmidon.runtime.inbox import Inbox
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
@@ -60,10 +60,8 @@ class ControllerLoop:
         trace: bool = False,
     ) -> None:
         self.controller = controller
-        self._echoes = Echoes(controller.name)
-        self.view = ClusterView(
-            type(controller), caches, self._echoes, namespaces, options=controller.options
-        )
+        self._own_writes = OwnWrites[Trigger](controller.name, caches)
+        self.view = ClusterView(type(controller), caches, namespaces, options=controller.options)
         self._triggers = Triggers(type(controller), metrics.user_function_failed)
         self._subscription = Subscription()
         self._inbox = Inbox(asyncio.get_running_loop())
@@ -97,7 +95,7 @@ class ControllerLoop:
             log=self._log,
             resync=self._resync_seconds,
             generation=self._generation,
-            began=self._echoes.begin,
+            began=self._own_writes.begin_pass,
             ended=self._pass_ended,
         )
         self._unsubscribe = self._listen_to_channels()
@@ -108,19 +106,19 @@ class ControllerLoop:
         await self.take_all(self._subscription)
 
     async def listen(self) -> None:
-        """Turn what channels send into keys, until cancelled."""
+        """Add the keys that channels send, until cancelled."""
         await self._inbox.empty(
             lambda ref, delay: self.pool.add(ref, cause=Cause("channel"), delay=delay)
         )
 
     async def work(self) -> None:
-        """Be one worker: reconcile keys as they come due, until the pool is over."""
+        """Be one worker: reconcile keys as they come due, until the pool stops."""
         await work(self.pool)
 
     async def take_all(self, changes: Subscription, remote: str | None = None) -> None:
         """Add the keys that each change concerns, until cancelled.
 
-        A change that cannot be read ends neither the feed nor the process: the next ones are taken.
+        A change that cannot be handled is logged, and the next ones are handled as usual.
         """
         pace = pacer()
         async for change in changes:
@@ -133,21 +131,23 @@ class ControllerLoop:
     def take(self, change: Change, remote: str | None = None) -> None:
         """Add the keys that one change concerns."""
         for trigger in self._triggers.of(change, remote):
-            version = change.version
-            if version and trigger.key in self.pool.queue.working:
-                self._echoes.hold(trigger, version)
-            elif not self._echoes.is_echo(trigger, version):
-                # What the first list finds is old; a live change should not wait behind it.
+            key = trigger.key
+            if self._own_writes.is_own(key, change):
+                continue
+            if key in self.pool.queue.working and change.version:
+                self._own_writes.hold(key, change, trigger)
+            else:
+                # Objects that a list finds are old; a live change should not wait behind them.
                 listed = change.source is Source.LIST
                 self._add(trigger, Urgency.BACKGROUND if listed else Urgency.LIVE)
 
     def _pass_ended(self, key: ObjectRef) -> None:
-        """Add what came during a pass and was not its own echo."""
-        for trigger in self._echoes.news(key):
+        """Add the keys of changes that came during a pass and were not its own writes."""
+        for trigger in self._own_writes.released(key):
             self._add(trigger, Urgency.LIVE)
 
     def close(self) -> None:
-        """Let go of caches and channels."""
+        """Close the views of the caches and unsubscribe from the channels."""
         for unsubscribe in self._unsubscribe:
             unsubscribe()
         self.view.close()
@@ -161,7 +161,7 @@ class ControllerLoop:
 
     @property
     def traced(self) -> Traced:
-        """What the tracer needs to draw a picture of this controller."""
+        """Return the parts of this controller that the tracer reads."""
         return Traced(self.controller, self.pool.queue, self.view)
 
     # --------------------------------------------------------------------------- inside
@@ -173,8 +173,8 @@ class ControllerLoop:
             "clock": clock,
         }
         if self.tracer is None:
-            return Applicator(client, self.view, **how)
-        traced = TracedApplicator(client, self.view, **how)
+            return Applicator(client, self.view, self._own_writes, **how)
+        traced = TracedApplicator(client, self.view, self._own_writes, **how)
         traced.tracer = self.tracer
         return traced
 
@@ -198,7 +198,7 @@ class ControllerLoop:
         return [channel.subscribe(self._from_channel) for channel in self.controller.channels]
 
     def _from_channel(self, key: Key, debounce: timedelta) -> None:
-        """Note what a channel sent, perhaps from another thread."""
+        """Put a key that a channel sent into the inbox; the caller may be another thread."""
         ref = key_of(self.controller.kind(), key)
         if self.view.concerns(ref):
             self._inbox.put(ref, debounce.total_seconds())

@@ -1,15 +1,14 @@
-"""Which of our objects a change concerns, and why.
+"""Triggers: which keys of a controller a change concerns, and why.
 
-- ``self``: the change is of the object itself.
+- ``self``: the changed object is of the controller's own kind.
 - ``child``: the changed object names a parent, by its controller reference or by tracking marks.
-- ``relative``: a ``Watch`` maps the changed object to ours.
+- ``relative``: a ``Watch`` maps the changed object to keys.
 
-A change that a pass made itself does not wake that same pass again: it knows.
+Whether a key made the change itself, and so needs no pass, is decided by ``io.own_writes``.
 """
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from myrmidon.api.objects import Json, controller_of, labels_of, namespace_of
@@ -27,14 +26,14 @@ Event = Literal["create", "update", "delete"]
 
 
 class Trigger(NamedTuple):
-    """One of our objects should have a pass, because of this."""
+    """A key that should have a pass, and the cause."""
 
     key: ObjectRef
     cause: Cause
 
 
 class Triggers:
-    """From a change to the keys of one controller."""
+    """Maps changes to the keys of one controller."""
 
     def __init__(
         self,
@@ -48,8 +47,8 @@ class Triggers:
         self._name, self._failed = controller.name, failed
 
     def of(self, change: Change, remote: str | None = None) -> list[Trigger]:
-        """Everything that the change concerns; ``remote`` names the cluster that it comes from."""
-        ref, event, by = change.ref, _event(change), change.by
+        """Return every key that the change concerns; ``remote`` names the cluster that it comes from."""
+        ref, event = change.ref, _event(change)
         found: list[tuple[Relation, ObjectRef]] = []
         if remote is None and ref.kind == self._kind:
             found.append(("self", ref))
@@ -58,14 +57,10 @@ class Triggers:
         for kind, watch in self._watches:
             if kind == ref.kind and watch.remote == remote:
                 found += [("relative", key) for key in self._relatives(watch, change)]
-        return [
-            Trigger(key, Cause(relation, event, ref))
-            for relation, key in found
-            if not by or by != author(self._name, key)
-        ]
+        return [Trigger(key, Cause(relation, event, ref)) for relation, key in found]
 
     def _parents(self, change: Change) -> list[ObjectRef]:
-        """Whoever was or is the parent: a child that was taken away concerns its old one."""
+        """Return the parents before and after the change: a child that was moved concerns both."""
         found: dict[ObjectRef, None] = {}
         for obj in (change.before, change.after):
             parent = parent_of(obj, self._kind) if obj is not None else None
@@ -74,9 +69,10 @@ class Triggers:
         return list(found)
 
     def _relatives(self, watch: Watch, change: Change) -> list[ObjectRef]:
-        """The keys that the user's functions return; none if one of them raises.
+        """Return the keys that the user's functions return; none if one of them raises.
 
-        Whatever it raises is a failure of that function for that object: the feed goes on.
+        An exception is counted and logged as a failure of that function for that object, and the next
+        changes are handled as usual.
         """
         before, after = change.before, change.after
         found: dict[ObjectRef, None] = {}
@@ -98,26 +94,20 @@ class Triggers:
         return list(found)
 
     def _keys(self, keys: Iterable[Key], source: Json) -> Iterator[ObjectRef]:
-        # One key instead of a list of keys is meant as one, not letter by letter.
+        # A single key instead of a list of keys is accepted; a str is not taken letter by letter.
         for key in (keys,) if isinstance(keys, str | ObjectRef) else keys:
             yield key_of(self._kind, key, namespace_of(source))
 
 
 def _sees(watch: Watch, obj: Json) -> bool:
-    """Whether an object is in the namespaces and has the labels that a watch asks for."""
+    """Whether an object is in the namespaces and has the labels of a watch."""
     if watch.namespaces and namespace_of(obj) not in watch.namespaces:
         return False
     return not watch.selector or selector(watch.selector).matches(labels_of(obj))
 
 
-@lru_cache(maxsize=1024)  # asked for each change that a pass makes
-def author(controller: str, key: ObjectRef) -> str:
-    """How a pass signs its writes, so that their echo is told from other people's changes."""
-    return f"{controller}:{key.key}"
-
-
 def parent_of(obj: Json, kind: Kind) -> ObjectRef | None:
-    """The parent of that kind which an object names, whether or not it exists."""
+    """Return the parent of that kind that an object names, whether or not the parent exists."""
     owner = controller_of(obj)
     if owner is None:
         return tracked_parent(obj, kind)
@@ -134,7 +124,7 @@ def _event(change: Change) -> Event:
 
 
 def key_of(kind: Kind, key: Key, namespace: str = "") -> ObjectRef:
-    """A reference from whatever a user's function returned for it."""
+    """Return the reference for a key in any form that a user's function may return."""
     if isinstance(key, ObjectRef):
         return key
     if isinstance(key, str):

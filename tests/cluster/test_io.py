@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -21,6 +22,7 @@ from myrmidon.errors import (
 from myrmidon.io import Caches, Client, Discovery, LoopClock, Subscription, View
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.http.transport import HttpTransport
+from myrmidon.io.own_writes import OwnWrites
 from myrmidon.io.watch.protocol import Timing
 
 
@@ -80,7 +82,7 @@ def test_a_cache_follows_the_server(
             await anext(heard)
         ref = ObjectRef(CONFIG_MAP, "a", namespace)
         own = await client.patch(ref, {"data": {"text": "own"}})
-        caches.record_write(ref, own, by="me")
+        OwnWrites[Any]("", caches).record_write(CONFIG_MAP, own, by="me")
         shown = view.get("a", namespace)
         assert shown is not None
         assert version_of(shown) == version_of(own)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -21,6 +21,7 @@ from myrmidon.errors import (
 )
 from myrmidon.io.applicator import Applicator, Written
 from myrmidon.io.client import Client
+from myrmidon.io.own_writes import OwnWrites
 from myrmidon.sets import Output, OutputSet, plan
 from tests.sets.model_server import ModelServer
 from tests.sets.outputs import PARENT, SPECS, WAYS, apply, manifest
@@ -97,21 +98,23 @@ class Memory:
         """An answer was lost."""
         self.unknown[ref] = None
 
-    def clear_unknown(self, ref: ObjectRef) -> None:
-        """A read has settled it."""
-        self.unknown.pop(ref, None)
-
     def record_write(self, kind: Kind, obj: Json, *, by: str) -> None:
-        """An answer."""
+        """Keep the answer to a write."""
         del by
-        self.objects[ref_of(kind, obj)] = obj
-        self.clear_unknown(ref_of(kind, obj))
+        self.record_read(ref_of(kind, obj), obj, uid=None)
 
     def record_delete(self, ref: ObjectRef, *, uid: str, by: str) -> None:
-        """It is gone."""
-        del uid, by
+        """Remove an object that was deleted."""
+        del by
+        self.record_read(ref, None, uid=uid)
+
+    def record_read(self, ref: ObjectRef, obj: Json | None, *, uid: str | None) -> None:
+        """Keep the answer to a live read."""
+        del uid
+        self.unknown.pop(ref, None)
         self.objects.pop(ref, None)
-        self.clear_unknown(ref)
+        if obj is not None:
+            self.objects[ref] = obj
 
 
 class Bench:
@@ -122,7 +125,9 @@ class Bench:
         self.applicator = self._made(writes_max)
 
     def _made(self, writes_max: int = 8) -> Applicator:
-        return Applicator(cast("Client", self.server), self.memory, writes_max=writes_max)
+        writes = cast("OwnWrites[Any]", self.memory)
+        client = cast("Client", self.server)
+        return Applicator(client, self.memory, writes, writes_max=writes_max)
 
     def write(self, *outputs: Output) -> list[Written]:
         """Write the outputs of a state; what was sent for them is in ``server.sent``."""

@@ -29,7 +29,7 @@ def tables(one: Any, path: str, seen: dict[int, Any]) -> Iterator[tuple[str, Any
     if id(one) in seen:
         return
     seen[id(one)] = one
-    if type(one).__module__.startswith("myrmidon.runtime"):
+    if type(one).__module__.startswith(("myrmidon.runtime", "myrmidon.io.own_writes")):
         names = [*getattr(one, "__dict__", {}), *getattr(type(one), "__slots__", ())]
         for name in names:
             if hasattr(one, name):
@@ -41,7 +41,7 @@ def tables(one: Any, path: str, seen: dict[int, Any]) -> Iterator[tuple[str, Any
 
 
 # Bounded by a number of their own, whatever happens: the writes of the last 4096 passes.
-BOUNDED = ("_echoes._written",)
+BOUNDED = ("_own_writes._written",)
 
 
 def remembered(cluster: Harness) -> list[str]:

@@ -25,7 +25,7 @@ from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.fsm.context import Cause
 from myrmidon.io.watch.changes import Change, Source, encode
-from myrmidon.runtime.triggers import Trigger, Triggers, author, key_of, parent_of
+from myrmidon.runtime.triggers import Trigger, Triggers, key_of, parent_of
 from myrmidon.testing import Harness
 from tests.runtime.things import Thing, Things, thing
 
@@ -54,13 +54,13 @@ def child(owner: str | None, *, kind: str = "Thing", group: str = THING.group, *
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **more}
 
 
-def change(ref: ObjectRef, old: Json | None, new: Json | None, by: str = "") -> Change:
+def change(ref: ObjectRef, old: Json | None, new: Json | None) -> Change:
     """A change of an object, as a cache tells it."""
 
     def entry(obj: Json | None, version: int) -> bytes | None:
         return None if obj is None else encode(obj, "uid", version)
 
-    return Change(ref, entry(old, 1), entry(new, 2), Source.WATCH, by)
+    return Change(ref, entry(old, 1), entry(new, 2), Source.WATCH)
 
 
 def concerned(changed_: Change, controller: type[Controller[Any]] = Things) -> list[str]:
@@ -77,17 +77,6 @@ def test_a_child_concerns_its_old_and_its_new_parent(before: str | None, after: 
     found = concerned(change(MAP, child(before), child(after)))
 
     assert sorted(found) == sorted({f"child {one}" for one in (before, after) if one is not None})
-
-
-@given(
-    parent=st.sampled_from(["a", "b"]), writer=st.sampled_from(["", "a", "b"]), gone=st.booleans()
-)
-def test_what_a_pass_did_itself_does_not_wake_it(parent: str, writer: str, *, gone: bool) -> None:
-    """Another one's write does; no version tells the echo of a delete, only the signature does."""
-    by = author(Things.name, ours(writer)) if writer else ""
-    found = concerned(change(MAP, child(parent), None if gone else child(parent), by))
-
-    assert found == ([] if writer == parent else [f"child {parent}"])
 
 
 def test_a_delete_of_a_pass_is_no_cause_of_another() -> None:

@@ -1,18 +1,18 @@
-"""Cache: decides which facts about objects count, those of the list and watch and those of own writes.
+"""Cache: the objects of one scope, as the list and watch and our own writes report them.
 
-Both arrive in any order, so each is judged by its version.  Versions of one kind of resource are
-comparable numbers, and that is enough for four rules:
+Both arrive in any order (``io.own_writes`` explains why own writes are recorded), so each is judged by
+its resourceVersion.  The versions of one kind are comparable numbers, and four rules follow:
 
-1  A fact that is not newer than the object held is dropped: no object ever goes back.
-2  An own write is visible at once, and its echo through the watch changes nothing.
-3  An object that we deleted stays deleted, although the watch may be behind and still tell of its life.
-4  An own write that the watch has already passed is not brought back: if its object is not held,
-   the watch has told of its end as well.
+1  An object that is not newer than the cached one is dropped: a cached object never goes back.
+2  An own write is visible at once, and its watch event changes nothing.
+3  An object that we deleted stays deleted, although a watch that is behind still reports it.
+4  The answer to an own write is dropped if the object is not cached and the watch has passed the
+   answer's version: the watch has reported the object's deletion already.
 
 A list is taken in object by object, and the caller may pause between any two of them (``loading``).
-Readers then see some objects as the list has them and others as they were before.  That is no different
-from a watch that is behind: each object by itself only moves forward (rule 1), own writes stay visible
-(rule 2), and objects that are missing from the list are removed at its end, when all of it is known.
+Readers then see some objects as the list has them and others as they were before, as they would with a
+watch that is behind: each object by itself only moves forward (rule 1), own writes stay visible
+(rule 2), and objects that are missing from the list are removed at its end.
 
 An object that cannot be read (``shapes``) is kept as an unreadable entry under the same rules.  It is
 reported once, when it becomes unreadable, and not again with each list.
@@ -46,15 +46,15 @@ from myrmidon.io.watch.tombstones import Tombstones
 
 Transform: TypeAlias = Callable[[Json], Json]
 Changes: TypeAlias = list[Change]
-Sighting: TypeAlias = tuple[Key, str, int]  # key, uid and version: what a fact is about
+Sighting: TypeAlias = tuple[Key, str, int]  # key, uid and version of a reported object
 
-_REPORTS_MAX = 20  # about objects that cannot even be told apart
+_REPORTS_MAX = 20  # about objects that have no name
 
 _log = logging.getLogger(__name__)
 
 
 class Cache(Store):
-    """The objects of one scope.  A reflector and our own writes fill it, everyone reads it."""
+    """The objects of one scope.  A reflector and our own writes fill it; all controllers read it."""
 
     def __init__(
         self,
@@ -70,7 +70,6 @@ class Cache(Store):
         self._unlisted: dict[str, dict[str, None]] | None = None  # during a list: not found so far
         self._nameless: dict[str, None] = {}  # problems of objects without a name, once reported
         self._tombstones = Tombstones()
-        self._expected: dict[Key, int] = {}
         self._transform = transform
         self._keep_managed_fields = keep_managed_fields
         for name, function in (indexes or {}).items():
@@ -79,18 +78,17 @@ class Cache(Store):
     # ------------------------------------------------------------------- list and watch
 
     def load(self, listing: Listing) -> Changes:
-        """Take in a part of a list at once; at the end of the list, what was in no part is gone."""
+        """Take in a part of a list; at the end of the list, remove the objects that were in no part."""
         return [change for change in self.loading(listing) if change is not None]
 
     def loading(self, listing: Listing) -> Iterator[Change | None]:
-        """Do the same step by step: yields after each object, so that the caller may pause there.
+        """Do the same step by step: yield after each object, so that the caller may pause there.
 
-        Nothing else of the list and watch may be taken in before the last step.
+        The caller must not take in any other list or watch event before the last step.
         """
         if listing.forgets:
             self.version = 0
             self._tombstones = Tombstones()
-            self._expected.clear()
             for _ in self.forget_versions():
                 yield None
         if listing.begins:
@@ -103,7 +101,7 @@ class Cache(Store):
             yield from self._sweep(parse_version(listing.version))
 
     def apply(self, event: WatchEvent) -> Change | None:
-        """Take in one event of the watch."""
+        """Take in one watch event."""
         seen = key, uid, version = self._sighting(event.object)
         if is_ahead(version, self.version):
             self.version = version
@@ -117,7 +115,7 @@ class Cache(Store):
     # ----------------------------------------------------------------------- own writes
 
     def record_write(self, obj: Json, *, by: str = "") -> Change | None:
-        """Make the answer to an own write (or a live read) visible at once."""
+        """Show the answer to an own write or to a live read at once."""
         seen = key, _, version = self._sighting(obj)
         held = self.entry(key)
         if held is None and OPAQUE < version <= self.version:
@@ -131,17 +129,17 @@ class Cache(Store):
         shown = {"metadata": metadata(obj)} if self.scope.metadata_only and not problem else obj
         change = self._put(seen, shown, Source.WRITE, by, problem=problem)
         if change is not None and self._unlisted is not None:
-            # A list that does not have it can still be newer than the write.
+            # The list under way may lack the object and still be newer than the write.
             self._unlisted.setdefault(key[0], {})[key[1]] = None
         return change
 
     def record_delete(
         self, ref: ObjectRef, *, uid: str, version: str = "", by: str = ""
     ) -> Change | None:
-        """Forget an object that is gone: a delete of ours removed it, or a live read missed it.
+        """Remove an object: a delete of ours succeeded, or a live read did not find it.
 
-        ``uid`` says which incarnation; a later one of that name stays.  ``version`` is what was
-        decided on, for a watch that has not come that far and will still tell of its life.
+        Only the object of that ``uid`` is removed; a later one of the same name stays.  ``version`` is
+        the version that was deleted: a watch that has not come that far still reports the object.
         """
         key = (ref.namespace, ref.name)
         held = self.entry(key)
@@ -149,30 +147,14 @@ class Cache(Store):
         if held is not None and uid_in(held) == uid:
             last = max(last, version_in(held))
         elif last <= (self.version if held is None else version_in(held)):
-            return None  # the watch has told of its end already, or of its successor
+            return None  # the watch has reported its deletion already, or its successor
         self._tombstones.add(key, uid, last, final=True)
         return self._remove(key, last, Source.WRITE, by)
-
-    def expect(self, ref: ObjectRef, version: str) -> None:
-        """A write whose answer was not the object itself: we are behind until the watch is there."""
-        self._expected[ref.namespace, ref.name] = parse_version(version)
-
-    def is_behind(self, ref: ObjectRef) -> bool:
-        """Whether the object is older here than our own last write to it."""
-        key = (ref.namespace, ref.name)
-        expected = self._expected.get(key)
-        if expected is None:
-            return False
-        held = self.entry(key)
-        if max(self.version, version_in(held) if held else OPAQUE) < expected:
-            return True
-        del self._expected[key]
-        return False
 
     # ------------------------------------------------------------------------ judgement
 
     def _sighting(self, obj: Any) -> Sighting:
-        """Which object a fact is about.  It has no name if it cannot be told."""
+        """Return which object is reported; the name is empty if it cannot be read."""
         meta = obj.get("metadata") if type(obj) is dict else None
         if type(meta) is not dict:
             return ("", ""), "", OPAQUE
@@ -224,7 +206,7 @@ class Cache(Store):
         return Change(self.ref(key), held, None, source, by)
 
     def _bury(self, seen: Sighting, by: str) -> Change | None:
-        """It is gone, or no longer ours to see; something newer of that name may come."""
+        """Remove an object that is gone or has left the scope; a newer one of that name may come."""
         key, uid, version = seen
         self._tombstones.add(key, uid, version, final=False)
         return self._remove(key, version, Source.WRITE, by)
@@ -235,11 +217,11 @@ class Cache(Store):
         self._tombstones.complete_list()
         for namespace, names in unlisted.items():
             for name in names:
-                # What is newer than the list was written while it was on its way.
+                # An object that is newer than the list was written while the list was under way; it stays.
                 yield self._remove((namespace, name), version, Source.LIST)
 
     def _encoded(self, obj: Json, uid: str, version: int) -> tuple[Entry, str]:
-        """The entry of an object, as the transform wants it; and why there is none."""
+        """Return the entry of an object after the transform, and what is wrong if it is unreadable."""
         if self._transform is not None:
             try:
                 return encode(self._transform(obj), uid, version), ""

@@ -1,8 +1,8 @@
-"""One list and watch per scope in a process, shared by all who read it.
+"""Caches: one list and watch per scope in a process, shared by all its readers.
 
-A reader declares what it needs and gets a ``View``; views of the same scope share one cache and
-one reflector, which starts with the first and ends with the last of them.  Own writes are recorded
-here, so that every cache that could show them does, and every subscriber hears of them.
+A reader declares which objects it needs and gets a ``View``.  Views of the same scope share one cache
+and one reflector, which starts with the first view and ends with the last.  ``io.own_writes`` finds
+here the caches in which the answer to a write must be shown.
 """
 
 import asyncio
@@ -11,14 +11,12 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json, version_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.io.client import Client
 from myrmidon.io.lists.scope import Scope
 from myrmidon.io.tasks import lasting
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.cache import Cache, Transform
-from myrmidon.io.watch.changes import Change
 from myrmidon.io.watch.indexes import IndexFunction
 from myrmidon.io.watch.protocol import Timing
 from myrmidon.io.watch.reflector import Reflector
@@ -26,11 +24,11 @@ from myrmidon.io.watch.subscriptions import Health, Shared, Subscriptions
 from myrmidon.io.watch.views import View
 
 SharedKey: TypeAlias = tuple[Scope, Transform | None]
-Resource: TypeAlias = tuple[str, str]  # group and plural: a kind, whatever the version
+Resource: TypeAlias = tuple[str, str]  # group and plural: a kind in any of its versions
 
 
 class Caches:
-    """Every cache of a process."""
+    """All caches of a process for one cluster."""
 
     def __init__(
         self,
@@ -48,7 +46,9 @@ class Caches:
         self._timing, self._streaming, self._page_size = timing, streaming, page_size
         self._shared: dict[SharedKey, Shared] = {}
         self._of_resource: dict[Resource, list[Shared]] = {}
-        self._unknown: set[ObjectRef] = set()  # a write to them got no clear answer
+        self.unknown: set[ObjectRef] = set()
+        """The objects whose last write got no clear answer, kept by ``io.own_writes``.  They are here
+        because every controller that reads these caches must know of them."""
         self._group: asyncio.TaskGroup | None = None
 
     def view(
@@ -62,9 +62,9 @@ class Caches:
         indexes: Mapping[str, IndexFunction] | None = None,
         transform: Transform | None = None,
     ) -> View:
-        """Declare a need: objects of a kind, everywhere or in some namespaces.
+        """Return a view of the objects of a kind, in all namespaces or in some of them.
 
-        Nothing is listed before ``run``; after it, a new scope is listed at once.
+        A new scope is listed as soon as ``run`` has started.
         """
         spaces = sorted(set(namespaces)) if kind.namespaced else []
         parts: dict[str, Shared] = {}
@@ -77,7 +77,7 @@ class Caches:
         return View(kind, parts, self._release)
 
     async def run(self) -> None:
-        """Fill every cache that is declared, now or later, until cancelled."""
+        """List and watch every scope that has a view, now or later, until cancelled."""
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
@@ -93,61 +93,18 @@ class Caches:
             await shared.reflector.wait_synced()
 
     def health(self) -> list[Health]:
-        """How every cache does."""
+        """Return the condition of every cache."""
         return [shared.health for shared in self._shared.values()]
 
-    # ----------------------------------------------------------------------- own writes
-
-    def record_write(self, ref: ObjectRef, obj: Json, *, by: str = "") -> None:
-        """Show the answer to a write, or to a live read, to all who read the object.
-
-        A cache of another version of the kind cannot show it; it waits for its watch instead.
-        """
-        self._unknown.discard(ref)
-        for shared in self._holding(ref):
-            if shared.cache.kind == ref.kind:
-                _publish(shared, shared.cache.record_write(obj, by=by))
-            else:
-                shared.cache.expect(_translated(ref, shared), version_of(obj))
-
-    def record_delete(self, ref: ObjectRef, *, uid: str, version: str = "", by: str = "") -> None:
-        """Show that an object is gone: a delete succeeded, or a live read of that uid missed it."""
-        self.clear_unknown(ref)
-        for shared in self._holding(ref):
-            here = _translated(ref, shared)
-            change = shared.cache.record_delete(here, uid=uid, version=version, by=by)
-            _publish(shared, change)
-
-    def mark_unknown(self, ref: ObjectRef) -> None:
-        """A write got no clear answer: the next decision about the object needs a live read."""
-        self._unknown.update(_translated(ref, shared) for shared in self._holding(ref))
-
-    def clear_unknown(self, ref: ObjectRef) -> None:
-        """A live read has settled it."""
-        self._unknown.difference_update(_translated(ref, shared) for shared in self._holding(ref))
-
-    def is_unknown(self, ref: ObjectRef) -> bool:
-        """Whether a write to the object got no clear answer and nothing was recorded since."""
-        return ref in self._unknown
-
-    def expect(self, ref: ObjectRef, version: str) -> None:
-        """A write to the object answered with something else than the object (scale, eviction)."""
-        for shared in self._holding(ref):
-            shared.cache.expect(_translated(ref, shared), version)
-
-    def is_behind(self, ref: ObjectRef) -> bool:
-        """Whether some cache shows the object older than our own last write to it."""
-        return any(s.cache.is_behind(_translated(ref, s)) for s in self._holding(ref))
-
-    # -------------------------------------------------------------------------- sharing
-
-    def _holding(self, ref: ObjectRef) -> list[Shared]:
-        """The caches that can hold an object, whatever version they read it in."""
+    def holding(self, ref: ObjectRef) -> list[Shared]:
+        """Return the caches that can hold an object, in whichever version of its kind."""
         return [
             shared
             for shared in self._of_resource.get(_resource(ref.kind), ())
             if shared.cache.scope.namespace in ("", ref.namespace)
         ]
+
+    # -------------------------------------------------------------------------- sharing
 
     def _share(self, key: SharedKey) -> Shared:
         shared = self._shared.get(key)
@@ -188,12 +145,3 @@ class Caches:
 
 def _resource(kind: Kind) -> Resource:
     return kind.group, kind.plural
-
-
-def _translated(ref: ObjectRef, shared: Shared) -> ObjectRef:
-    return ObjectRef(shared.cache.kind, ref.name, ref.namespace)
-
-
-def _publish(shared: Shared, change: Change | None) -> None:
-    if change is not None:
-        shared.subscriptions.publish([change])

@@ -1,8 +1,8 @@
-"""Subscription and Shared: a cache, the reflector that fills it and the subscribers that hear of changes.
+"""Subscription and Shared: a cache, the reflector that fills it, and the subscribers to its changes.
 
-A list of 50,000 objects is 50,000 changes that wait in a subscription.  A reader that finds one
-waiting never has to wait, and would keep the event loop until the last; so a subscription gives way to
-other tasks between changes.  What exists when a reader subscribes is not turned into changes at once,
+A list of 50,000 objects leaves 50,000 changes in a subscription.  A reader would take them without
+ever awaiting, and block the event loop until the last one; so a subscription gives way to other tasks
+between changes.  The objects that exist when a reader subscribes are not turned into changes at once
 either: the subscription keeps the entries of that moment and makes each change when it is read.
 """
 
@@ -20,7 +20,7 @@ from myrmidon.io.watch.reflector import Reflector
 
 
 class Subscription:
-    """The changes of one or more views for one reader, in the order in which they happened."""
+    """The changes of one or more views for one reader, in the order in which the caches took them in."""
 
     def __init__(self) -> None:
         self._existing: deque[_Existing] = deque()  # read first, since they were there first
@@ -28,12 +28,12 @@ class Subscription:
         self._arrived = asyncio.Event()
 
     def put(self, changes: Iterable[Change]) -> None:
-        """Add changes; never waits, so a slow reader does not hold up the cache."""
+        """Add changes.  This never waits, so a slow reader does not hold up the cache."""
         self._changes.extend(changes)
         self._arrived.set()
 
     def put_existing(self, cache: Cache) -> None:
-        """Add every object of a cache as it is now, as one that was just added."""
+        """Add every object that a cache holds now, as a change of type ``added``."""
         if len(cache):
             self._existing.append(_Existing(cache))
             self._arrived.set()
@@ -60,7 +60,7 @@ class Subscription:
 
 
 class _Existing:
-    """The changes that tell a new subscriber what a cache holds, made one by one."""
+    """The objects that a cache held when a reader subscribed, as changes that are made one by one."""
 
     def __init__(self, cache: Cache) -> None:
         self._ref, self._left = cache.ref, len(cache)
@@ -77,7 +77,7 @@ class _Existing:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The condition of one cache, for readyz, metrics and people."""
+    """The condition of one cache, for readyz, metrics and log lines."""
 
     scope: Scope
     is_synced: bool
@@ -88,28 +88,28 @@ class Health:
 
 
 class Subscriptions:
-    """Who listens to one cache."""
+    """The subscribers to the changes of one cache."""
 
     def __init__(self) -> None:
         self._listening: list[Subscription] = []
 
     def add(self, subscription: Subscription) -> None:
-        """Tell this one, too."""
+        """Pass every later change to the subscription."""
         self._listening.append(subscription)
 
     def remove(self, subscription: Subscription) -> None:
-        """Tell it no more."""
+        """Pass no more changes to the subscription."""
         self._listening.remove(subscription)
 
     def publish(self, changes: Sequence[Change]) -> None:
-        """Tell everyone."""
+        """Pass changes to every subscription."""
         for subscription in self._listening:
             subscription.put(changes)
 
 
 @dataclass(eq=False, slots=True)
 class Shared:
-    """One scope in the process."""
+    """The cache of one scope, with its reflector, its subscribers and the number of its views."""
 
     cache: Cache
     reflector: Reflector
@@ -118,13 +118,18 @@ class Shared:
     task: "asyncio.Task[None] | None" = None
 
     def subscribe(self, subscription: Subscription) -> None:
-        """Tell a new subscriber what is there already, and from now on every change."""
+        """Pass the objects that exist to a new subscriber, and from now on every change."""
         subscription.put_existing(self.cache)
         self.subscriptions.add(subscription)
 
+    def publish(self, change: Change | None) -> None:
+        """Pass a change that was recorded outside the watch to every subscriber; None is no change."""
+        if change is not None:
+            self.subscriptions.publish([change])
+
     @property
     def health(self) -> Health:
-        """The condition of the cache and its reflector."""
+        """Return the condition of the cache and its reflector."""
         reflector = self.reflector
         return Health(
             self.cache.scope,

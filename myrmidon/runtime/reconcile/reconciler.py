@@ -31,6 +31,7 @@ from myrmidon.fsm.raised import UnexpectedError
 from myrmidon.fsm.results import Failed, Wait, failure_of
 from myrmidon.fsm.status import status_after
 from myrmidon.fsm.suspension import is_suspended
+from myrmidon.io.own_writes import author
 from myrmidon.io.timers.deadlines import Deadlines
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.queue import Turn
@@ -40,7 +41,6 @@ from myrmidon.runtime.reconcile.passes import Pass
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
 from myrmidon.runtime.reconcile.write_errors import refusal
-from myrmidon.runtime.triggers import author
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.sets.planning import write_query
 

@@ -10,12 +10,12 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Patch, Request
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.results import Wait
+from myrmidon.io.own_writes import author
 from myrmidon.patch.json_patch import apply_json_patch
 from myrmidon.runtime.children import Managed
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.write_errors import CONFLICT
-from myrmidon.runtime.triggers import author
 from myrmidon.sets.ownership import Parent
 
 _COUNTED = ("resourceVersion", "managedFields")

@@ -360,16 +360,6 @@ def test_field_selectors_leave_the_word_to_the_server() -> None:
     assert named.record_write(config_map("a", "u", 12)) is not None
 
 
-def test_a_cache_is_behind_until_the_watch_is_there() -> None:
-    """The barrier for writes that do not answer with the object."""
-    cache = loaded(config_map("a", "u", 5))
-    assert not cache.is_behind(REF)
-    cache.expect(REF, "12")
-    assert cache.is_behind(REF)
-    cache.apply(WatchEvent("BOOKMARK", {"metadata": {"resourceVersion": "12"}}))
-    assert not cache.is_behind(REF)
-
-
 def test_a_restored_server_may_go_back() -> None:
     """Rule 9 of the protocol: versions begin anew."""
     cache = loaded(config_map("a", "u", 50), config_map("b", "u2", 60), version=70)

@@ -10,6 +10,7 @@ import pytest
 from myrmidon.api.kinds import CONFIG_MAP
 from myrmidon.io.client import Client
 from myrmidon.io.lists.scope import Scope
+from myrmidon.io.own_writes import OwnWrites
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.cache import Cache
 from myrmidon.io.watch.caches import Caches
@@ -134,6 +135,7 @@ def test_changes_and_own_writes_are_told_in_the_order_of_the_cache() -> None:
 
     async def main() -> None:
         caches = Caches(Client(transport, clock=LoopClock()), streaming=False)
+        writes: OwnWrites[Any] = OwnWrites("", caches)
         view, heard = caches.view(CONFIG_MAP), Subscription()
         view.subscribe(heard)
         async with asyncio.TaskGroup() as group:
@@ -142,7 +144,7 @@ def test_changes_and_own_writes_are_told_in_the_order_of_the_cache() -> None:
             assert not view.is_synced
             for number in (0, 500, 999):  # listed already, perhaps, and not yet
                 obj = config_map(f"cm-{number:05}", f"u-{number}", 90_000 + number)
-                caches.record_write(Cache(CONFIG_MAP).ref(("ns", f"cm-{number:05}")), obj)
+                writes.record_write(CONFIG_MAP, obj)
             await view.wait_synced()
             while len(heard):
                 change: Change = await anext(heard)
@@ -166,7 +168,7 @@ def test_a_late_subscriber_hears_of_what_existed_when_it_came() -> None:
     for name in ("b", "a"):
         cache.record_write(config_map(name, f"{name}-u", 5))
     view.subscribe(heard)
-    caches.record_write(cache.ref(("ns", "a")), config_map("a", "a-u", 6, "new"))
+    OwnWrites[Any]("", caches).record_write(CONFIG_MAP, config_map("a", "a-u", 6, "new"))
 
     async def main() -> list[tuple[str, str, str]]:
         found = []
