@@ -200,6 +200,11 @@ class ControlPlane:
         assert answer.status == 200, content
         return json.loads(content)
 
+    def restart_manager(self) -> None:
+        """Restart kube-controller-manager, whose garbage collector then lists everything anew."""
+        self._manager.kill()
+        self._start_manager()
+
     def pause_manager(self) -> None:
         """Stop the controllers in their tracks: nothing is collected, no namespace is emptied."""
         self._manager.signal(signal.SIGSTOP)
