@@ -88,8 +88,9 @@ class Soak:
             editing = group.create_task(crowd.run())
             await self._suffer(faults, strikes)
             editing.cancel()
-            # After outages its garbage collector misses some children of parents that were deleted
-            # meanwhile, for ever; no controller can be blamed for those.
+            # An hour of outages left children with an owner reference to a deleted parent.  It looks
+            # as if the garbage collector had missed them; a restart makes it list everything anew.
+            # This hides such children from the verdict, whatever their cause.
             await asyncio.to_thread(self._plane.restart_manager)
             healed_at = monotonic()
             left = await self._converged()
