@@ -22,7 +22,6 @@ from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.io.own_writes import OwnWrites
-from myrmidon.io.timers.pacing import pacer
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.changes import Change, Source
 from myrmidon.io.watch.subscriptions import Subscription
@@ -118,15 +117,14 @@ class ControllerLoop:
     async def take_all(self, changes: Subscription, remote: str | None = None) -> None:
         """Add the keys that each change concerns, until cancelled.
 
-        A change that cannot be handled is logged, and the next ones are handled as usual.
+        A change that cannot be handled is logged, and the next ones are handled as usual.  The
+        subscription gives way to other tasks between changes.
         """
-        pace = pacer()
         async for change in changes:
             try:
                 self.take(change, remote)
             except Exception as error:  # noqa: BLE001 - one bad object must not stop the others
                 self._log.crash("change not understood", error, object=change.ref)
-            await pace.give_way()
 
     def take(self, change: Change, remote: str | None = None) -> None:
         """Add the keys that one change concerns."""
