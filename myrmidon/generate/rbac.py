@@ -18,7 +18,11 @@ read them live (``ctx.live``, after an unknown end)   get               managed 
 ``out.apply``                                         create, patch     managed kinds
 ``out.apply(..., create_only=True)``                  create            managed kinds
 ``out.apply(..., as_update=True)``                    create, update    managed kinds
-``out.delete(kind)``                                  delete            that kind
+``out.delete(kind)``, ``out.delete_all(kind)``        delete            that kind
+``out.patch``, ``out.scale``, ``out.release``         patch             managed kinds
+``out.scale(kind)``                                   patch             kind/scale
+``subresource="status"``                              patch             kind/status of managed kinds
+``out.label_self``, ``out.annotate_self``             patch             the kind
 pruning, ``recreate``, children without owner         delete            managed kinds
 ``ctx.get``, ``ctx.list``, ``Watch``                  list, watch       read and watched kinds
 ``ctx.live``                                          get               read and watched kinds
@@ -36,6 +40,7 @@ each of them, and a ClusterRole only for kinds that live in no namespace.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from myrmidon.api import kinds
@@ -46,6 +51,16 @@ from myrmidon.generate.usage import Usage, usage_of
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete")
 _CACHE = ("list", "watch")
+_SCALED = (
+    kinds.DEPLOYMENT, kinds.REPLICA_SET, kinds.REPLICATION_CONTROLLER, kinds.STATEFUL_SET,
+)  # fmt: skip
+_WITHOUT_STATUS = (
+    kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING, kinds.CONFIG_MAP, kinds.CONTROLLER_REVISION,
+    kinds.ENDPOINTS, kinds.ENDPOINT_SLICE, kinds.EVENT, kinds.INGRESS_CLASS, kinds.LEASE,
+    kinds.LIMIT_RANGE, kinds.MUTATING_WEBHOOK_CONFIGURATION, kinds.NETWORK_POLICY,
+    kinds.POD_TEMPLATE, kinds.PRIORITY_CLASS, kinds.ROLE, kinds.ROLE_BINDING, kinds.SECRET,
+    kinds.SERVICE_ACCOUNT, kinds.STORAGE_CLASS, kinds.VALIDATING_WEBHOOK_CONFIGURATION,
+)  # fmt: skip
 _RBAC = kinds.ROLE.api_version
 CLUSTER = ""
 """The scope of rights in all namespaces and on cluster-scoped kinds."""
@@ -102,6 +117,8 @@ def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
         limits = controller.options.namespaces
         for kind in controller.managed_kinds:
             rights.grant(kind, _managing(kind, usage), limits)
+            for subresource in filter(partial(_may_have, kind), usage.subresources_of(kind)):
+                rights.grant(kind, ("patch",), limits, subresource)
         read = ("get", *_CACHE) if usage.reads_live else _CACHE
         local = [watch for watch in controller.watches if watch.remote is None]
         narrow = {kind_of(watch.kind) for watch in local if watch.namespaces}
@@ -119,11 +136,19 @@ def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
 
 def _managing(kind: Kind, usage: Usage) -> list[str]:
     """The verbs on a managed kind.  It is read by name whenever a write got no clear answer."""
-    verbs = ["get", *_CACHE, "create"]
+    verbs = ["get", *_CACHE]
+    verbs += ["create"] if usage.creates else []
     verbs += ["update"] if usage.updates else []
     verbs += ["patch"] if usage.patches else []
     verbs += ["delete"] if usage.deletes(kind) else []
     return verbs
+
+
+def _may_have(kind: Kind, subresource: str) -> bool:
+    """Whether the kind has the subresource, as far as is known: a custom kind may have any."""
+    if subresource == "scale":
+        return kind in _SCALED or kind not in kinds.ALL
+    return kind not in _WITHOUT_STATUS
 
 
 def _declared_reads(controller: type[Controller[Any]]) -> set[Kind | None]:
@@ -135,7 +160,7 @@ def _grant_parent(rights: Rights, controller: type[Controller[Any]], usage: Usag
     kind, limits = controller.resource.KIND, controller.options.namespaces
     rights.grant(kind, ("get", *_CACHE), limits)
     tracks = bool(controller.managed_kinds) and usage.tracks
-    if controller.graph.finalizer is not None or tracks:
+    if controller.graph.finalizer is not None or tracks or usage.labels_self:
         rights.grant(kind, ("patch",), limits)
     if controller.options.create_if_not_found:
         rights.grant(kind, ("create",), limits)

@@ -6,7 +6,7 @@ from myrmidon.api import kinds
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
 from myrmidon.generate import lease_role, roles
 from myrmidon.sets.output_set import OutputSet
-from tests.generate.usages import Plain, Tracking
+from tests.generate.usages import Editing, Plain, Tracking
 from tests.generate.webapp import Watchers, WebApp, WebApps
 
 ALL = ["get", "list", "watch", "create", "update", "patch", "delete"]
@@ -35,7 +35,13 @@ def test_a_controller_gets_what_it_declares() -> None:
         rule("", "events", "get", "create", "patch"),
         {"apiGroups": [""], "resources": ["nodes", "secrets"], "verbs": ["get", "list", "watch"]},
         rule("", "services", *ALL),
+        rule("", "services/status", "patch"),
         rule("apps", "deployments", *ALL),
+        {
+            "apiGroups": ["apps"],
+            "resources": ["deployments/scale", "deployments/status"],
+            "verbs": ["patch"],
+        },
         rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "patch"),
         rule("demo.myrmidon.dev", "webapps/finalizers", "update"),
         rule("demo.myrmidon.dev", "webapps/status", "patch"),
@@ -54,6 +60,23 @@ def test_verbs_follow_from_what_the_code_does() -> None:
         rule("demo.myrmidon.dev", "webapps", "get", "list", "watch"),
         rule("demo.myrmidon.dev", "webapps/finalizers", "update"),
         rule("demo.myrmidon.dev", "webapps/status", "patch"),
+    ]
+
+
+def test_subresources_and_patches_need_their_own_rights() -> None:
+    """A controller that creates nothing needs no create; one that labels itself needs a patch."""
+    (role,) = roles([Editing], "editing")
+
+    assert role["rules"][:-1] == [
+        rule("", "configmaps", "get", "list", "watch", "patch", "delete"),
+        rule("", "events", "get", "create", "patch"),
+        rule("apps", "deployments", "get", "list", "watch", "patch"),
+        {
+            "apiGroups": ["apps"],
+            "resources": ["deployments/scale", "deployments/status"],
+            "verbs": ["patch"],
+        },
+        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "patch"),
     ]
 
 
@@ -103,7 +126,10 @@ def test_kinds_without_a_namespace_need_a_cluster_role() -> None:
 
     cluster, one, other = roles([Limited], "limited")
 
-    assert cluster["rules"] == [rule("", "namespaces", *ALL)]
+    assert cluster["rules"] == [
+        rule("", "namespaces", *ALL),
+        rule("", "namespaces/status", "patch"),
+    ]
     assert one["rules"] == [
         rule("", "configmaps", *ALL),
         rule("", "events", "get", "create", "patch"),

@@ -34,6 +34,25 @@ def test_replacing_needs_no_patch() -> None:
     assert (usage.updates, usage.patches, usage.reads_live) == (True, False, True)
 
 
+def test_patches_and_subresources_are_seen_with_their_kinds() -> None:
+    """Nothing is created, and the kind of a scale is in its first argument."""
+    usage = usage_of(usages.Editing)
+
+    assert (usage.creates, usage.patches, usage.labels_self) == (False, True, True)
+    assert usage.subresources_of(kinds.DEPLOYMENT) == ["scale", "status"]
+    assert usage.subresources["scale"] == {kinds.DEPLOYMENT}
+    assert usage.deletes(kinds.CONFIG_MAP)
+
+
+def test_ready_made_states_are_seen() -> None:
+    """They delete children of any kind; a scale of an unknown kind may be of any."""
+    usage = usage_of(usages.Emptying)
+
+    assert usage.deleted is None
+    assert usage.subresources == {"scale": None}
+    assert not usage.labels_self
+
+
 def test_what_is_only_created_is_never_patched() -> None:
     """Nor replaced."""
     assert not usage_of(usages.Creating).patches

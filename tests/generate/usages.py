@@ -4,7 +4,15 @@ from functools import partial
 from typing import Any
 
 from myrmidon.api import kinds
-from myrmidon.fsm import Context, Controller, ControllerOptions, Done, Result, state
+from myrmidon.fsm import (
+    Context,
+    Controller,
+    ControllerOptions,
+    Done,
+    Result,
+    delete_children_foreground,
+    state,
+)
 from myrmidon.sets.output_set import OutputSet
 from tests.generate.usage_helpers import put_away
 from tests.generate.webapp import WebApp
@@ -23,6 +31,35 @@ class Plain(Controller[WebApp]):
         """It was seen."""
         out.apply({}, as_update=False)
         out.delete(kinds.SECRET, "a")
+        return Done()
+
+
+class Editing(Controller[WebApp]):
+    """Patches, scales and labels; it creates nothing."""
+
+    manages = (kinds.CONFIG_MAP, kinds.DEPLOYMENT)
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        out.patch(kinds.DEPLOYMENT, "a", {}, subresource="status")
+        out.scale(kinds.DEPLOYMENT, "a", replicas=1)
+        out.delete_all(kinds.CONFIG_MAP, selector="a=b")
+        out.label_self({"a": "b"})
+        return Done()
+
+
+class Emptying(Controller[WebApp]):
+    """Deletes its children by a ready-made state."""
+
+    manages = BOTH
+    emptied = delete_children_foreground(finalizer=True)
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        out.apply({})
+        out.scale(app, replicas=1)
         return Done()
 
 
