@@ -191,7 +191,8 @@ def test_misplaced_outputs_say_where_and_how_to_fix_it() -> None:
     assert str(own) == (
         "Things.made applies Thing default/it, the object of the pass itself, "
         "which cannot be its own child.\n"
-        "  fix: set its status through obj.status; leave its spec and metadata to its author"
+        "  fix: set its status through obj.status, its labels and annotations through "
+        "out.label_self and out.annotate_self; leave its spec to its author"
     )
     far = errors.UnwatchedNamespaceError("Things", "made", "Secret far/a", "far", ("a", "b"))
     assert str(far) == (

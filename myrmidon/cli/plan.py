@@ -168,7 +168,8 @@ def _tell(
             print("nothing would be written\n")
         for one in cluster.writes:
             print(_write(one, before.get(uid_of(one.answer))))
-            before[uid_of(one.answer)] = one.answer
+            if not one.path.endswith("/scale"):  # the answer is a Scale, not the object
+                before[uid_of(one.answer)] = one.answer
 
 
 def _apply(server: ApiServer, manifest: Json, namespace: str) -> None:
@@ -242,6 +243,8 @@ def _write(one: Exchange, before: Json | None) -> str:
         return f"delete {one.path}\n"
     meta = answer["metadata"]
     where = f"{meta['namespace']}/" if meta.get("namespace") else ""
+    if one.path.endswith("/scale"):
+        return f"scale {one.path.rsplit('/', 2)[-2]}\n  spec.replicas: {answer['spec']['replicas']}\n"
     part = " status" if one.path.endswith("/status") else ""
     head = f"{verb} {answer['kind']} {where}{meta['name']}{part}"
     if before is None:

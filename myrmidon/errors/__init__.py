@@ -29,6 +29,7 @@ MyrmidonError
   StalledError             the object is changed back after each of our writes
   PruneRefusedError        more objects would be pruned at once than prune_max allows
   TerminatingError         the object is being deleted; it can be created when it is gone
+  MissingObjectError       the object that should be patched does not exist
   UnfitObjectError         an object on the server does not fit its model
   UnreadableObjectError    an object on the server cannot be read at all
   ApiError                 the server refused the request
@@ -89,6 +90,7 @@ from myrmidon.errors.definitions import (
 )
 from myrmidon.errors.objects import (
     AlreadyOwnedError,
+    MissingObjectError,
     NotAdoptedError,
     PruneRefusedError,
     StalledError,
@@ -147,6 +149,7 @@ __all__ = [
     "MalformedNameError",
     "ManagedKindError",
     "MissingLockError",
+    "MissingObjectError",
     "MyrmidonError",
     "NamespaceTerminatingError",
     "NotAdoptedError",

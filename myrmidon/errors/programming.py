@@ -156,7 +156,8 @@ class SelfOutputError(OutputError):
     def __init__(self, controller: str, state: str, ref: str) -> None:
         super().__init__(
             f"{controller}.{state} applies {ref}, the object of the pass itself, which cannot be its own child.\n"
-            "  fix: set its status through obj.status; leave its spec and metadata to its author"
+            "  fix: set its status through obj.status, its labels and annotations through "
+            "out.label_self and out.annotate_self; leave its spec to its author"
         )
 
 

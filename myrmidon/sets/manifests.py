@@ -40,10 +40,15 @@ _CONTAINERS = (dict, list, tuple)  # a tuple, because isinstance() with a union 
 
 def manifest_of(obj: Any) -> Json:
     """Return the object as a new JSON document; raise ``OutputError`` if it cannot be one."""
-    declared = _declared(obj)
-    manifest = _encoded(declared)
+    manifest = document_of(obj)
     # The status belongs to the controller of that kind; the server drops it from such a write.
     manifest.pop("status", None)
+    return manifest
+
+
+def document_of(obj: Any) -> Json:
+    """Return the object as ``manifest_of`` does, but with its status."""
+    manifest = _encoded(_declared(obj))
     meta = manifest.get("metadata")
     if isinstance(meta, dict) and not _SERVER_METADATA.isdisjoint(meta):
         manifest["metadata"] = {

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from myrmidon.errors import OutputError
 
 FieldValidation: TypeAlias = Literal["Strict", "Warn", "Ignore"]
+Subresource: TypeAlias = Literal["", "status"]
 _VALIDATIONS = get_args(FieldValidation)
 
 _EXCLUSIVE = (
@@ -66,6 +67,10 @@ class ApplyOptions:
     """Delete the object and create it again if the server refuses to change one of its fields but
     would accept the output as a new object, which a dry run finds out.  Not with ``create_only`` or
     ``optimistic_lock``.  Default: False, the refusal is reported."""
+    subresource: Subresource = ""
+    """``"status"``: write the status of an existing child, as a merge patch of the status fields
+    that were set, and nothing else.  It is not created; without it the state waits with the reason
+    ``ObjectMissing``.  Not with any other option.  Default: empty, the object itself."""
 
     def __post_init__(self) -> None:
         if self.field_validation not in _VALIDATIONS:
@@ -85,18 +90,52 @@ class ApplyOptions:
                     f"{dependent} has an effect only with server_side=True.\n"
                     f"  fix: add server_side=True, or drop {dependent}"
                 )
+        self._check_subresource()
         if self.owner is not None and not self.owner_refs:
             raise OutputError(
                 "an output cannot have both owner and owner_refs=False.\n"
                 "  fix: drop owner_refs=False to set the owner reference, or drop owner"
             )
 
+    def _check_subresource(self) -> None:
+        if not self.subresource:
+            return
+        if self.subresource not in get_args(Subresource):
+            raise OutputError(
+                f"subresource is {self.subresource!r}, which cannot be applied.\n"
+                '  fix: use "status", or out.scale(...) for the number of replicas, '
+                "or out.patch(..., subresource=...)"
+            )
+        for one in fields(self):
+            if one.name != "subresource" and getattr(self, one.name) != one.default:
+                raise OutputError(
+                    f"{one.name} has no effect with subresource={self.subresource!r}.\n"
+                    f"  fix: drop {one.name}"
+                )
+
+
+class ApplyOptionsDict(TypedDict, total=False):
+    """The options of ``out.apply`` as keyword arguments, for type checkers; see ``ApplyOptions``."""
+
+    optimistic_lock: bool
+    as_update: bool
+    server_side: bool
+    field_manager: str | None
+    force: bool
+    owner_refs: bool
+    owner: Any
+    adopt: bool
+    field_validation: FieldValidation
+    create_only: bool
+    recreate: bool
+    subresource: Subresource
+
 
 DEFAULT = ApplyOptions()
 _NAMES = tuple(field.name for field in fields(ApplyOptions))
 
 
-def chosen(options: dict[str, Any]) -> ApplyOptions:
+def chosen(options: ApplyOptionsDict) -> ApplyOptions:
     """Return the options as ``ApplyOptions``; raise ``OutputError`` for an unknown name."""
     if not options:
         return DEFAULT

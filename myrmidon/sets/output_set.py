@@ -1,18 +1,18 @@
-"""OutputSet: the objects that one state applies and deletes.
+"""OutputSet: what one state wants to be written.
 
-A state calls ``out.apply`` and ``out.delete``; nothing is sent then.  The set records one ``Apply``
-or ``Delete`` per object, after it has checked that the controller manages the kind and that the
-object has a name and a namespace.  When the state has returned, the framework plans a request for
-each (``sets.planning``) and sends those that are needed.
+A state calls ``out.apply``, ``out.delete`` and the others; nothing is sent then.  The set records one
+output per object, or part of an object (``sets.outputs``), after it has checked that the controller
+manages the kind and that the object has a name and a namespace.  When the state has returned, the
+framework plans a request for each (``sets.planning``) and sends those that are needed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Unpack, get_args
 
 from myrmidon.api import kinds as well_known
-from myrmidon.api.managed_fields import field_manager
-from myrmidon.api.objects import Json, describe
+from myrmidon.api.objects import Json, describe, uid_of
 from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
+from myrmidon.api.selectors import selector as parsed_selector
 from myrmidon.errors import (
     GeneratedNameError,
     OutputError,
@@ -20,45 +20,36 @@ from myrmidon.errors import (
     UndeclaredOutputError,
     UnidentifiedObjectError,
 )
-from myrmidon.sets.manifests import manifest_of
-from myrmidon.sets.options import DEFAULT, ApplyOptions, chosen
-
-
-class Apply(NamedTuple):
-    """The object should exist and have at least the fields of the manifest."""
-
-    ref: ObjectRef
-    manifest: Json
-    options: ApplyOptions = DEFAULT
-    author: str = ""  # ``controller.state``: the state that declared it
-
-
-class Delete(NamedTuple):
-    """The object should be gone; with ``foreground`` it goes after everything that it owns."""
-
-    ref: ObjectRef
-    foreground: bool = False
-    adopt: bool = False  # also if it names no parent and this controller did not write it
-    author: str = ""
-
-
-Output: TypeAlias = Apply | Delete
-
-
-def manager_of(output: Output) -> str:
-    """Return the output's field manager: ``ApplyOptions.field_manager``, or the controller's."""
-    chosen = output.options.field_manager if isinstance(output, Apply) else None
-    return field_manager(chosen or output.author.partition(".")[0] or "myrmidon")
+from myrmidon.sets.edits import combined, edit_body
+from myrmidon.sets.manifests import document_of, manifest_of
+from myrmidon.sets.options import ApplyOptions, ApplyOptionsDict, chosen
+from myrmidon.sets.outputs import (
+    Apply,
+    Delete,
+    DeleteAll,
+    Edit,
+    Key,
+    Output,
+    PatchType,
+    Propagation,
+    Release,
+    describe_output,
+    key_of,
+)
 
 
 class OutputSet:
-    """The objects that a state applies and deletes, in order.
+    """What a state wants to be written, in order.
 
-    There is one entry per object: the last ``apply`` or ``delete`` replaces an earlier one and its
-    options.  A namespaced object without a namespace gets the parent's.
+    There is one entry per object: the last ``apply``, ``delete`` or ``release`` replaces an earlier
+    one and its options.  Patches, and writes to a subresource, are entries of their own, and are
+    written after the objects.  A namespaced object without a namespace gets the parent's.
     """
 
-    __slots__ = ("_author", "_class_name", "_intentions", "_kinds", "_namespace", "_state")
+    __slots__ = (
+        "_author", "_class_name", "_collections", "_defaults", "_intentions", "_kinds", "_labels",
+        "_namespace", "_own", "_state",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -68,26 +59,82 @@ class OutputSet:
         controller: str = "",
         state: str = "",
         class_name: str = "",
+        own: ObjectRef | None = None,
     ) -> None:
         self._kinds = _WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
         self._namespace, self._state = namespace, state
         self._author = f"{controller}.{state}" if controller else state
         self._class_name = class_name or controller or "the controller"
-        self._intentions: dict[ObjectRef, Output] = {}
+        self._own = own
+        self._intentions: dict[Key, Output] = {}
+        self._collections: list[DeleteAll] = []
 
-    def apply(self, obj: Any, **options: Any) -> None:
+    def apply(self, obj: Any, **options: Unpack[ApplyOptionsDict]) -> None:
         """Declare that the object should exist with these fields.
 
         ``obj`` is a manifest, a Resource or a kubernetes-asyncio model.  The options are those of
-        ``ApplyOptions``.
+        ``ApplyOptions``.  With ``subresource="status"`` the status of an existing child is
+        written, and nothing else of ``obj``.
         """
         self._put(obj, chosen(options))
 
-    def apply_all(self, objs: Iterable[Any], **options: Any) -> None:
+    def apply_all(self, objs: Iterable[Any], **options: Unpack[ApplyOptionsDict]) -> None:
         """Apply several objects with the same options."""
         same = chosen(options)
         for obj in objs:
             self._put(obj, same)
+
+    def patch(
+        self,
+        what: Any,
+        name: str | None = None,
+        body: Any = None,
+        *,
+        namespace: str | None = None,
+        type: PatchType = "merge",  # noqa: A002 - the word of the field
+        subresource: str = "",
+    ) -> None:
+        """Declare that an existing object should have the values of a patch.
+
+        The object need not be a child: it gets no owner reference and is never pruned or created.
+        Nothing is sent while the patch would change nothing.  Two patches of one object and type
+        become one.
+
+        - ``what``: an object, an ``ObjectRef``, or a kind together with ``name`` and ``namespace``.
+        - ``body``: a map, or a list of operations for a JSON patch.
+        - ``type``: ``"merge"`` (RFC 7386), ``"json"`` (RFC 6902) or ``"strategic"``, which only
+          built-in kinds have.  A JSON patch must be idempotent; a ``test`` that fails means that
+          there is nothing to do, and so does the ``remove`` of a missing key.  Default: merge.
+        - ``subresource``: for example ``"status"``.  Default: the object itself.
+        """
+        ref = self._ref_to(what, name, namespace)
+        self._edit(Edit(ref, edit_body(ref, body, type), type, subresource, author=self._author))
+
+    def scale(
+        self, what: Any, name: str | None = None, namespace: str | None = None, *, replicas: int
+    ) -> None:
+        """Declare the number of replicas of an existing object, through its ``scale`` subresource.
+
+        The object need not be a child.  It can be of any kind that has the subresource.
+        """
+        ref = self._ref_to(what, name, namespace)
+        if type(replicas) is not int or replicas < 0:
+            raise OutputError(
+                f"{ref} cannot be scaled to {replicas!r} replicas.\n  fix: write a number, 0 or more"
+            )
+        body = {"spec": {"replicas": replicas}}
+        self._edit(Edit(ref, body, "merge", "scale", author=self._author))
+
+    def label_self(self, labels: Mapping[str, str | None]) -> None:
+        """Declare labels of the object of the pass; None removes one.  Other labels stay.
+
+        Later states of the same pass see the object as it was read.
+        """
+        self._edit_self("labels", labels)
+
+    def annotate_self(self, annotations: Mapping[str, str | None]) -> None:
+        """Declare annotations of the object of the pass; None removes one.  Others stay."""
+        self._edit_self("annotations", annotations)
 
     def delete(
         self,
@@ -96,18 +143,56 @@ class OutputSet:
         namespace: str | None = None,
         *,
         foreground: bool = False,
+        propagation: Propagation | None = None,
         adopt: bool = False,
     ) -> None:
         """Declare that an object should be gone.
 
         - ``what``: an object, an ``ObjectRef``, or a kind together with ``name`` and ``namespace``.
-        - ``foreground``: the object goes after everything that it owns.  Default: False, the
-          garbage collector deletes what it owns afterwards.
+        - ``propagation``: what becomes of the objects that it owns.  ``"Background"``: the garbage
+          collector deletes them afterwards.  ``"Foreground"``: the object goes after them.
+          ``"Orphan"``: they stay, without an owner.  Default: Background.
+        - ``foreground``: True is short for ``propagation="Foreground"``.
         - ``adopt``: delete the object even if it names no parent and this controller did not write
           it.  Default: False, the delete is refused with ``AdoptionRefused``.
         """
-        ref = self._ref_to_delete(what, name, namespace)
-        self._intend(Delete(ref, foreground, adopt, self._author))
+        ref = self._ref_to(what, name, namespace)
+        how = _propagation(propagation, foreground=foreground)
+        self._intend(Delete(ref, how, adopt, self._author))
+
+    def delete_all(
+        self,
+        kind: Any,
+        selector: Mapping[str, str] | str = "",
+        namespace: str | None = None,
+        *,
+        propagation: Propagation | None = None,
+        adopt: bool = False,
+    ) -> None:
+        """Declare that all children of a kind whose labels match should be gone.
+
+        Objects of other parents are left alone, and so is every object that this state applies,
+        deletes or releases by name.  Each object is deleted by a request of its own, with its uid:
+        a request that deletes a collection could not tell whose the objects are.
+
+        - ``selector``: labels, or a label selector as kubectl takes it.  Default: all children.
+        - ``namespace``: None means that of the parent, ``""`` all namespaces.  Default: None.
+        - ``propagation``: as for ``delete``.  Default: Background.
+        - ``adopt``: delete matching objects that name no parent as well.  Default: False.
+        """
+        of = self._kind_named(kind)
+        where = (self._namespace if namespace is None else namespace) if of.namespaced else ""
+        how = _propagation(propagation)
+        wanted = str(parsed_selector(selector))
+        self._collections.append(DeleteAll(of, wanted, where, how, adopt, self._author))
+
+    def release(self, what: Any, name: str | None = None, namespace: str | None = None) -> None:
+        """Declare that an object should stay, but not as a child of the object of the pass.
+
+        Its owner reference to the parent and the tracking label are removed, so that it is not
+        deleted with the parent.  Nothing is sent for an object that is not a child.
+        """
+        self._intend(Release(self._ref_to(what, name, namespace), self._author))
 
     def __iter__(self) -> Iterator[Output]:
         return iter(self._intentions.values())
@@ -116,7 +201,12 @@ class OutputSet:
         return len(self._intentions)
 
     def __contains__(self, ref: object) -> bool:
-        return ref in self._intentions
+        return (ref, "") in self._intentions
+
+    @property
+    def collections(self) -> list[DeleteAll]:
+        """What ``delete_all`` declared, in order."""
+        return self._collections
 
     def applied(self) -> list[Apply]:
         """Return the objects that should exist, in order."""
@@ -127,24 +217,63 @@ class OutputSet:
         return [output for output in self if isinstance(output, Delete)]
 
     def __repr__(self) -> str:
-        words = (f"{type(output).__name__.lower()} {output.ref}" for output in self)
+        words = (f"{type(output).__name__.lower()} {describe_output(output)}" for output in self)
         return f"OutputSet({', '.join(words)})"
 
     # ------------------------------------------------------------------------ inside
 
     def _put(self, obj: Any, options: ApplyOptions) -> None:
-        manifest = manifest_of(obj)
+        manifest = document_of(obj)
+        status = manifest.pop("status", None)
         ref = self._ref_of(manifest)
+        if options.subresource:
+            self._put_status(ref, status)
+            return
+        if status and not uid_of(manifest):  # one that was read has the status of its controller
+            raise OutputError(
+                f"{ref} is applied with a status, which the API server would drop: it takes the "
+                "status through a subresource.\n"
+                '  fix: drop the status, or write it with out.apply(obj, subresource="status")'
+            )
         if ref.namespace:
             manifest["metadata"]["namespace"] = ref.namespace
         else:  # the server drops it, so the object would never compare as equal
             manifest["metadata"].pop("namespace", None)
         self._intend(Apply(ref, manifest, options, self._author))
 
+    def _put_status(self, ref: ObjectRef, status: Any) -> None:
+        if not isinstance(status, dict) or not status:
+            raise OutputError(
+                f'{ref} is applied with subresource="status", but has no status.\n'
+                "  fix: set the status fields on the object"
+            )
+        body = {"status": status}
+        self._intend(Edit(ref, body, "merge", "status", owned=True, author=self._author))
+
+    def _edit(self, edit: Edit) -> None:
+        earlier = self._intentions.get(key_of(edit))
+        self._intend(combined(earlier, edit) if isinstance(earlier, Edit) else edit)
+
+    def _edit_self(self, field: str, values: Mapping[str, str | None]) -> None:
+        given: dict[Any, Any] = dict(values)
+        for key, value in given.items():
+            if not isinstance(key, str) or not (value is None or isinstance(value, str)):
+                raise OutputError(
+                    f"{field} of the object itself: {key!r} is {value!r}, which is not a string.\n"
+                    "  fix: write a string, or None to remove the key"
+                )
+        if self._own is None:
+            raise OutputError(
+                "this OutputSet belongs to no object.\n  fix: pass own=ObjectRef(...) to OutputSet"
+            )
+        if given:
+            self._edit(Edit(self._own, {"metadata": {field: given}}, author=self._author))
+
     def _intend(self, output: Output) -> None:
         # Remove an earlier entry first, so that the new one is also last in the order.
-        self._intentions.pop(output.ref, None)
-        self._intentions[output.ref] = output
+        key = key_of(output)
+        self._intentions.pop(key, None)
+        self._intentions[key] = output
 
     def _ref_of(self, manifest: Mapping[str, Any]) -> ObjectRef:
         version, called = manifest.get("apiVersion"), manifest.get("kind")
@@ -172,15 +301,17 @@ class OutputSet:
                 return _not_a(field, "string", value, manifest)
         return self._undeclared(manifest["kind"], manifest["apiVersion"])
 
-    def _ref_to_delete(self, what: Any, name: str | None, namespace: str | None) -> ObjectRef:
+    def _ref_to(self, what: Any, name: str | None, namespace: str | None) -> ObjectRef:
         # The order matters: references and kinds are tuples, resource classes are types.
         if isinstance(what, ObjectRef):
             return self._located(self._declared(what.kind), what.name, what.namespace)
-        if isinstance(what, type):
-            what = what.KIND  # type: ignore[attr-defined]  # a Resource class
-        if isinstance(what, Kind):
-            return self._located(self._declared(what), name or "", namespace)
+        if isinstance(what, type | Kind):
+            return self._located(self._kind_named(what), name or "", namespace)
         return self._ref_of(manifest_of(what))
+
+    def _kind_named(self, what: Any) -> Kind:
+        kind = what.KIND if isinstance(what, type) else what  # type: ignore[attr-defined]  # a Resource class
+        return self._declared(kind)
 
     def _declared(self, kind: Kind) -> Kind:
         if kind not in self._kinds.values():
@@ -205,6 +336,22 @@ class OutputSet:
         return ObjectRef(kind, name, where)
 
 
+def _propagation(asked: Propagation | None, *, foreground: bool = False) -> Propagation:
+    if asked is None:
+        return "Foreground" if foreground else "Background"
+    if asked not in _PROPAGATIONS:
+        raise OutputError(
+            f"propagation is {asked!r}, which the API server does not know.\n"
+            f"  fix: use one of {', '.join(map(repr, _PROPAGATIONS))}"
+        )
+    if foreground and asked != "Foreground":
+        raise OutputError(
+            f"a delete cannot have both foreground=True and propagation={asked!r}.\n"
+            "  fix: drop foreground"
+        )
+    return asked
+
+
 def _checked_name(manifest: Mapping[str, Any], meta: Json) -> str:
     """Return the name in metadata that is not just two strings; raise if it cannot be used."""
     name: str = meta.get("name") or ""
@@ -224,5 +371,6 @@ def _not_a(path: str, wanted: str, value: Any, manifest: Mapping[str, Any]) -> O
     )
 
 
+_PROPAGATIONS = get_args(Propagation)
 _NAMESPACES = (str, type(None))  # the types that a namespace may have
 _WELL_KNOWN = kinds_by_name(well_known.ALL)

@@ -20,7 +20,7 @@ from myrmidon.api.objects import (
 )
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.errors import OutputError, OwnerReferenceError
-from myrmidon.sets.output_set import Apply
+from myrmidon.sets.outputs import Apply
 
 PARENT_UID = "myrmidon.dev/parent-uid"  # label: finds all tracked children of a parent
 PARENT = "myrmidon.dev/parent"  # annotation: finds the parent of a tracked child

@@ -7,7 +7,8 @@ calls ``plan``, sends the request, and handles its answer.  These rules hold for
 - Nothing is sent for an object that is already as declared.
 - A merge patch carries what the state declared, not a difference from a read that may be stale.
 - An object of another parent is not written, and neither is an object without a parent that this
-  controller did not write, unless its adoption was asked for (``sets.adoption``).
+  controller did not write, unless its adoption was asked for (``sets.adoption``).  A patch is an
+  exception: its author named the object, which need not be a child (``sets.edits``).
 - Owner references to other objects are kept.
 - A resourceVersion that the output asks for (``optimistic_lock``) is in every request.  Where a
   request replaces a list that others change, too, ``plan`` adds the version that was read; after a
@@ -23,7 +24,7 @@ object is written again even though the comparison finds no difference.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import orjson
 
@@ -37,15 +38,15 @@ from myrmidon.api.objects import (
     uid_of,
     version_of,
 )
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.errors import MissingLockError, TerminatingError
 from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
 from myrmidon.patch.server_filled import exceeds
 from myrmidon.sets.adoption import is_child_of, refuse_others
+from myrmidon.sets.edits import plan_edit
 from myrmidon.sets.fingerprints import fingerprint, next_mark, settled_mark
-from myrmidon.sets.options import FieldValidation
-from myrmidon.sets.output_set import Apply, Delete, Output, manager_of
+from myrmidon.sets.outputs import Apply, Delete, Edit, Output, Propagation, Release, manager_of
 from myrmidon.sets.ownership import (
     PARENT,
     PARENT_UID,
@@ -55,8 +56,8 @@ from myrmidon.sets.ownership import (
     owners_wanted,
     owners_with,
 )
-
-Query: TypeAlias = tuple[tuple[str, str], ...]
+from myrmidon.sets.releasing import plan_release
+from myrmidon.sets.requests import Query, is_built_in, write_query
 
 _NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
 APPLIED = "applied.myrmidon.dev"  # the prefix of the annotation that holds the mark
@@ -64,8 +65,6 @@ APPLIED = "applied.myrmidon.dev"  # the prefix of the annotation that holds the 
 # As resourceVersion in a server-side apply: ignored if the object is created, a conflict if it
 # exists after all.
 _NEVER_STORED = "1"
-
-_BUILT_IN_GROUPS = frozenset(kind.group for kind in kinds.ALL)
 
 
 def plan(
@@ -76,10 +75,20 @@ def plan(
     ``creating`` is False while the parent is being deleted: existing objects may be changed, but
     none is created.
     """
-    if current is not None:
+    if isinstance(output, Release):
+        return plan_release(output, current, parent)
+    if current is not None and not (isinstance(output, Edit) and not output.owned):
         refuse_others(current, output, parent)
+    if isinstance(output, Edit):
+        return plan_edit(output, current, creating=creating)
     if isinstance(output, Delete):
-        return plan_delete(output.ref, current, foreground=output.foreground)
+        return plan_delete(output.ref, current, output.propagation)
+    return _plan_apply(output, current, parent, creating=creating)
+
+
+def _plan_apply(
+    output: Apply, current: Json | None, parent: Parent, *, creating: bool
+) -> Request | None:
     if output.options.optimistic_lock and not version_of(output.manifest):
         raise MissingLockError(str(output.ref))
     if current is None:
@@ -102,13 +111,13 @@ def plan_create(output: Apply, parent: Parent) -> Request:
     declared, mark = _declared(output, parent)
     body = _with_owners(_marked(output, declared, mark), owners_wanted(output, parent))
     body = _without_nulls(body)
-    if output.options.as_update and not _is_built_in(output.ref.kind):
+    if output.options.as_update and not is_built_in(output.ref.kind):
         body = _marked(output, body, settled_mark(body, 1))
     return Request(Verb.CREATE, output.ref, body, query=_query_of(output))
 
 
 def plan_delete(
-    ref: ObjectRef, current: Json | None, *, foreground: bool = False
+    ref: ObjectRef, current: Json | None, propagation: Propagation = "Background"
 ) -> Request | None:
     """Return the request that deletes exactly this object; None if it is gone or terminating."""
     if current is None or is_deleting(current):
@@ -117,7 +126,7 @@ def plan_delete(
         "apiVersion": "v1",
         "kind": "DeleteOptions",
         "preconditions": {"uid": uid_of(current)},
-        "propagationPolicy": "Foreground" if foreground else "Background",
+        "propagationPolicy": propagation,
     }
     return Request(Verb.DELETE, ref, body)
 
@@ -160,7 +169,7 @@ def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None
     declared, mark = _declared(output, parent, seen)
     declared, settled = _without_nulls(declared), False
     owners = owners_wanted(output, parent)
-    if not _is_built_in(output.ref.kind):
+    if not is_built_in(output.ref.kind):
         mark = next_mark(current, declared, seen, output.ref.kind)
         settled = mark == seen
     marked = _marked(output, declared, mark)
@@ -230,7 +239,7 @@ def _mark(output: Apply, declared: Json, seen: str | None) -> str | None:
     if (
         output.options.server_side
         or seen is not None
-        or leaves_doubt(declared, built_in=_is_built_in(output.ref.kind))
+        or leaves_doubt(declared, built_in=is_built_in(output.ref.kind))
     ):
         return fingerprint(declared)
     return None
@@ -259,7 +268,7 @@ def _applied_key(author: str) -> str:
 def _holds(output: Apply, declared: Json, current: Json) -> bool:
     if output.ref.kind == kinds.POD:
         current = shortened(current, declared)
-    return covers_object(current, declared, built_in=_is_built_in(output.ref.kind))
+    return covers_object(current, declared, built_in=is_built_in(output.ref.kind))
 
 
 def _with_owners(declared: Json, owners: list[Json]) -> Json:
@@ -302,13 +311,3 @@ def _server_side(output: Apply, body: Json) -> Request:
 
 def _query_of(output: Apply) -> Query:
     return write_query(manager_of(output), output.options.field_validation)
-
-
-@cache
-def write_query(manager: str, field_validation: FieldValidation = "Strict") -> Query:
-    """Return the query parameters of every write: field manager and field validation."""
-    return (("fieldManager", manager), ("fieldValidation", field_validation))
-
-
-def _is_built_in(kind: Kind) -> bool:
-    return kind.group in _BUILT_IN_GROUPS

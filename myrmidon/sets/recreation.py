@@ -24,7 +24,7 @@ from typing import NamedTuple
 from myrmidon.api.objects import Json
 from myrmidon.api.requests import Request
 from myrmidon.errors import InvalidError
-from myrmidon.sets.output_set import Apply
+from myrmidon.sets.outputs import Apply
 from myrmidon.sets.ownership import Parent
 from myrmidon.sets.planning import plan_create, plan_delete
 

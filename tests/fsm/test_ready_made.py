@@ -108,7 +108,7 @@ def test_o5_children_are_deleted_and_waited_for() -> None:
     assert isinstance(result, Wait)
     assert result.keep_outputs
     assert result.message == "waiting for Pod default/p to be gone"
-    assert [(delete.ref, delete.foreground) for delete in out.deleted()] == [(POD, True)]
+    assert [(delete.ref, delete.propagation) for delete in out.deleted()] == [(POD, "Foreground")]
     left = cast("Any", Reader({POD: None, stranger: READY_POD}))
     assert run(state(None, it, OutputSet(), left)) == Done()
 

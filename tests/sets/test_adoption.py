@@ -12,7 +12,7 @@ from myrmidon.api.requests import Verb
 from myrmidon.errors import AlreadyOwnedError, NotAdoptedError, TerminatingError
 from myrmidon.sets import Apply, Delete, Output, OutputSet, plan
 from myrmidon.sets.adoption import is_adoption
-from myrmidon.sets.output_set import manager_of
+from myrmidon.sets.outputs import manager_of
 from tests.sets.outputs import OTHER, OURS, PARENT, SPECS, WAYS, apply, manifest, ref_of
 from tests.strategies import WIDGET
 

@@ -73,8 +73,11 @@ from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import delete_children, record_children
 from myrmidon.runtime.reconcile.write_errors import refusal
-from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
+from myrmidon.sets.edits import is_own_edit
+from myrmidon.sets.output_set import OutputSet
+from myrmidon.sets.outputs import Apply, Delete, Output, Release, describe_output
 from myrmidon.sets.ownership import is_tracked
+from myrmidon.sets.selection import selected
 
 
 class Pass:
@@ -174,6 +177,7 @@ class Pass:
             controller=self._controller.name,
             state=state.name,
             class_name=type(self._controller).__name__,
+            own=self._ref,
         )
         method = getattr(self._controller, state.name)
         call = partial(method, self._typed, self._out)
@@ -184,6 +188,8 @@ class Pass:
 
     async def _write(self, state: State) -> Report:
         outputs = list(self._out)
+        if self._out.collections:
+            outputs += self._selected()
         if not outputs:
             return ACTED
         objects = self._deps.objects
@@ -199,12 +205,23 @@ class Pass:
     def _misplaced(self, output: Output, state: State) -> OutputError | None:
         """Return the error of an output that must not be written; checked before any is written."""
         ref, name = output.ref, type(self._controller).__name__
-        if ref == self._ref and isinstance(output, Apply):
+        if ref == self._ref and not is_own_edit(output) and not isinstance(output, Delete):
             return SelfOutputError(name, state.name, str(ref))
         if self._deps.objects.covers(ref):
             return None
         watched = self._deps.objects.namespaces
         return UnwatchedNamespaceError(name, state.name, str(ref), ref.namespace, watched)
+
+    def _selected(self) -> list[Output]:
+        """Return a Delete for each object that ``out.delete_all`` stands for."""
+        found: dict[ObjectRef, Output] = {}
+        named = [output.ref for output in self._out]
+        for rule in self._out.collections:
+            self._declared.read[rule.kind] = None
+            matching = self._deps.objects.list(rule.kind, rule.namespace, labels=rule.selector)
+            for delete in selected(rule, matching, self._subject.parent, named):
+                found.setdefault(delete.ref, delete)
+        return list(found.values())
 
     async def _release_finalizer(self) -> Report:
         report = await delete_children(self._subject, self._flush)
@@ -254,7 +271,7 @@ class Pass:
 
     # -------------------------------------------------------------------------- outputs
 
-    async def _flush(self, outputs: Sequence[Apply | Delete], state: str) -> Report:
+    async def _flush(self, outputs: Sequence[Output], state: str) -> Report:
         """Write the outputs; return the first refusal, or ``ACTED`` if there was none."""
         creating = not is_deleting(self._subject.obj)
         try:
@@ -277,23 +294,26 @@ class Pass:
     def _note(self, written: Written, state: str) -> None:
         output, outcome, verb, error, adopted = written
         ref, applied = output.ref, isinstance(output, Apply)
-        said = verb or ("apply" if applied else "delete")
+        said = verb or type(output).__name__.lower()
         self._deps.observing.wrote(ref.kind.kind, said, outcome)
         if outcome == "changed" and ref.kind in self._declared.read:
             self.overtaken = True
         if verb is not None:
-            self.wrote.append(f"{verb} {ref}")
+            self.wrote.append(f"{verb} {describe_output(output)}")
             self._log.debug("wrote", output=ref, state=state, outcome=outcome)
         if adopted:
             self._subject.event(
                 "Normal", "Adopted", f"{ref} existed before and is managed from now on"
             )
-        if error is None and applied:
-            self._subject.managed.applied[ref] = None
-        elif error is None and self._deps.objects.get(ref) is None:
-            self._subject.managed.gone[ref] = None
-        elif error is not None:
+        if error is not None:
             self._note_unsure(output)
+        elif applied:
+            self._subject.managed.applied[ref] = None
+        elif ref == self._ref:
+            if outcome == "changed":
+                self._subject.take_own_edit(output)
+        elif isinstance(output, Release) or self._deps.objects.get(ref) is None:
+            self._subject.managed.gone[ref] = None
 
     def _note_unsure(self, output: Output) -> None:
         """Remember an output that may exist, because its write got no clear answer."""

@@ -42,7 +42,7 @@ from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
 from myrmidon.runtime.reconcile.write_errors import refusal
 from myrmidon.sets.manifests import manifest_of
-from myrmidon.sets.planning import write_query
+from myrmidon.sets.requests import write_query
 
 
 class Reconciler:

@@ -12,10 +12,12 @@ from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.results import Wait
 from myrmidon.io.own_writes import author
 from myrmidon.patch.json_patch import apply_json_patch
+from myrmidon.patch.merge_patch import merge
 from myrmidon.runtime.children import Managed
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.write_errors import CONFLICT
+from myrmidon.sets.outputs import Edit, Output
 from myrmidon.sets.ownership import Parent
 
 _COUNTED = ("resourceVersion", "managedFields")
@@ -64,6 +66,19 @@ class Subject:
             self.moved = self.moved or expected != _content(answer)
         self.obj = answer
 
+    def take_own_edit(self, output: Output) -> None:
+        """Keep the object as it is after ``out.label_self`` or ``out.annotate_self``.
+
+        The request carries no resourceVersion, so the answer may contain a change of another
+        writer, as in ``send``.
+        """
+        fresh = self.deps.objects.get(self.ref)
+        if not isinstance(output, Edit) or fresh is None or uid_of(fresh) != self.parent.uid:
+            return
+        expected = _content(merge(self.obj, output.body))
+        self.moved = self.moved or expected != _content(fresh)
+        self.obj = fresh
+
     async def refresh(self) -> None:
         """Read the object live, after a conflict; raise ``GoneError`` if it is gone.
 
@@ -82,6 +97,6 @@ class Subject:
 
 
 def _content(obj: Json) -> Json:
-    """Return the object without the fields that the server changes on every write."""
-    meta = {key: value for key, value in obj["metadata"].items() if key not in _COUNTED}
+    """Return the object without empty metadata, and without what the server changes on every write."""
+    meta = {key: value for key, value in obj["metadata"].items() if value and key not in _COUNTED}
     return {**obj, "metadata": meta}

@@ -25,7 +25,7 @@ from myrmidon.runtime.reconcile.status_writer import send_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
 from myrmidon.runtime.reconcile.unseen_children import delete_unseen, read_unseen
 from myrmidon.runtime.reconcile.write_errors import refusal
-from myrmidon.sets.output_set import Delete
+from myrmidon.sets.outputs import Delete
 
 Flush: TypeAlias = Callable[[Sequence[Delete], str], Awaitable[Report]]
 

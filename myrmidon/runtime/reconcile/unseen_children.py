@@ -17,7 +17,7 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.errors import NotFoundError
 from myrmidon.runtime.children import is_child
 from myrmidon.runtime.reconcile.subject import Subject
-from myrmidon.sets.output_set import Delete
+from myrmidon.sets.outputs import Delete
 from myrmidon.sets.planning import plan
 
 

@@ -18,6 +18,7 @@ from myrmidon.errors import (
     ForbiddenError,
     InvalidError,
     LeadershipLostError,
+    MissingObjectError,
     NamespaceTerminatingError,
     NotAdoptedError,
     NotFoundError,
@@ -122,6 +123,7 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed
         TerminatingError,
         _wait("ObjectTerminating", "is being deleted; it is created again when it is gone"),
     ),
+    (MissingObjectError, _wait("ObjectMissing", "does not exist; it is patched when it does")),
     (
         NamespaceTerminatingError,
         _wait("NamespaceTerminating", "is in a namespace that is being deleted"),

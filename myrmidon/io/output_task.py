@@ -1,0 +1,145 @@
+"""OutputTask: one output that an applicator is writing, and what can be said about it without I/O."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import orjson
+
+from myrmidon.api import kinds
+from myrmidon.api.objects import Json, version_of
+from myrmidon.api.refs import ObjectRef
+from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.errors import (
+    ApiError,
+    FieldConflictError,
+    InvalidError,
+    MyrmidonError,
+    NotFoundError,
+)
+from myrmidon.io.stall_guard import Wish
+from myrmidon.sets.adoption import is_adoption
+from myrmidon.sets.edits import basis_of
+from myrmidon.sets.outputs import Apply, Edit, Output, key_of
+from myrmidon.sets.ownership import Parent, reference_to
+
+_FIRST = (kinds.NAMESPACE, kinds.CUSTOM_RESOURCE_DEFINITION)
+"""Kinds that other outputs may need; they are written first."""
+
+
+class Written(NamedTuple):
+    """The outcome of one output."""
+
+    output: Output
+    outcome: Literal["changed", "noop", "skipped", "failed"]
+    verb: Verb | None = None
+    error: MyrmidonError | None = None
+    adopted: bool = False  # the write made another party's object a child of the parent
+
+
+@dataclass(slots=True, eq=False)
+class OutputTask:
+    """One output being written: its parent and author, the last decision about it, its outcome."""
+
+    output: Output
+    parent: Parent
+    creating: bool
+    by: str
+    question: int
+    current: Json | None = None
+    request: Request | None = None
+    needs_read: bool = False  # the cached object lacks managedFields, and they matter
+    replaced: Json | None = None  # the object that was deleted to be created again
+    written: Written | None = None
+
+    @property
+    def wish(self) -> Wish:
+        """The key of what is remembered: two states may apply different fields of one object."""
+        output = self.output
+        if isinstance(output, Apply):
+            return output.ref, output.author
+        return output.ref, f"{output.author}:{key_of(output)[1]}" if isinstance(
+            output, Edit
+        ) else ""
+
+    @property
+    def adopts(self) -> bool:
+        """Whether writing the output makes another party's object a child of the parent."""
+        return (
+            self.current is not None
+            and isinstance(self.output, Apply)
+            and is_adoption(self.current, self.output, self.parent)
+        )
+
+    def settled_on(self, obj: Json) -> tuple[int, str]:
+        """Return what a decision about the output depends on, if the object is as given.
+
+        For a patch that is the content alone, so that a change of the object's status does not
+        send it again.
+        """
+        output = self.output
+        if isinstance(output, Edit) and output.subresource in ("", "status"):
+            return self.question, basis_of(output, obj)
+        return self.question, version_of(obj)
+
+
+def question_of(output: Output, parent: Parent, creating: bool) -> int:
+    """Return a hash of everything that the decision about an output depends on, but for the object."""
+    if isinstance(output, Apply):
+        owner = output.options.owner
+        wanted = orjson.dumps((output.manifest, owner and reference_to(owner)))
+        return hash((wanted, output.options, output.author, parent, creating))
+    if isinstance(output, Edit):
+        return hash((orjson.dumps(output.body), output._replace(body=None), parent, creating))
+    return hash((output, parent, creating))
+
+
+def waves(tasks: list[OutputTask]) -> Iterator[tuple[list[OutputTask], bool]]:
+    """Yield the tasks in the order in which they may be written; those of one list are independent.
+
+    True goes with a list that the later ones need: Namespaces and CustomResourceDefinitions.
+    Patches come after the objects, because a state may create an object and write its status, and
+    patches of one object come one by one.
+    """
+    edits = [task for task in tasks if type(task.output) is Edit]
+    first = [task for task in tasks if task.output.ref.kind in _FIRST]
+    if not edits and not first:
+        yield tasks, False
+        return
+    first = [task for task in first if task not in edits]
+    if first:
+        yield first, True
+    yield [task for task in tasks if task not in first and task not in edits], False
+    while edits:
+        wave = _one_each(edits)
+        yield wave, False
+        edits = [task for task in edits if task not in wave]
+
+
+def _one_each(tasks: Iterable[OutputTask]) -> list[OutputTask]:
+    by_object: dict[ObjectRef, OutputTask] = {}
+    for task in tasks:
+        by_object.setdefault(task.output.ref, task)
+    return list(by_object.values())
+
+
+def is_worth_another_look(task: OutputTask, refused: ApiError) -> bool:
+    """Whether a refused write may be decided again on a fresh read.
+
+    An optimistic lock that the user asked for is never overridden, and a field that another manager
+    owns is refused however often it is sent.
+    """
+    output = task.output
+    if isinstance(refused, InvalidError):
+        if any(cause.get("field") == "metadata.uid" for cause in refused.causes):
+            return True  # the object was deleted and created again
+        # A JSON patch tests the resourceVersion; the refusal of a failed test has no causes.
+        return task.request is not None and task.request.patch is Patch.JSON and not refused.causes
+    if not isinstance(output, Apply):
+        return True
+    if output.options.optimistic_lock:
+        return False
+    if isinstance(refused, NotFoundError):
+        # The object of a patch is gone; a create that finds no namespace or no kind stays refused.
+        return refused.details.get("name") == output.ref.name
+    return not isinstance(refused, FieldConflictError)
