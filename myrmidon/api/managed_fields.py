@@ -53,6 +53,18 @@ def managers_of(obj: Mapping[str, Any], field: Sequence[str]) -> dict[str, str]:
     }
 
 
+def holders_of(obj: Mapping[str, Any], field: Sequence[str]) -> set[str]:
+    """Return the managers that hold a field, or a whole value that contains it.
+
+    The server records a list or a map that its schema calls atomic as one value.
+    """
+    return {
+        str(entry.get("manager") or "unknown")
+        for entry in _entries(obj)
+        if not entry.get("subresource") and _covers(entry.get("fieldsV1"), field)
+    }
+
+
 def _entries(obj: Mapping[str, Any]) -> Iterator[Json]:
     for entry in metadata(obj).get("managedFields") or ():
         if isinstance(entry, dict):
@@ -66,6 +78,14 @@ def _entries_of(obj: Mapping[str, Any], controller: str) -> Iterator[Json]:
 
 def _holds(tree: Any, field: Sequence[str]) -> bool:
     for name in field:
+        tree = tree.get(f"f:{name}") if isinstance(tree, dict) else None
+    return tree is not None
+
+
+def _covers(tree: Any, field: Sequence[str]) -> bool:
+    for name in field:
+        if tree == {}:
+            return True
         tree = tree.get(f"f:{name}") if isinstance(tree, dict) else None
     return tree is not None
 

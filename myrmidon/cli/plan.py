@@ -32,6 +32,7 @@ from myrmidon.patch.diff import difference
 from myrmidon.runtime import ManagerOptions
 from myrmidon.runtime.snapshot import ObjectView
 from myrmidon.sets.planning import APPLIED
+from myrmidon.sets.undeclared import DECLARED
 from myrmidon.testing import Exchange, Harness
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -244,7 +245,9 @@ def _write(one: Exchange, before: Json | None) -> str:
     meta = answer["metadata"]
     where = f"{meta['namespace']}/" if meta.get("namespace") else ""
     if one.path.endswith("/scale"):
-        return f"scale {one.path.rsplit('/', 2)[-2]}\n  spec.replicas: {answer['spec']['replicas']}\n"
+        return (
+            f"scale {one.path.rsplit('/', 2)[-2]}\n  spec.replicas: {answer['spec']['replicas']}\n"
+        )
     part = " status" if one.path.endswith("/status") else ""
     head = f"{verb} {answer['kind']} {where}{meta['name']}{part}"
     if before is None:
@@ -262,7 +265,7 @@ def _quiet(obj: Json) -> Json:
     """An object without what the framework or the server adds to every write."""
     meta = {key: value for key, value in obj["metadata"].items() if key not in _NOISE}
     notes = meta.pop("annotations", None) or {}
-    kept = {key: value for key, value in notes.items() if not key.startswith(APPLIED)}
+    kept = {key: value for key, value in notes.items() if not key.startswith((APPLIED, DECLARED))}
     if kept:
         meta["annotations"] = kept
     return {**obj, "metadata": meta, "status": _told_status(obj.get("status") or {})}

@@ -30,6 +30,7 @@ MyrmidonError
   PruneRefusedError        more objects would be pruned at once than prune_max allows
   TerminatingError         the object is being deleted; it can be created when it is gone
   MissingObjectError       the object that should be patched does not exist
+  ManagersUnknownError     a decision needs the managedFields of a live read
   UnfitObjectError         an object on the server does not fit its model
   UnreadableObjectError    an object on the server cannot be read at all
   ApiError                 the server refused the request
@@ -90,6 +91,7 @@ from myrmidon.errors.definitions import (
 )
 from myrmidon.errors.objects import (
     AlreadyOwnedError,
+    ManagersUnknownError,
     MissingObjectError,
     NotAdoptedError,
     PruneRefusedError,
@@ -148,6 +150,7 @@ __all__ = [
     "LeadershipLostError",
     "MalformedNameError",
     "ManagedKindError",
+    "ManagersUnknownError",
     "MissingLockError",
     "MissingObjectError",
     "MyrmidonError",

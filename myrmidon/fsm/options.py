@@ -43,6 +43,16 @@ class ControllerOptions:
     selector: str = ""
     """Handle only objects whose labels match this selector.  Default: empty, all objects."""
 
+    standard_labels: bool = False
+    """Put the labels ``app.kubernetes.io/managed-by`` (the controller's name) and
+    ``app.kubernetes.io/part-of`` (the name of the parent) on every child that is applied, unless
+    the output sets them itself.  A value that is too long for a label is shortened, with a hash.
+    Labels that were written stay if the option is turned off.  Default: False."""
+    remove_undeclared: bool = False
+    """Remove fields and map entries of children that an earlier pass declared and this one does
+    not; ``ApplyOptions.remove_undeclared`` says how.  An output that sets the option itself takes
+    precedence.  Default: False, they stay."""
+
     def __post_init__(self) -> None:
         for field in ("workers", "prune_max", "writes_max"):
             if getattr(self, field) < 1:

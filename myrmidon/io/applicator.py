@@ -6,7 +6,9 @@ decision is made again on that read, when
 - another client wrote first (a conflict, or the object of a patch is gone);
 - the answer to an earlier write was lost, so its outcome is unknown (``io.own_writes``);
 - the object exists and names no parent: only the server's copy has ``managedFields``, which tell a
-  child of ours that lost its owner reference from another party's object (``sets.adoption``).
+  child of ours that lost its owner reference from another party's object (``sets.adoption``);
+- a field is no longer declared, and ``managedFields`` say whether it may be removed
+  (``sets.undeclared``).
 """
 
 import asyncio
@@ -23,6 +25,7 @@ from myrmidon.errors import (
     ApiError,
     ConflictError,
     InvalidError,
+    ManagersUnknownError,
     MyrmidonError,
     NotAdoptedError,
     NotFoundError,
@@ -194,7 +197,7 @@ class Applicator:
                     return self._is_stalled(task)
                 _remember(self._held, task.wish, asked)
             task.written = self._skipped(task)
-        except NotAdoptedError:
+        except (NotAdoptedError, ManagersUnknownError):
             task.needs_read = True
             return False
         except MyrmidonError as error:
@@ -293,7 +296,10 @@ class Applicator:
 
     async def _decide_on_read(self, task: OutputTask) -> None:
         ref = task.output.ref
-        self._decide(task, await self.read(ref))
+        fresh = await self.read(ref)
+        if fresh is not None:  # a client may have cleared the list: then no manager is recorded
+            fresh["metadata"].setdefault("managedFields", [])
+        self._decide(task, fresh)
         if task.request is None and not self._own_writes.is_unknown(ref):
             # Otherwise each pass would read again when the cached copy lacks managedFields.
             _remember(self._held, task.wish, (task.question, self._cached.stamp(ref)))

@@ -28,6 +28,16 @@ def merge(target: Any, patch: Any) -> Any:
     return merged
 
 
+def combine(first: Json, second: Json) -> Json:
+    """Return the merge patch with the effect of two, one after the other; its nulls are kept."""
+    both = dict(first)
+    for key, value in second.items():
+        inner = both.get(key)
+        nested = isinstance(inner, dict) and isinstance(value, dict)
+        both[key] = combine(inner, value) if nested else value
+    return both
+
+
 def missing(current: Json, desired: Json) -> Json:
     """Return the part of ``desired`` that ``current`` lacks; ``{}`` if it lacks nothing.
 

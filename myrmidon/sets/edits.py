@@ -33,7 +33,7 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.errors import MissingObjectError, OutputError
 from myrmidon.patch.json_patch import JsonPatchError, apply_json_patch
-from myrmidon.patch.merge_patch import merge, same
+from myrmidon.patch.merge_patch import combine, merge, same
 from myrmidon.sets.outputs import Edit, Output, PatchType, manager_of
 from myrmidon.sets.requests import is_built_in, write_query
 
@@ -86,7 +86,7 @@ def combined(earlier: Edit, later: Edit) -> Edit:
         case "json":
             return later._replace(body=[*earlier.body, *later.body])
         case "merge":
-            return later._replace(body=_overlaid(earlier.body, later.body))
+            return later._replace(body=combine(earlier.body, later.body))
         case _:
             raise OutputError(
                 f"{later.ref} is patched twice by one state.\n  fix: write one strategic patch"
@@ -188,19 +188,6 @@ def _request(output: Edit, body: Any) -> Request:
     return Request(
         Verb.PATCH, output.ref, body, output.subresource, _FORMATS[output.type], query=query
     )
-
-
-def _overlaid(first: Json, second: Json) -> Json:
-    """Return the merge patch that has the effect of two; its nulls are kept."""
-    both = dict(first)
-    for key, value in second.items():
-        inner = both.get(key)
-        both[key] = (
-            _overlaid(inner, value)
-            if isinstance(inner, dict) and isinstance(value, dict)
-            else value
-        )
-    return both
 
 
 def _hash(value: Any) -> str:

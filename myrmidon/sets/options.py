@@ -1,6 +1,6 @@
 """ApplyOptions: how one output is written."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
@@ -17,6 +17,13 @@ _EXCLUSIVE = (
     ("create_only", "recreate", "an object that is never changed is never created again"),
     ("create_only", "optimistic_lock", "an object that is never changed needs no lock"),
     ("recreate", "optimistic_lock", "a new object has a new resourceVersion"),
+    ("remove_undeclared", "as_update", "a full update removes every field that is not declared"),
+    (
+        "remove_undeclared",
+        "server_side",
+        "the server removes the fields that are not applied again",
+    ),
+    ("remove_undeclared", "create_only", "an object that is never changed loses no field"),
 )
 
 
@@ -67,6 +74,12 @@ class ApplyOptions:
     """Delete the object and create it again if the server refuses to change one of its fields but
     would accept the output as a new object, which a dry run finds out.  Not with ``create_only`` or
     ``optimistic_lock``.  Default: False, the refusal is reported."""
+    remove_undeclared: bool | None = None
+    """Remove fields and map entries that this state declared before and does not declare any more.
+    What was declared is recorded on the object, in an annotation
+    ``declared.myrmidon.dev/<controller>.<state>``.  A field that another field manager has written
+    since, or that another state declares, stays.  Not with ``as_update``, ``server_side`` or
+    ``create_only``.  Default: None, as ``ControllerOptions.remove_undeclared`` says."""
     subresource: Subresource = ""
     """``"status"``: write the status of an existing child, as a merge patch of the status fields
     that were set, and nothing else.  It is not created; without it the state waits with the reason
@@ -128,6 +141,7 @@ class ApplyOptionsDict(TypedDict, total=False):
     field_validation: FieldValidation
     create_only: bool
     recreate: bool
+    remove_undeclared: bool | None
     subresource: Subresource
 
 
@@ -145,3 +159,14 @@ def chosen(options: ApplyOptionsDict) -> ApplyOptions:
             fix = f"did you mean {close[0]}?" if close else f"use one of {', '.join(_NAMES)}"
             raise OutputError(f"there is no option {name!r} for an output.\n  fix: {fix}")
     return ApplyOptions(**options)
+
+
+def removing(options: ApplyOptions) -> ApplyOptions:
+    """Return the options with ``remove_undeclared``, unless they say otherwise or exclude it."""
+    fixed = options.as_update or options.server_side or options.create_only
+    if options.remove_undeclared is not None or fixed:
+        return options
+    return _REMOVING if options is DEFAULT else replace(options, remove_undeclared=True)
+
+
+_REMOVING = ApplyOptions(remove_undeclared=True)

@@ -22,7 +22,7 @@ from myrmidon.errors import (
 )
 from myrmidon.sets.edits import combined, edit_body
 from myrmidon.sets.manifests import document_of, manifest_of
-from myrmidon.sets.options import ApplyOptions, ApplyOptionsDict, chosen
+from myrmidon.sets.options import ApplyOptions, ApplyOptionsDict, chosen, removing
 from myrmidon.sets.outputs import (
     Apply,
     Delete,
@@ -47,8 +47,8 @@ class OutputSet:
     """
 
     __slots__ = (
-        "_author", "_class_name", "_collections", "_defaults", "_intentions", "_kinds", "_labels",
-        "_namespace", "_own", "_state",
+        "_author", "_class_name", "_collections", "_intentions", "_kinds", "_labels", "_namespace",
+        "_own", "_removes", "_state",
     )  # fmt: skip
 
     def __init__(
@@ -60,12 +60,14 @@ class OutputSet:
         state: str = "",
         class_name: str = "",
         own: ObjectRef | None = None,
+        labels: Mapping[str, str] | None = None,
+        remove_undeclared: bool = False,
     ) -> None:
         self._kinds = _WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
         self._namespace, self._state = namespace, state
         self._author = f"{controller}.{state}" if controller else state
         self._class_name = class_name or controller or "the controller"
-        self._own = own
+        self._own, self._labels, self._removes = own, labels, remove_undeclared
         self._intentions: dict[Key, Output] = {}
         self._collections: list[DeleteAll] = []
 
@@ -239,6 +241,11 @@ class OutputSet:
             manifest["metadata"]["namespace"] = ref.namespace
         else:  # the server drops it, so the object would never compare as equal
             manifest["metadata"].pop("namespace", None)
+        if self._labels:
+            declared = manifest["metadata"].get("labels") or {}
+            manifest["metadata"]["labels"] = {**self._labels, **declared}
+        if self._removes:
+            options = removing(options)
         self._intend(Apply(ref, manifest, options, self._author))
 
     def _put_status(self, ref: ObjectRef, status: Any) -> None:

@@ -42,6 +42,7 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.errors import MissingLockError, TerminatingError
 from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
+from myrmidon.patch.merge_patch import combine
 from myrmidon.patch.server_filled import exceeds
 from myrmidon.sets.adoption import is_child_of, refuse_others
 from myrmidon.sets.edits import plan_edit
@@ -58,6 +59,7 @@ from myrmidon.sets.ownership import (
 )
 from myrmidon.sets.releasing import plan_release
 from myrmidon.sets.requests import Query, is_built_in, write_query
+from myrmidon.sets.undeclared import DECLARED, record_of, removals
 
 _NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
 APPLIED = "applied.myrmidon.dev"  # the prefix of the annotation that holds the mark
@@ -150,6 +152,10 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
     declared, mark = _declared(output, parent, seen)
     owners = owners_wanted(output, parent)
     adopting = not has_owners(current, owners)
+    removed: Json = {}
+    if output.options.remove_undeclared:
+        removed = removals(output, declared, current, _note_key(DECLARED, output.author))
+        declared = combine(declared, removed)
     if not adopting and mark == seen and _holds(output, declared, current):
         return None
     # With the uid, the server refuses the patch if the object was deleted and created again since.
@@ -157,8 +163,9 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
     if adopting:
         # The list is replaced as a whole, so it must not have changed since it was read.
         declared = _locked(_with_owners(declared, owners_with(owners, current)), current)
-    elif not is_child_of(current, parent):
-        declared = _locked(declared, current)  # another parent may adopt it at the same time
+    elif removed or not is_child_of(current, parent):
+        # Another writer may take a field that is removed, or another parent may adopt the object.
+        declared = _locked(declared, current)
     if output.options.optimistic_lock:
         declared = _locked(declared, output.manifest)
     return _merge(output, declared)
@@ -221,10 +228,15 @@ def _declared(output: Apply, parent: Parent, seen: str | None = None) -> tuple[J
             del meta[field]
     if meta.get("annotations"):
         meta["annotations"] = {
-            key: value for key, value in meta["annotations"].items() if not key.startswith(APPLIED)
+            key: value
+            for key, value in meta["annotations"].items()
+            if not key.startswith((APPLIED, DECLARED))
         }
     declared = {**output.manifest, "metadata": meta}
     mark = _mark(output, declared, seen)
+    if output.options.remove_undeclared:
+        note = {_note_key(DECLARED, output.author): record_of(output, declared)}
+        meta["annotations"] = {**(meta.get("annotations") or {}), **note}
     if is_tracked(output):
         meta["labels"] = {**(meta.get("labels") or {}), PARENT_UID: parent.uid}
         meta["annotations"] = {**(meta.get("annotations") or {}), PARENT: parent.tracking_name}
@@ -246,23 +258,26 @@ def _mark(output: Apply, declared: Json, seen: str | None) -> str | None:
 
 
 def _mark_on(current: Json, output: Apply) -> str | None:
-    return annotations_of(current).get(_applied_key(output.author))
+    return annotations_of(current).get(_note_key(APPLIED, output.author))
 
 
 def _marked(output: Apply, declared: Json, mark: str | None) -> Json:
     if mark is None:
         return declared
-    marks = {**(metadata(declared).get("annotations") or {}), _applied_key(output.author): mark}
+    marks = {
+        **(metadata(declared).get("annotations") or {}),
+        _note_key(APPLIED, output.author): mark,
+    }
     return _with_metadata(declared, annotations=marks)
 
 
 @cache
-def _applied_key(author: str) -> str:
-    """Return the name of the mark's annotation; each state has its own, so that none conflict."""
+def _note_key(prefix: str, author: str) -> str:
+    """Return the name of an annotation for a state's notes; each state has its own."""
     name = author or "output"
     if len(name) > 63:  # the longest name of an annotation
         name = f"{name[:46]}-{fingerprint({'author': name})}"
-    return f"{APPLIED}/{name}"
+    return f"{prefix}/{name}"
 
 
 def _holds(output: Apply, declared: Json, current: Json) -> bool:

@@ -78,6 +78,7 @@ from myrmidon.sets.output_set import OutputSet
 from myrmidon.sets.outputs import Apply, Delete, Output, Release, describe_output
 from myrmidon.sets.ownership import is_tracked
 from myrmidon.sets.selection import selected
+from myrmidon.sets.standard_labels import standard_labels
 
 
 class Pass:
@@ -109,6 +110,11 @@ class Pass:
         runs = not isinstance(self._walk.action, Skip | ReleaseFinalizer)
         self._typed: Resource[Any, Any] | None = (
             controller.resource.from_json(obj) if runs else None
+        )
+        self._labels = (
+            standard_labels(controller.name, ref.name)
+            if controller.options.standard_labels
+            else None
         )
         self.wrote: list[str] = []
         """The writes of this pass, for the log."""
@@ -178,6 +184,8 @@ class Pass:
             state=state.name,
             class_name=type(self._controller).__name__,
             own=self._ref,
+            labels=self._labels,
+            remove_undeclared=self._controller.options.remove_undeclared,
         )
         method = getattr(self._controller, state.name)
         call = partial(method, self._typed, self._out)

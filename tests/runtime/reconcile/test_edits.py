@@ -524,3 +524,75 @@ def test_a_reference_names_its_object() -> None:
     out.release(ref)
 
     assert [output.ref.name for output in out] == ["a", "d", "a"]
+
+
+# ------------------------------------------------------- options of the whole controller
+
+
+def test_standard_labels_are_put_on_every_child() -> None:
+    """The option is one of the controller."""
+
+    def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        out.apply(config_map("child"))
+        return Done()
+
+    with Harness(Things(act, standard_labels=True), actors=()) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+
+        labels = labels_of(cluster.get(MAP, "child"))
+        assert labels["app.kubernetes.io/managed-by"] == "thing"
+        assert labels["app.kubernetes.io/part-of"] == "it"
+        cluster.at_rest()
+
+
+def test_what_is_no_longer_declared_is_removed_after_a_restart_too() -> None:
+    """Our own former keys go; a key of another writer, and one that another writer changed, stay."""
+
+    def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        child = config_map("child", labels={"a": "1", "b": "1"} if it.spec.size == 1 else {})
+        child["data"] = (
+            {"value": "x", "taken": "x", "gone": "x"} if it.spec.size == 1 else {"new": "x"}
+        )
+        out.apply(child)
+        return Done()
+
+    with Harness(Things(act, remove_undeclared=True), actors=()) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.at_rest()
+        cluster.crash()
+        cluster.patch(MAP, "child", {"metadata": {"labels": {"b": "2", "theirs": "1"}}})
+        cluster.patch(MAP, "child", {"data": {"taken": "theirs"}})
+        cluster.patch(Thing, "it", {"spec": {"size": 2}})
+        cluster.restart()
+        cluster.settle()
+
+        child = cluster.get(MAP, "child")
+        assert child["data"] == {"taken": "theirs", "new": "x"}
+        assert labels_of(child) == {"b": "2", "theirs": "1"}
+        cluster.at_rest()
+
+
+def test_a_change_between_the_read_and_the_removal_is_not_lost() -> None:
+    """The removal carries the version of the live read, and is decided again."""
+    changes = iter(["theirs"])
+
+    def race(request: Any) -> None:
+        if request.method == "PATCH" and request.path.endswith("configmaps/child"):
+            for value in changes:
+                meddle(cluster, MAP, "child", {"data": {"value": value}})
+
+    def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        data = {"value": "x"} if it.spec.size == 1 else {"new": "x"}
+        out.apply({**config_map("child"), "data": data}, remove_undeclared=True)
+        return Done()
+
+    with Harness(Things(act), actors=(), faults=race) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(Thing, "it", {"spec": {"size": 2}})
+        cluster.settle()
+
+        assert cluster.get(MAP, "child")["data"] == {"value": "theirs", "new": "x"}
+        cluster.at_rest()
