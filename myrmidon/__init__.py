@@ -4,7 +4,8 @@ The names that the author of a controller needs are here:
 
     a resource       Resource, Model, Status, Column, Scale, Rule
     its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController
-    ready-made parts when_children_ready, delete_children_foreground, exists, has_condition
+    ready-made parts when_children_ready, delete_children_foreground, delete_children_in_reverse,
+                     exists, has_condition
     results          Done, Wait, Failed, Result, ConditionValue
     other objects    kinds, Kind, ObjectRef, Watch, changed, Channel, hashed_name
     running it       Manager, ManagerOptions
@@ -39,7 +40,11 @@ if TYPE_CHECKING:
     from myrmidon.api.status import Status
     from myrmidon.errors import MyrmidonError
     from myrmidon.fsm.channel import Channel
-    from myrmidon.fsm.children import delete_children_foreground, when_children_ready
+    from myrmidon.fsm.children import (
+        delete_children_foreground,
+        delete_children_in_reverse,
+        when_children_ready,
+    )
     from myrmidon.fsm.claims import ClaimController
     from myrmidon.fsm.context import Cause, Context
     from myrmidon.fsm.controller import Controller
@@ -70,7 +75,11 @@ _HOMES = {
     "myrmidon.api.status": ("Status",),
     "myrmidon.errors": ("MyrmidonError",),
     "myrmidon.fsm.channel": ("Channel",),
-    "myrmidon.fsm.children": ("delete_children_foreground", "when_children_ready"),
+    "myrmidon.fsm.children": (
+        "delete_children_foreground",
+        "delete_children_in_reverse",
+        "when_children_ready",
+    ),
     "myrmidon.fsm.claims": ("ClaimController",),
     "myrmidon.fsm.context": ("Cause", "Context"),
     "myrmidon.fsm.controller": ("Controller",),
@@ -135,6 +144,7 @@ __all__ = [
     "annotations_changed",
     "changed",
     "delete_children_foreground",
+    "delete_children_in_reverse",
     "exists",
     "generation_changed",
     "has_condition",

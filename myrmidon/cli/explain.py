@@ -18,12 +18,20 @@ import orjson
 from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
 from myrmidon.api.conditions import READY, Condition
-from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting, metadata
+from myrmidon.api.objects import (
+    Json,
+    annotations_of,
+    finalizers_of,
+    generation_of,
+    is_deleting,
+    metadata,
+)
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.wire import HttpRequest
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.views import age
 from myrmidon.errors import NotFoundError, TransportError, UsageError
+from myrmidon.fsm.policies import POLICY
 from myrmidon.fsm.readiness import is_ready
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.access.kubeconfig import Endpoint
@@ -95,6 +103,8 @@ def told(ref: ObjectRef, obj: Json, clock: Clock) -> Iterator[str]:
     ready = next((one for one in conditions if one.type == READY), None)
     yield f"{ref}  generation {generation_of(obj)}"
     yield f"  {_summary(obj, ready, clock)}"
+    if POLICY in annotations_of(obj):
+        yield f"  policy: {annotations_of(obj)[POLICY]}, by the annotation {POLICY}"
     others = [one for one in conditions if one.type != READY]
     if others:
         yield "states, in the order in which they were first reached:"

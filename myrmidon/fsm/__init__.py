@@ -1,7 +1,11 @@
 """Controllers as state machines: states and results, the walk of one pass, the resulting status."""
 
 from myrmidon.fsm.channel import Channel
-from myrmidon.fsm.children import delete_children_foreground, when_children_ready
+from myrmidon.fsm.children import (
+    delete_children_foreground,
+    delete_children_in_reverse,
+    when_children_ready,
+)
 from myrmidon.fsm.claims import ClaimController
 from myrmidon.fsm.context import Cause, Context
 from myrmidon.fsm.controller import Controller
@@ -39,6 +43,7 @@ __all__ = [
     "annotations_changed",
     "changed",
     "delete_children_foreground",
+    "delete_children_in_reverse",
     "generation_changed",
     "hashed_name",
     "labels_changed",

@@ -18,6 +18,8 @@ These rules hold for every pass, and this file alone enforces them:
 
 1. Every pass starts at the initial state, or at the finalizer start if the object is being deleted.
 2. If the graph has a finalizer start, the finalizer is on the object before the first state runs.
+   So it is with the policy ``orphan``.  With ``observe`` it is not added; with either of the two a
+   deletion runs no states (``fsm.policies``).
 3. A state's outputs are written before the next state runs, and only if the state returned Done or
    a Wait with ``keep_outputs``.
 4. The finalizer is removed only after the finalizer graph has reached an end and no state of the
@@ -37,6 +39,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from myrmidon.api.conditions import ConditionValue
 from myrmidon.errors import StateResultError, UndeclaredEdgeError
 from myrmidon.fsm.graph import Graph
+from myrmidon.fsm.policies import Policy
 from myrmidon.fsm.results import Done, Failed, Result, Wait
 from myrmidon.fsm.states import State
 
@@ -137,8 +140,10 @@ class Walk:
         finalizers: Collection[str] = (),
         deleting: bool = False,
         suspended: bool = False,
+        policy: Policy = "manage",
     ) -> None:
         self._controller, self._graph, self._deleting = controller, graph, deleting
+        self._policy = policy
         self._result: Result = _DONE
         self._visits: list[Visit] = []
         self._ended = False
@@ -179,9 +184,10 @@ class Walk:
             return Skip("released" if self._graph.finalizer else "deleting")
         if suspended:
             return Skip("suspended")
-        if self._deleting and self._graph.finalizer is None:
+        manages = self._policy == "manage"
+        if self._deleting and (self._graph.finalizer is None or not manages):
             return ReleaseFinalizer()  # set because of children without owner references
-        if self._graph.finalizer and not has_finalizer:
+        if not has_finalizer and (self._graph.finalizer if manages else self._policy == "orphan"):
             return EnsureFinalizer()
         return self._start()
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from myrmidon.errors import DefinitionError
+from myrmidon.fsm.policies import POLICIES, Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +53,18 @@ class ControllerOptions:
     """Remove fields and map entries of children that an earlier pass declared and this one does
     not; ``ApplyOptions.remove_undeclared`` says how.  An output that sets the option itself takes
     precedence.  Default: False, they stay."""
+    policy: Policy = "manage"
+    """What the controller does for its objects.  ``"observe"``: states run, but children are only
+    compared; a state whose outputs differ waits with the reason ``ObserveOnly``.  ``"orphan"``:
+    when an object is deleted its children stay, without an owner, and no finalizer state runs.  The
+    annotation ``myrmidon.dev/policy`` on an object takes precedence.  Default: ``"manage"``."""
 
     def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise DefinitionError(
+                f"ControllerOptions.policy is {self.policy!r}.\n"
+                f"  fix: use one of {', '.join(map(repr, POLICIES))}"
+            )
         for field in ("workers", "prune_max", "writes_max"):
             if getattr(self, field) < 1:
                 raise DefinitionError(

@@ -160,7 +160,8 @@ def _grant_parent(rights: Rights, controller: type[Controller[Any]], usage: Usag
     kind, limits = controller.resource.KIND, controller.options.namespaces
     rights.grant(kind, ("get", *_CACHE), limits)
     tracks = bool(controller.managed_kinds) and usage.tracks
-    if controller.graph.finalizer is not None or tracks or usage.labels_self:
+    orphans = controller.options.policy == "orphan"
+    if controller.graph.finalizer is not None or tracks or orphans or usage.labels_self:
         rights.grant(kind, ("patch",), limits)
     if controller.options.create_if_not_found:
         rights.grant(kind, ("create",), limits)

@@ -95,6 +95,7 @@ def usage_of(controller: type[Controller[Any]]) -> Usage:
         creates=bool(seen.applies),
         updates="as_update" in said,
         patches=bool(seen.edits)
+        or controller.options.policy == "orphan"
         or not all(_has(one, "create_only", "as_update", value=True) for one in seen.applies),
         owns=not all(_has(one, "owner_refs", value=False) for one in seen.applies),
         tracks=tracks,

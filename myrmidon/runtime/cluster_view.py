@@ -92,7 +92,8 @@ class ClusterView:
         """
         functions = self._controller.index_functions.get(kind, {})
         indexes = {_named(self._controller, name): each for name, each in functions.items()}
-        finds = options.prune or self._controller.graph.finalizer is not None
+        deletes = options.prune or self._controller.graph.finalizer is not None
+        finds = deletes or options.policy == "orphan"
         if finds and kind in self._controller.managed_kinds:
             indexes[_CHILDREN] = by_parent
         return indexes

@@ -56,6 +56,7 @@ from myrmidon.fsm.engine import (
     Write,
     unfinished,
 )
+from myrmidon.fsm.policies import policy_of
 from myrmidon.fsm.results import Failed, failure_of
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import own_fields, status_after
@@ -67,6 +68,7 @@ from myrmidon.runtime.reconcile.context import Declared, PassContext
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.finalizer_edits import ensure_finalizer, release_finalizer
 from myrmidon.runtime.reconcile.former_conditions import former_conditions, undeclared_conditions
+from myrmidon.runtime.reconcile.policies import observe, release_children
 from myrmidon.runtime.reconcile.pruning import settle_unsure, tidy
 from myrmidon.runtime.reconcile.run_state import run_state
 from myrmidon.runtime.reconcile.status_writer import write_status
@@ -96,6 +98,7 @@ class Pass:
         controller = self._controller = deps.controller
         self._now = deps.clock.now()
         self._subject = Subject(deps, ref, obj, log)
+        self._subject.policy = policy_of(obj, controller.options.policy)
         self._generation = generation_of(obj)  # of the spec that states see
         self._declared = Declared(type(controller), ref.namespace)
         self._walk = Walk(
@@ -105,6 +108,7 @@ class Pass:
             finalizers=finalizers_of(obj),
             deleting=is_deleting(obj),
             suspended=is_suspended(obj),
+            policy=self._subject.policy,
         )
         # If no state runs, the object need not be valid for its model: it can still be deleted.
         runs = not isinstance(self._walk.action, Skip | ReleaseFinalizer)
@@ -206,9 +210,18 @@ class Pass:
                 misplaced = self._misplaced(output, state)
                 if misplaced is not None:
                     return refusal(output.ref, misplaced)
+        if self._subject.policy == "observe":
+            return self._observe(outputs)
         tracked = [one.ref for one in outputs if isinstance(one, Apply) and is_tracked(one)]
         obstacle = await record_children(self._subject, tracked) if tracked else None
         return obstacle or await self._flush(outputs, state.name)
+
+    def _observe(self, outputs: Sequence[Output]) -> Report:
+        report = observe(self._subject, outputs, creating=not is_deleting(self.obj))
+        if report is ACTED:
+            there = (one.ref for one in outputs if isinstance(one, Apply))
+            self._subject.managed.applied.update(dict.fromkeys(there))
+        return report
 
     def _misplaced(self, output: Output, state: State) -> OutputError | None:
         """Return the error of an output that must not be written; checked before any is written."""
@@ -232,7 +245,11 @@ class Pass:
         return list(found.values())
 
     async def _release_finalizer(self) -> Report:
-        report = await delete_children(self._subject, self._flush)
+        report: Report = ACTED
+        if self._subject.policy == "orphan":
+            report = await release_children(self._subject, self._flush)
+        elif self._subject.policy == "manage":
+            report = await delete_children(self._subject, self._flush)
         return await release_finalizer(self._subject) if isinstance(report, Acted) else report
 
     async def _finish(self, outcome: Outcome) -> Outcome:

@@ -47,7 +47,11 @@ _LOOK_AGAIN = timedelta(seconds=30)
 async def tidy(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
     """Look up the children that this pass did not apply; delete them if ``prune`` is on."""
     deps = subject.deps
-    prunes = deps.controller.options.prune and not is_deleting(subject.obj)
+    prunes = (
+        deps.controller.options.prune
+        and subject.policy != "observe"
+        and not is_deleting(subject.obj)
+    )
     unwanted = subject.managed.unwanted(subject.obj)
     if not (prunes or unwanted or subject.ref in deps.unsure):
         return outcome

@@ -9,6 +9,7 @@ from myrmidon.api.objects import Json, uid_of
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Patch, Request
 from myrmidon.errors import MyrmidonError
+from myrmidon.fsm.policies import Policy
 from myrmidon.fsm.results import Wait
 from myrmidon.io.own_writes import author
 from myrmidon.patch.json_patch import apply_json_patch
@@ -32,7 +33,7 @@ class GoneError(MyrmidonError):
 class Subject:
     """The object of a pass, its children, and the methods to read and write it."""
 
-    __slots__ = ("by", "deps", "log", "managed", "moved", "obj", "parent", "ref")
+    __slots__ = ("by", "deps", "log", "managed", "moved", "obj", "parent", "policy", "ref")
 
     def __init__(self, deps: PassDependencies, ref: ObjectRef, obj: Json, log: Logger) -> None:
         self.deps, self.ref, self.log = deps, ref, log
@@ -43,6 +44,8 @@ class Subject:
         self.moved = False
         """True if the answer to a write shows a change of another writer that no state saw."""
         self.parent = Parent(ref, uid_of(obj))
+        self.policy: Policy = "manage"
+        """What may be done for the object."""
         self.managed = Managed(deps.controller.managed_kinds, ref)
 
     def children(self) -> list[ObjectRef]:

@@ -25,9 +25,9 @@ from myrmidon.runtime.reconcile.status_writer import send_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
 from myrmidon.runtime.reconcile.unseen_children import delete_unseen, read_unseen
 from myrmidon.runtime.reconcile.write_errors import refusal
-from myrmidon.sets.outputs import Delete
+from myrmidon.sets.outputs import Delete, Release
 
-Flush: TypeAlias = Callable[[Sequence[Delete], str], Awaitable[Report]]
+Flush: TypeAlias = Callable[[Sequence[Delete | Release], str], Awaitable[Report]]
 
 
 async def record_children(subject: Subject, tracked: Iterable[ObjectRef]) -> Report | None:
