@@ -5,7 +5,7 @@ The names that the author of a controller needs are here:
     a resource       Resource, Model, Status, Column, Scale, Rule
     its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController
     ready-made parts when_children_ready, delete_children_foreground, delete_children_in_reverse,
-                     exists, has_condition
+                     rolling, revised, adopt_by_selector, exists, has_condition
     results          Done, Wait, Failed, Result, ConditionValue
     other objects    kinds, Kind, ObjectRef, Watch, changed, Channel, hashed_name
     running it       Manager, ManagerOptions
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from myrmidon.api.resource import Resource
     from myrmidon.api.status import Status
     from myrmidon.errors import MyrmidonError
+    from myrmidon.fsm.adopting import adopt_by_selector
     from myrmidon.fsm.channel import Channel
     from myrmidon.fsm.children import (
         delete_children_foreground,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from myrmidon.fsm.options import ControllerOptions
     from myrmidon.fsm.readiness import exists, has_condition
     from myrmidon.fsm.results import Done, Failed, Result, Wait
+    from myrmidon.fsm.rolling import Rollout, revised, rolling
     from myrmidon.fsm.states import state
     from myrmidon.fsm.watches import (
         Predicate,
@@ -74,6 +76,7 @@ _HOMES = {
     "myrmidon.api.resource": ("Resource",),
     "myrmidon.api.status": ("Status",),
     "myrmidon.errors": ("MyrmidonError",),
+    "myrmidon.fsm.adopting": ("adopt_by_selector",),
     "myrmidon.fsm.channel": ("Channel",),
     "myrmidon.fsm.children": (
         "delete_children_foreground",
@@ -87,6 +90,7 @@ _HOMES = {
     "myrmidon.fsm.options": ("ControllerOptions",),
     "myrmidon.fsm.readiness": ("exists", "has_condition"),
     "myrmidon.fsm.results": ("Done", "Failed", "Result", "Wait"),
+    "myrmidon.fsm.rolling": ("Rollout", "revised", "rolling"),
     "myrmidon.fsm.states": ("state",),
     "myrmidon.fsm.watches": (
         "Predicate",
@@ -136,11 +140,13 @@ __all__ = [
     "Predicate",
     "Resource",
     "Result",
+    "Rollout",
     "Rule",
     "Scale",
     "Status",
     "Wait",
     "Watch",
+    "adopt_by_selector",
     "annotations_changed",
     "changed",
     "delete_children_foreground",
@@ -151,6 +157,8 @@ __all__ = [
     "hashed_name",
     "kinds",
     "labels_changed",
+    "revised",
+    "rolling",
     "state",
     "when_children_ready",
 ]

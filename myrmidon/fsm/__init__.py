@@ -1,5 +1,6 @@
 """Controllers as state machines: states and results, the walk of one pass, the resulting status."""
 
+from myrmidon.fsm.adopting import adopt_by_selector
 from myrmidon.fsm.channel import Channel
 from myrmidon.fsm.children import (
     delete_children_foreground,
@@ -14,6 +15,7 @@ from myrmidon.fsm.graph import Graph
 from myrmidon.fsm.naming import hashed_name
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.results import Done, Failed, Result, Wait
+from myrmidon.fsm.rolling import Rollout, revised, rolling
 from myrmidon.fsm.states import State, state
 from myrmidon.fsm.watches import (
     Predicate,
@@ -36,10 +38,12 @@ __all__ = [
     "Graph",
     "Predicate",
     "Result",
+    "Rollout",
     "State",
     "Wait",
     "Walk",
     "Watch",
+    "adopt_by_selector",
     "annotations_changed",
     "changed",
     "delete_children_foreground",
@@ -47,6 +51,8 @@ __all__ = [
     "generation_changed",
     "hashed_name",
     "labels_changed",
+    "revised",
+    "rolling",
     "state",
     "when_children_ready",
 ]
