@@ -33,8 +33,10 @@ def combine(first: Json, second: Json) -> Json:
     both = dict(first)
     for key, value in second.items():
         inner = both.get(key)
-        nested = isinstance(inner, dict) and isinstance(value, dict)
-        both[key] = combine(inner, value) if nested else value
+        if isinstance(inner, dict) and isinstance(value, dict):
+            both[key] = combine(inner, value)
+        else:
+            both[key] = value
     return both
 
 

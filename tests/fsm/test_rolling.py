@@ -105,7 +105,8 @@ def test_never_fewer_ready_than_allowed_and_it_ends(
     for _ in range(3 * (len(fleet.children) + fleet.size) + 3):
         fleet.collect()
         fleet.ready = set(fleet.children)
-        rollout = fleet.step(gone=True)
+        fleet.step(gone=True)
+    rollout = fleet.step(gone=True)
     assert rollout.result == Done()
     assert {name_of(one) for one in fleet.wanted} == set(fleet.children)
     labels = {one["metadata"]["labels"][REVISION] for one in fleet.children.values()}

@@ -40,7 +40,7 @@ def test_patches_and_subresources_are_seen_with_their_kinds() -> None:
 
     assert (usage.creates, usage.patches, usage.labels_self) == (False, True, True)
     assert usage.subresources_of(kinds.DEPLOYMENT) == ["scale", "status"]
-    assert usage.subresources["scale"] == {kinds.DEPLOYMENT}
+    assert usage.subresources["scale"] == frozenset((kinds.DEPLOYMENT,))
     assert usage.deletes(kinds.CONFIG_MAP)
 
 

@@ -47,7 +47,7 @@ def annotated(policy: str) -> Json:
 @pytest.mark.parametrize("by", ["annotation", "option"])
 def test_an_observed_object_gets_a_status_and_nothing_else(by: str) -> None:
     """States run; the condition says what would be written; no child and no finalizer is."""
-    options = {"policy": "observe"} if by == "option" else {}
+    options: dict[str, Any] = {"policy": "observe"} if by == "option" else {}
     with Harness(FinalThings(act, prune=True, **options)) as cluster:
         cluster.apply(thing() if by == "option" else annotated("observe"))
         cluster.advance(HOUR)
@@ -99,7 +99,7 @@ def test_an_observed_object_is_ready_while_its_children_are_as_declared() -> Non
 @pytest.mark.parametrize("controller", [Things, FinalThings])
 def test_the_children_of_an_orphaning_object_outlive_it(by: str, controller: Any) -> None:
     """They lose the owner reference and the tracking label; no finalizer state runs."""
-    options = {"policy": "orphan"} if by == "option" else {}
+    options: dict[str, Any] = {"policy": "orphan"} if by == "option" else {}
     with Harness(controller(act, **options)) as cluster:
         cluster.apply(thing() if by == "option" else annotated("orphan"))
         cluster.settle()
