@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from myrmidon.fsm.options import ControllerOptions
     from myrmidon.fsm.readiness import exists, has_condition
     from myrmidon.fsm.results import Done, Failed, Result, Wait
-    from myrmidon.fsm.rolling import Rollout, revised, rolling
+    from myrmidon.fsm.rollouts import Rollout, revised, rolling
     from myrmidon.fsm.states import state
     from myrmidon.fsm.watches import (
         Predicate,
@@ -90,7 +90,7 @@ _HOMES = {
     "myrmidon.fsm.options": ("ControllerOptions",),
     "myrmidon.fsm.readiness": ("exists", "has_condition"),
     "myrmidon.fsm.results": ("Done", "Failed", "Result", "Wait"),
-    "myrmidon.fsm.rolling": ("Rollout", "revised", "rolling"),
+    "myrmidon.fsm.rollouts": ("Rollout", "revised", "rolling"),
     "myrmidon.fsm.states": ("state",),
     "myrmidon.fsm.watches": (
         "Predicate",

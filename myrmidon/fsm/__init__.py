@@ -15,7 +15,7 @@ from myrmidon.fsm.graph import Graph
 from myrmidon.fsm.naming import hashed_name
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.results import Done, Failed, Result, Wait
-from myrmidon.fsm.rolling import Rollout, revised, rolling
+from myrmidon.fsm.rollouts import Rollout, revised, rolling
 from myrmidon.fsm.states import State, state
 from myrmidon.fsm.watches import (
     Predicate,

@@ -1,6 +1,6 @@
 """OutputTask: one output that an applicator is writing, and what can be said about it without I/O."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -20,7 +20,7 @@ from myrmidon.errors import (
 from myrmidon.io.stall_guard import Wish
 from myrmidon.sets.adoption import is_adoption
 from myrmidon.sets.edits import basis_of
-from myrmidon.sets.outputs import Apply, Edit, Output, key_of
+from myrmidon.sets.outputs import Apply, Edit, Output
 from myrmidon.sets.ownership import Parent, reference_to
 
 _FIRST = (kinds.NAMESPACE, kinds.CUSTOM_RESOURCE_DEFINITION)
@@ -58,9 +58,9 @@ class OutputTask:
         output = self.output
         if isinstance(output, Apply):
             return output.ref, output.author
-        return output.ref, f"{output.author}:{key_of(output)[1]}" if isinstance(
-            output, Edit
-        ) else ""
+        if isinstance(output, Edit):
+            return output.ref, f"{output.author}:{output.subresource}:{output.type}"
+        return output.ref, ""
 
     @property
     def adopts(self) -> bool:
@@ -94,26 +94,26 @@ def question_of(output: Output, parent: Parent, creating: bool) -> int:
     return hash((output, parent, creating))
 
 
-def waves(tasks: list[OutputTask]) -> Iterator[tuple[list[OutputTask], bool]]:
-    """Yield the tasks in the order in which they may be written; those of one list are independent.
+def waves(tasks: list[OutputTask]) -> list[tuple[list[OutputTask], bool]]:
+    """Return the tasks in the order in which they may be written; those of one list are independent.
 
     True goes with a list that the later ones need: Namespaces and CustomResourceDefinitions.
     Patches come after the objects, because a state may create an object and write its status, and
     patches of one object come one by one.
     """
-    edits = [task for task in tasks if type(task.output) is Edit]
-    first = [task for task in tasks if task.output.ref.kind in _FIRST]
-    if not edits and not first:
-        yield tasks, False
-        return
-    first = [task for task in first if task not in edits]
-    if first:
-        yield first, True
-    yield [task for task in tasks if task not in first and task not in edits], False
+    special = [
+        task for task in tasks if type(task.output) is Edit or task.output.ref.kind in _FIRST
+    ]
+    if not special:
+        return [(tasks, False)]
+    edits = [task for task in special if type(task.output) is Edit]
+    first = [task for task in special if task not in edits]
+    ordered = [(first, True), ([task for task in tasks if task not in special], False)]
     while edits:
         wave = _one_each(edits)
-        yield wave, False
+        ordered.append((wave, False))
         edits = [task for task in edits if task not in wave]
+    return ordered
 
 
 def _one_each(tasks: Iterable[OutputTask]) -> list[OutputTask]:

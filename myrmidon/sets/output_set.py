@@ -22,7 +22,7 @@ from myrmidon.errors import (
 )
 from myrmidon.sets.edits import combined, edit_body
 from myrmidon.sets.manifests import document_of, manifest_of
-from myrmidon.sets.options import ApplyOptions, ApplyOptionsDict, chosen, removing
+from myrmidon.sets.options import DEFAULT, ApplyOptions, ApplyOptionsDict, chosen, removing
 from myrmidon.sets.outputs import (
     Apply,
     Delete,
@@ -30,6 +30,7 @@ from myrmidon.sets.outputs import (
     Edit,
     Key,
     Output,
+    OutputDefaults,
     PatchType,
     Propagation,
     Release,
@@ -47,8 +48,8 @@ class OutputSet:
     """
 
     __slots__ = (
-        "_author", "_class_name", "_collections", "_intentions", "_kinds", "_labels", "_namespace",
-        "_own", "_removes", "_state",
+        "_author", "_class_name", "_defaults", "_intentions", "_kinds", "_namespace", "_own",
+        "_state", "collections",
     )  # fmt: skip
 
     def __init__(
@@ -60,16 +61,16 @@ class OutputSet:
         state: str = "",
         class_name: str = "",
         own: ObjectRef | None = None,
-        labels: Mapping[str, str] | None = None,
-        remove_undeclared: bool = False,
+        defaults: OutputDefaults | None = None,
     ) -> None:
         self._kinds = _WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
         self._namespace, self._state = namespace, state
         self._author = f"{controller}.{state}" if controller else state
         self._class_name = class_name or controller or "the controller"
-        self._own, self._labels, self._removes = own, labels, remove_undeclared
+        self._own, self._defaults = own, defaults
         self._intentions: dict[Key, Output] = {}
-        self._collections: list[DeleteAll] = []
+        self.collections: tuple[DeleteAll, ...] = ()
+        """What ``delete_all`` declared, in order."""
 
     def apply(self, obj: Any, **options: Unpack[ApplyOptionsDict]) -> None:
         """Declare that the object should exist with these fields.
@@ -186,7 +187,8 @@ class OutputSet:
         where = (self._namespace if namespace is None else namespace) if of.namespaced else ""
         how = _propagation(propagation)
         wanted = str(parsed_selector(selector))
-        self._collections.append(DeleteAll(of, wanted, where, how, adopt, self._author))
+        rule = DeleteAll(of, wanted, where, how, adopt, self._author)
+        self.collections = (*self.collections, rule)
 
     def release(self, what: Any, name: str | None = None, namespace: str | None = None) -> None:
         """Declare that an object should stay, but not as a child of the object of the pass.
@@ -203,12 +205,7 @@ class OutputSet:
         return len(self._intentions)
 
     def __contains__(self, ref: object) -> bool:
-        return (ref, "") in self._intentions
-
-    @property
-    def collections(self) -> list[DeleteAll]:
-        """What ``delete_all`` declared, in order."""
-        return self._collections
+        return ref in self._intentions
 
     def applied(self) -> list[Apply]:
         """Return the objects that should exist, in order."""
@@ -228,7 +225,7 @@ class OutputSet:
         manifest = document_of(obj)
         status = manifest.pop("status", None)
         ref = self._ref_of(manifest)
-        if options.subresource:
+        if options is not DEFAULT and options.subresource:
             self._put_status(ref, status)
             return
         if status and not uid_of(manifest):  # one that was read has the status of its controller
@@ -241,12 +238,17 @@ class OutputSet:
             manifest["metadata"]["namespace"] = ref.namespace
         else:  # the server drops it, so the object would never compare as equal
             manifest["metadata"].pop("namespace", None)
-        if self._labels:
-            declared = manifest["metadata"].get("labels") or {}
-            manifest["metadata"]["labels"] = {**self._labels, **declared}
-        if self._removes:
-            options = removing(options)
+        if self._defaults is not None:
+            options = self._completed(manifest, options, self._defaults)
         self._intend(Apply(ref, manifest, options, self._author))
+
+    @staticmethod
+    def _completed(manifest: Json, options: ApplyOptions, by: OutputDefaults) -> ApplyOptions:
+        """Add the labels that the controller sets; return the options that then hold."""
+        if by.labels:
+            declared = manifest["metadata"].get("labels") or {}
+            manifest["metadata"]["labels"] = {**by.labels, **declared}
+        return removing(options) if by.remove_undeclared else options
 
     def _put_status(self, ref: ObjectRef, status: Any) -> None:
         if not isinstance(status, dict) or not status:
@@ -278,7 +280,7 @@ class OutputSet:
 
     def _intend(self, output: Output) -> None:
         # Remove an earlier entry first, so that the new one is also last in the order.
-        key = key_of(output)
+        key = output.ref if type(output) is Apply else key_of(output)
         self._intentions.pop(key, None)
         self._intentions[key] = output
 

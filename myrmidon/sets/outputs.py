@@ -17,6 +17,7 @@ output        the state called                                        what shoul
 pass replaces it with one ``Delete`` for each object that matches (``sets.selection``).
 """
 
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from myrmidon.api.managed_fields import field_manager
@@ -80,14 +81,21 @@ class DeleteAll(NamedTuple):
 
 
 Output: TypeAlias = Apply | Delete | Edit | Release
-Key: TypeAlias = tuple[ObjectRef, str]
+Key: TypeAlias = ObjectRef | tuple[ObjectRef, str]
 
 
 def key_of(output: Output) -> Key:
     """Return the object and, for an Edit, the part of it: the entries of a set have distinct keys."""
-    if isinstance(output, Edit):
+    if type(output) is Edit:
         return output.ref, f"{output.subresource}:{output.type}"
-    return output.ref, ""
+    return output.ref
+
+
+class OutputDefaults(NamedTuple):
+    """What a controller sets for all outputs of its states."""
+
+    labels: Mapping[str, str]
+    remove_undeclared: bool
 
 
 def manager_of(output: Output) -> str:

@@ -233,3 +233,39 @@ def test_labels_and_annotations_of_the_object_itself_are_one_patch() -> None:
     assert not is_own_edit(output._replace(subresource="status"))
     assert not is_own_edit(Edit(REF, {"spec": {}}))
     assert not is_own_edit(Edit(REF, {"metadata": {"finalizers": []}}))
+
+
+def test_the_outputs_that_a_state_can_declare() -> None:
+    """Each is a value; nothing has been sent."""
+    out = outputs()
+    out.scale(kinds.DEPLOYMENT, "a", replicas=0)
+    out.apply({**manifest({}), "status": {"phase": "Up"}}, subresource="status")
+    out.delete_all(WIDGET, {"a": "b"}, propagation="Foreground")
+    out.delete_all(kinds.NAMESPACE, "a,b!=c", "ignored", adopt=True)
+    out.delete_all(WIDGET, namespace="")
+    scale, status = out
+    child, spaces, everywhere = out.collections
+
+    assert scale == Edit(
+        scale.ref, {"spec": {"replicas": 0}}, subresource="scale", author="Things."
+    )
+    assert status == Edit(
+        REF, {"status": {"phase": "Up"}}, subresource="status", owned=True, author="Things."
+    )
+    assert (child.selector, child.namespace, child.propagation) == ("a=b", "default", "Foreground")
+    assert (spaces.selector, spaces.namespace, spaces.adopt) == ("a,b!=c", "", True)
+    assert (everywhere.selector, everywhere.namespace) == ("", "")
+    assert len(out) == 2
+    assert not out.applied()
+    assert REF not in out
+
+
+def test_a_status_that_the_state_made_itself_cannot_be_applied_with_the_object() -> None:
+    """That of an object that was read is left out."""
+    made = {**manifest({}), "status": {"phase": "Up"}}
+    with pytest.raises(OutputError, match="which the API server would drop"):
+        outputs().apply(made)
+    out = outputs()
+    out.apply({**made, "metadata": {**made["metadata"], "uid": "u"}})
+
+    assert "status" not in out.applied()[0].manifest

@@ -205,6 +205,14 @@ def fields(before: Json, after: Json, declared: Json | None = None) -> list[str]
     return [field_text(name) for name, _ in changed_fields(before, after, declared)]
 
 
+def test_a_status_counts_if_it_was_written() -> None:
+    """A write to the status subresource declares it; in any other write it belongs to others."""
+    before, after = {"status": {"x": 1, "y": 1}}, {"status": {"x": 2, "y": 2}}
+
+    assert fields(before, after, {"status": {"x": 2}}) == ["status.x"]
+    assert fields(before, after, {"spec": {}}) == []
+
+
 def test_a_difference_is_named_by_its_field() -> None:
     """Lists are one field; what the server keeps for itself does not count."""
     before = {

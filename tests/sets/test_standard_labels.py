@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from myrmidon.api.objects import labels_of
 from myrmidon.sets import OutputSet
+from myrmidon.sets.outputs import OutputDefaults
 from myrmidon.sets.standard_labels import MANAGED_BY, PART_OF, label_value, standard_labels
 from tests.sets.outputs import manifest
 from tests.strategies import WIDGET
@@ -31,7 +32,7 @@ def test_long_names_that_begin_alike_have_different_values() -> None:
 def test_an_output_may_set_the_labels_itself() -> None:
     """What the state declares takes precedence."""
     labels = standard_labels("shops", "mine")
-    out = OutputSet((WIDGET,), namespace="default", labels=labels)
+    out = OutputSet((WIDGET,), namespace="default", defaults=OutputDefaults(labels, False))
     out.apply(manifest({}, labels={PART_OF: "all", "x": "y"}))
     (output,) = out.applied()
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from myrmidon.api.objects import Json, annotations_of
 from myrmidon.errors import ConflictError, ManagersUnknownError, OutputError
 from myrmidon.patch import merge
-from myrmidon.sets import Apply, OutputSet, plan
+from myrmidon.sets import Apply, ApplyOptions, OutputSet, plan
+from myrmidon.sets.outputs import OutputDefaults
 from myrmidon.sets.undeclared import DECLARED
 from tests.sets.outputs import PARENT, apply, manifest
 from tests.strategies import WIDGET
@@ -225,3 +226,19 @@ def test_a_record_has_a_limit() -> None:
             PARENT,
         )
     assert "server_side=True" in str(caught.value)
+
+
+def test_a_controller_can_remove_for_all_its_outputs() -> None:
+    """An output that says otherwise, or that is written in another way, keeps its options."""
+    defaults = OutputDefaults({}, remove_undeclared=True)
+    out = OutputSet((WIDGET,), namespace="default", defaults=defaults)
+
+    def options(**given: Any) -> ApplyOptions:
+        out.apply(manifest({}), **given)
+        return out.applied()[0].options
+
+    assert options().remove_undeclared
+    assert options(adopt=True) == ApplyOptions(adopt=True, remove_undeclared=True)
+    assert options(remove_undeclared=False).remove_undeclared is False
+    for other in ("as_update", "server_side", "create_only"):
+        assert options(**{other: True}) == ApplyOptions(**{other: True})

@@ -77,7 +77,7 @@ from myrmidon.runtime.reconcile.tracked_children import delete_children, record_
 from myrmidon.runtime.reconcile.write_errors import refusal
 from myrmidon.sets.edits import is_own_edit
 from myrmidon.sets.output_set import OutputSet
-from myrmidon.sets.outputs import Apply, Delete, Output, Release, describe_output
+from myrmidon.sets.outputs import Apply, Delete, Output, OutputDefaults, Release, describe_output
 from myrmidon.sets.ownership import is_tracked
 from myrmidon.sets.selection import selected
 from myrmidon.sets.standard_labels import standard_labels
@@ -115,11 +115,10 @@ class Pass:
         self._typed: Resource[Any, Any] | None = (
             controller.resource.from_json(obj) if runs else None
         )
-        self._labels = (
-            standard_labels(controller.name, ref.name)
-            if controller.options.standard_labels
-            else None
-        )
+        options, self._output_defaults = controller.options, None
+        if options.standard_labels or options.remove_undeclared:
+            labels = standard_labels(controller.name, ref.name) if options.standard_labels else {}
+            self._output_defaults = OutputDefaults(labels, options.remove_undeclared)
         self.wrote: list[str] = []
         """The writes of this pass, for the log."""
         self.overtaken = False
@@ -188,8 +187,7 @@ class Pass:
             state=state.name,
             class_name=type(self._controller).__name__,
             own=self._ref,
-            labels=self._labels,
-            remove_undeclared=self._controller.options.remove_undeclared,
+            defaults=self._output_defaults,
         )
         method = getattr(self._controller, state.name)
         call = partial(method, self._typed, self._out)
