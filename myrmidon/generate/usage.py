@@ -27,8 +27,11 @@ _EDIT = ("patch", "scale", "release")
 _OWN = ("label_self", "annotate_self")
 _OUTPUTS = frozenset((*_APPLY, *_DELETE, *_EDIT, *_OWN))
 _SUBRESOURCES = ("status", "scale")
-# Ready-made states of the framework that delete children of any kind.
-_DELETING_STATES = frozenset(("delete_children_foreground", "delete_children_in_reverse"))
+# Ready-made parts of the framework that delete children of any kind, and that apply them.
+_DELETING_STATES = frozenset(
+    ("delete_children_foreground", "delete_children_in_reverse", "rolling")
+)
+_APPLYING_HELPERS = frozenset(("rolling", "adopt_by_selector"))
 _DEFAULTS: Mapping[str, Any] = {
     "as_update": False,
     "create_only": False,
@@ -152,6 +155,8 @@ def _note_words(seen: _Seen, node: ast.AST) -> None:
             if name in _DYNAMIC:
                 raise _OutOfSightError
             seen.deletes_any = seen.deletes_any or name in _DELETING_STATES
+            if name in _APPLYING_HELPERS:
+                seen.applies.append(None)
         case ast.Constant(value=str(text)):
             seen.strings.add(text)
         case ast.keyword(arg=str(name)) if not _is_default(node):

@@ -51,6 +51,9 @@ def test_ready_made_states_are_seen() -> None:
     assert usage.deleted is None
     assert usage.subresources == {"scale": None}
     assert not usage.labels_self
+    rolled = usage_of(usages.Rolling)
+    assert (rolled.creates, rolled.patches, rolled.deleted) == (True, True, None)
+    assert not rolled.updates
 
 
 def test_what_is_only_created_is_never_patched() -> None:

@@ -11,6 +11,7 @@ from myrmidon.fsm import (
     Done,
     Result,
     delete_children_foreground,
+    rolling,
     state,
 )
 from myrmidon.sets.output_set import OutputSet
@@ -61,6 +62,17 @@ class Emptying(Controller[WebApp]):
         out.apply({})
         out.scale(app, replicas=1)
         return Done()
+
+
+class Rolling(Controller[WebApp]):
+    """Replaces its children by a ready-made helper."""
+
+    manages = BOTH
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        return rolling([], []).into(out)
 
 
 class Replacing(Controller[WebApp]):

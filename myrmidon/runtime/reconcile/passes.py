@@ -22,6 +22,8 @@ Where the parts are:
     the status write                                                 ``status_writer``
     children without an owner reference                              ``tracked_children``
     deleting children that are no longer emitted                     ``pruning``
+    deleting children by selector                                    ``selected_deletes``
+    the policies observe and orphan                                  ``policies``
 """
 
 import asyncio
@@ -71,6 +73,7 @@ from myrmidon.runtime.reconcile.former_conditions import former_conditions, unde
 from myrmidon.runtime.reconcile.policies import observe, release_children
 from myrmidon.runtime.reconcile.pruning import settle_unsure, tidy
 from myrmidon.runtime.reconcile.run_state import run_state
+from myrmidon.runtime.reconcile.selected_deletes import selected_deletes
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import delete_children, record_children
@@ -79,7 +82,6 @@ from myrmidon.sets.edits import is_own_edit
 from myrmidon.sets.output_set import OutputSet
 from myrmidon.sets.outputs import Apply, Delete, Output, OutputDefaults, Release, describe_output
 from myrmidon.sets.ownership import is_tracked
-from myrmidon.sets.selection import selected
 from myrmidon.sets.standard_labels import standard_labels
 
 
@@ -199,7 +201,11 @@ class Pass:
     async def _write(self, state: State) -> Report:
         outputs = list(self._out)
         if self._out.collections:
-            outputs += self._selected()
+            self._declared.read.update(dict.fromkeys(rule.kind for rule in self._out.collections))
+            try:
+                outputs += selected_deletes(self._subject, self._out, state.name)
+            except UnwatchedNamespaceError as error:
+                return refusal(self._ref, error)
         if not outputs:
             return ACTED
         objects = self._deps.objects
@@ -230,17 +236,6 @@ class Pass:
             return None
         watched = self._deps.objects.namespaces
         return UnwatchedNamespaceError(name, state.name, str(ref), ref.namespace, watched)
-
-    def _selected(self) -> list[Output]:
-        """Return a Delete for each object that ``out.delete_all`` stands for."""
-        found: dict[ObjectRef, Output] = {}
-        named = [output.ref for output in self._out]
-        for rule in self._out.collections:
-            self._declared.read[rule.kind] = None
-            matching = self._deps.objects.list(rule.kind, rule.namespace, labels=rule.selector)
-            for delete in selected(rule, matching, self._subject.parent, named):
-                found.setdefault(delete.ref, delete)
-        return list(found.values())
 
     async def _release_finalizer(self) -> Report:
         report: Report = ACTED

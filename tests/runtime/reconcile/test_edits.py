@@ -372,6 +372,16 @@ def test_a_delete_by_selector_spares_what_is_not_ours() -> None:
         cluster.at_rest()
 
 
+def test_a_delete_by_selector_in_a_namespace_that_is_not_watched_is_an_error() -> None:
+    """Nothing would be found there, and nothing deleted."""
+    act = acting(lambda out: out.delete_all(MAP, namespace="other"))
+    with Harness(Things(act, namespaces=("default",)), actors=()) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+
+        assert first(cluster).reason == "NamespaceNotWatched"
+
+
 def test_a_delete_by_selector_can_take_what_names_no_parent() -> None:
     """With adopt=True; an object of another parent stays in any case."""
     theirs = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": True}
