@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from myrmidon.api.objects import Json, owners_of
+from myrmidon.errors import ConflictError
 from myrmidon.sets import Apply, Delete, Release, plan
 from myrmidon.sets.outputs import DeleteAll
 from myrmidon.sets.selection import selected
@@ -49,3 +50,19 @@ def test_only_children_are_selected(adopt: bool, names: list[str]) -> None:
 
     assert [delete.ref.name for delete in found] == names
     assert found[0] == Delete(found[0].ref, "Orphan", adopt, "Things.made")
+
+
+def test_o1_an_owner_that_came_since_the_read_is_not_lost() -> None:
+    """The list of owners is replaced as a whole, so a stale request is a conflict."""
+    server, ref = ModelServer(), ref_of()
+    server.send(plan(apply(manifest({"a": 1})), None, PARENT))
+    request = plan(Release(ref), server.get(ref), PARENT)
+    there = server.get(ref)
+    assert there is not None
+    owners = [*owners_of(there), OTHER]
+    server.put(ref, {**there, "metadata": {**there["metadata"], "ownerReferences": owners}})
+
+    with pytest.raises(ConflictError):
+        server.send(request)
+    server.send(plan(Release(ref), server.get(ref), PARENT))
+    assert owners_of(server.objects[ref]) == [OTHER]

@@ -240,5 +240,6 @@ def test_a_controller_can_remove_for_all_its_outputs() -> None:
     assert options().remove_undeclared
     assert options(adopt=True) == ApplyOptions(adopt=True, remove_undeclared=True)
     assert options(remove_undeclared=False).remove_undeclared is False
-    for other in ("as_update", "server_side", "create_only"):
-        assert options(**{other: True}) == ApplyOptions(**{other: True})
+    for name in ("as_update", "server_side", "create_only"):
+        other: dict[str, Any] = {name: True}
+        assert options(**other) == ApplyOptions(**other)
