@@ -155,7 +155,7 @@ def passed(told: Json, clock: Clock) -> Iterator[str]:
     path = " → ".join(told["path"]) or "no state"
     ago = _since(told["endedAt"], clock)
     yield f"last pass: {ago} ago, number {told['passes']} of this process: {path}"
-    yield from (f"  because of {cause}" for cause in told["causes"])
+    yield from (f"  woken by {cause}" for cause in told["causes"])
     if told["againAt"]:
         wait = age(clock.now(), datetime.fromisoformat(told["againAt"]))
         yield f"  the next one comes in {wait} at the latest"

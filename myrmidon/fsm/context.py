@@ -11,17 +11,23 @@ from typing import Any, Literal, NamedTuple, Protocol
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 
-Relation = Literal["self", "child", "relative", "timer", "resync", "again", "channel"]
+Relation = Literal["self", "child", "relative", "read", "timer", "resync", "again", "channel"]
 
 
 class Cause(NamedTuple):
-    """What triggered a pass: how an object changed, and its relation to the object of the pass."""
+    """What triggered a pass: how an object changed, and its relation to the object of the pass.
+
+    With the relation ``read``, ``state`` is the state that read the object, or a list that covers it.
+    """
 
     relation: Relation
     event: Literal["create", "update", "delete", "generic"] = "generic"
     ref: ObjectRef | None = None
+    state: str = ""
 
     def __str__(self) -> str:
+        if self.relation == "read":
+            return f"{self.event} of {self.ref}, which it read in state {self.state}"
         return f"{self.relation} {self.event}" + (f" of {self.ref}" if self.ref else "")
 
 
@@ -62,12 +68,14 @@ class Reader(Protocol):
 class Context(Reader, Protocol):
     """Reads, logging and Events for a state.
 
-    Reads are answered from the shared cache, which already holds what this controller wrote.
+    Reads are answered from the shared cache, which already holds what this controller wrote.  What a
+    pass reads wakes it: when the object changes, appears or disappears, or an object that a list
+    covers, the object of the pass gets another one.  ``Reads(kind, wakes=False)`` turns that off.
     """
 
     @property
     def live(self) -> Reader:
-        """The same reads, answered by the API server instead of the cache."""
+        """The same reads, answered by the API server instead of the cache; they wake nothing."""
         ...
 
     @property

@@ -40,10 +40,11 @@ class Controller(Generic[R]):
     """Kinds that the controller writes: ``Kind`` constants or Resource classes.  States can read
     them, too, and a change of a child gives its parent a pass.  Default: none."""
     reads: ClassVar[tuple[Any, ...]] = ()
-    """Kinds that states read but do not write.  A change does not trigger a pass; use ``watches``
-    for that.  Default: none."""
+    """Kinds that states read but do not write.  A change of an object that the last pass has read,
+    or that one of its lists covers, triggers a pass.  Default: none."""
     watches: ClassVar[tuple[Watch, ...]] = ()
-    """Other kinds whose changes trigger passes, each with a function to the objects concerned.
+    """Other kinds whose changes trigger passes, each with a function to the objects concerned; for
+    objects that no state reads.
     Kinds watched on the same cluster can be read, too.  Default: none."""
     indexes: ClassVar[Mapping[Any, Mapping[str, Index]]] = {}
     """Indexes of the cache, by kind and index name.  Each is a function from an object to the

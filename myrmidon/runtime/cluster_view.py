@@ -9,7 +9,7 @@ from myrmidon.errors import UnreadableObjectError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.io.watch.caches import Caches
-from myrmidon.io.watch.indexes import IndexFunction
+from myrmidon.io.watch.indexes import IndexFunction, words_of
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.io.watch.views import View
 from myrmidon.runtime.children import by_parent
@@ -135,6 +135,11 @@ class ClusterView:
         """Return a copy of each object that matches."""
         named = (_named(self._controller, index[0]), index[1]) if index else None
         return self._views[kind].list(namespace, labels=labels, index=named)
+
+    def words(self, kind: Kind, index: str, obj: Json) -> Iterable[str]:
+        """Return the values of an object in one of the controller's indexes."""
+        function = self._controller.index_functions.get(kind, {}).get(index)
+        return () if function is None else words_of(_named(self._controller, index), function, obj)
 
     def children(self, uid: str) -> Refs:
         """Return the cached objects of managed kinds that name the parent of that uid.

@@ -22,6 +22,7 @@ from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.io.own_writes import OwnWrites
+from myrmidon.io.timers.pacing import pacer
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.changes import Change, Source
 from myrmidon.io.watch.subscriptions import Subscription
@@ -32,6 +33,7 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.queue import Urgency, WorkQueue
+from myrmidon.runtime.readers import Readers
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.reconciler import Reconciler
 from myrmidon.runtime.trace import Traced, TracedApplicator, Tracer
@@ -61,8 +63,10 @@ class ControllerLoop:
         self.controller = controller
         self._own_writes = OwnWrites[Trigger](controller.name, caches)
         self.view = ClusterView(type(controller), caches, namespaces, options=controller.options)
-        self._triggers = Triggers(type(controller), metrics.user_function_failed)
         self._subscription = Subscription()
+        self._taking = 0  # changes of which some keys are not added yet
+        self.readers = Readers(self.view.words, lambda: self._subscription.arrived)
+        self._triggers = Triggers(type(controller), metrics.user_function_failed, self.readers)
         self._inbox = Inbox(asyncio.get_running_loop())
         self._rng = rng
         self._log = log.having(controller=controller.name)
@@ -80,6 +84,7 @@ class ControllerLoop:
             observing,
             record_event,
             Discovery(client, clock=clock),
+            self.readers,
         )
         self.reconciler = Reconciler(deps, log, self._look_again)
         reconcile: Reconcile = self.reconciler.reconcile
@@ -118,26 +123,38 @@ class ControllerLoop:
         """Add the keys that each change concerns, until cancelled.
 
         A change that cannot be handled is logged, and the next ones are handled as usual.  The
-        subscription gives way to other tasks between changes.
+        subscription gives way to other tasks between changes, and this loop between the keys of a
+        change that concerns many.
         """
+        pace = pacer()
         async for change in changes:
+            self._taking += 1
             try:
-                self.take(change, remote)
+                position = changes.taken if remote is None else None
+                for number, trigger in enumerate(self._triggers.of(change, remote, position)):
+                    if number:
+                        await pace.give_way()
+                    self._take(trigger, change)
             except Exception as error:  # noqa: BLE001 - one bad object must not stop the others
                 self._log.crash("change not understood", error, object=change.ref)
+            finally:
+                self._taking -= 1
 
     def take(self, change: Change, remote: str | None = None) -> None:
-        """Add the keys that one change concerns."""
+        """Add the keys that one change concerns, at once."""
         for trigger in self._triggers.of(change, remote):
-            key = trigger.key
-            if self._own_writes.is_own(key, change):
-                continue
-            if key in self.pool.queue.working and change.version:
-                self._own_writes.hold(key, change, trigger)
-            else:
-                # Objects that a list finds are old; a live change should not wait behind them.
-                listed = change.source is Source.LIST
-                self._add(trigger, Urgency.BACKGROUND if listed else Urgency.LIVE)
+            self._take(trigger, change)
+
+    def _take(self, trigger: Trigger, change: Change) -> None:
+        key = trigger.key
+        if self._own_writes.is_own(key, change):
+            return
+        if key in self.pool.queue.working and change.version:
+            self._own_writes.hold(key, change, trigger)
+        else:
+            # Objects that a list finds are old; a live change should not wait behind them.
+            listed = change.source is Source.LIST
+            self._add(trigger, Urgency.BACKGROUND if listed else Urgency.LIVE)
 
     def _pass_ended(self, key: ObjectRef) -> None:
         """Add the keys of changes that came during a pass and were not its own writes."""
@@ -154,7 +171,7 @@ class ControllerLoop:
     def is_idle(self) -> bool:
         """Whether no change or channel event waits to be taken and no key is due or in work."""
         queue = self.pool.queue
-        busy = len(self._subscription) or len(self._inbox) or queue.working
+        busy = self._taking or len(self._subscription) or len(self._inbox) or queue.working
         return not busy and not any(queue.depth(urgency) for urgency in Urgency)
 
     @property

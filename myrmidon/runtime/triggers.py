@@ -3,6 +3,10 @@
 - ``self``: the changed object is of the controller's own kind.
 - ``child``: the changed object names a parent, by its controller reference or by tracking marks.
 - ``relative``: a ``Watch`` maps the changed object to keys.
+- ``read``: the last pass over the key has read the object, or a list that covers it (``readers``).
+
+A change that concerns a key in several ways is one trigger for each, except that ``read`` is left out
+if there is another: a controller that reads its children is woken once by each.
 
 Whether a key made the change itself, and so needs no pass, is decided by ``io.own_writes``.
 """
@@ -18,6 +22,7 @@ from myrmidon.fsm.context import Cause, Relation
 from myrmidon.fsm.controller import Controller, kind_of
 from myrmidon.fsm.watches import Key, Watch
 from myrmidon.io.watch.changes import Change
+from myrmidon.runtime.readers import Readers
 from myrmidon.sets.ownership import tracked_parent
 
 _log = logging.getLogger("myrmidon.triggers")
@@ -39,15 +44,23 @@ class Triggers:
         self,
         controller: type[Controller[Any]],
         failed: Callable[[str, str], None] = lambda _controller, _function: None,
+        readers: Readers | None = None,
     ) -> None:
         """``failed`` is called with the controller and the name of a user's function that raised."""
         self._kind = controller.kind()
         self._managed = frozenset(controller.managed_kinds)
         self._watches = [(kind_of(watch.kind), watch) for watch in controller.watches]
         self._name, self._failed = controller.name, failed
+        self._readers = readers or Readers()
 
-    def of(self, change: Change, remote: str | None = None) -> list[Trigger]:
-        """Return every key that the change concerns; ``remote`` names the cluster that it comes from."""
+    def of(
+        self, change: Change, remote: str | None = None, position: int | None = None
+    ) -> list[Trigger]:
+        """Return every key that the change concerns; ``remote`` names the cluster that it comes from.
+
+        Keys that have read the object after the change, which is at that ``position`` among all
+        changes, are left out.
+        """
         ref, event = change.ref, _event(change)
         found: list[tuple[Relation, ObjectRef]] = []
         if remote is None and ref.kind == self._kind:
@@ -57,7 +70,22 @@ class Triggers:
         for kind, watch in self._watches:
             if kind == ref.kind and watch.remote == remote:
                 found += [("relative", key) for key in self._relatives(watch, change)]
-        return [Trigger(key, Cause(relation, event, ref)) for relation, key in found]
+        triggers = [Trigger(key, Cause(relation, event, ref)) for relation, key in found]
+        if remote is None:
+            triggers += self._reads(change, event, position, {key for _, key in found})
+        return triggers
+
+    def _reads(
+        self, change: Change, event: Event, position: int | None, others: set[ObjectRef]
+    ) -> Iterator[Trigger]:
+        """Yield the keys that have read the object; all that read it in one state share a cause."""
+        causes: dict[str, Cause] = {}
+        for key, state in self._readers.of(change, position).items():
+            if key not in others:
+                cause = causes.get(state)
+                if cause is None:
+                    cause = causes[state] = Cause("read", event, change.ref, state)
+                yield Trigger(key, cause)
 
     def _parents(self, change: Change) -> list[ObjectRef]:
         """Return the parents before and after the change: a child that was moved concerns both."""

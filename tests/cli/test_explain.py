@@ -47,7 +47,7 @@ def test_why_the_last_pass_ran() -> None:
 
     assert re.fullmatch(r"last pass: \d+s ago, number 1 of this process: first → second", first)
     assert others == [
-        "  because of self create of Thing.test.myrmidon.dev default/it",
+        "  woken by self create of Thing.test.myrmidon.dev default/it",
         "  last writes: patch Thing it status",
     ]
 

@@ -3,7 +3,9 @@
 A state may read only the kinds that its controller declares, because only those are cached, watched
 and part of the generated role; any other read raises ``UndeclaredReadError``.  The kinds that were
 read are recorded (``Declared.read``): if the pass later changes one of them, the object gets
-another pass, because the earlier state may have decided on old data.
+another pass, because the earlier state may have decided on old data.  The objects and lists that were
+read from the caches are recorded as well (``runtime.readers``): when one of them changes, the object
+gets a pass.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -21,6 +23,7 @@ from myrmidon.fsm.controller import Controller, kind_of
 from myrmidon.fsm.readiness import is_ready
 from myrmidon.io.client import Client
 from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.readers import Listed, Readers, Reading, Record
 
 Index = tuple[str, str]
 Labels = Mapping[str, str] | str | None
@@ -45,8 +48,11 @@ def _together(*kinds: Kind) -> frozenset[Kind]:
 class Declared:
     """The kinds that a controller declares; checks each read of a state against them."""
 
-    def __init__(self, controller: type[Controller[Any]], namespace: str) -> None:
-        self._controller, self.namespace = controller, namespace
+    def __init__(self, controller: type[Controller[Any]], key: ObjectRef, readers: Readers) -> None:
+        self._controller, self.namespace = controller, key.namespace
+        self._key, self._readers = key, readers
+        self._reading: Reading | None = None  # made by the first read
+        self._over = False
         self.readiness = controller.readiness_rules
         self._kinds = _together(
             controller.kind(), *controller.managed_kinds, *controller.read_kinds
@@ -64,6 +70,25 @@ class Declared:
             raise UndeclaredReadError(self._controller.__name__, self.state, name)
         self.read[kind] = None
         return kind
+
+    def depends(self, record: Record) -> None:
+        """Record that the pass depends on an object or a list that it reads from a cache.
+
+        A task that a state left behind may read after the end of the pass; that does not count.
+        """
+        if self._over:
+            return
+        if self._reading is None:
+            self._reading = self._readers.begin(self._key)
+        self._reading.note(record, self.state)
+
+    def end(self, *, complete: bool) -> None:
+        """End the pass: what it has read replaces what the pass before had read."""
+        self._over = True
+        if self._reading is not None:
+            self._reading.end(complete=complete)
+        elif complete:
+            self._readers.forget(self._key)
 
     def check_index(self, kind: Kind, name: str) -> None:
         """Raise unless the controller declares an index of that name for the kind."""
@@ -140,7 +165,9 @@ class PassContext:
 
     async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
         """Return the cached object, None if there is none."""
-        obj = self._objects.get(self._declared.ref(kind, name, namespace))
+        ref = self._declared.ref(kind, name, namespace)
+        self._declared.depends(ref)
+        obj = self._objects.get(ref)
         return None if obj is None else _typed(kind, obj)
 
     async def list(
@@ -155,9 +182,9 @@ class PassContext:
         declared = self._declared.kind(kind)
         if index is not None:
             self._declared.check_index(declared, index[0])
-        found = self._objects.list(
-            declared, where if declared.namespaced else "", labels=labels, index=index
-        )
+        where = where if declared.namespaced else ""
+        self._declared.depends(Listed(declared, where, str(selector(labels)), index))
+        found = self._objects.list(declared, where, labels=labels, index=index)
         return [_typed(kind, obj) for obj in found]
 
     async def children(self) -> Mapping[ObjectRef, Json | None]:

@@ -93,7 +93,7 @@ class Pass:
         self._now = deps.clock.now()
         self._subject = Subject(deps, ref, obj, log)
         self._generation = generation_of(obj)  # of the spec that states see
-        self._declared = Declared(type(controller), ref.namespace)
+        self._declared = Declared(type(controller), ref, deps.readers)
         self._walk = Walk(
             type(controller).__name__,
             controller.graph,
@@ -148,6 +148,10 @@ class Pass:
     async def give_up(self, failure: Failed) -> Outcome:
         """End an interrupted pass and write the failure to the status."""
         return await self._finish(self._walk.abandon(failure).outcome)
+
+    def end(self, *, complete: bool) -> None:
+        """Take note of what the states have read; to be called when no state runs any more."""
+        self._declared.end(complete=complete)
 
     # -------------------------------------------------------------------------- actions
 

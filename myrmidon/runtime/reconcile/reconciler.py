@@ -109,14 +109,20 @@ class Reconciler:
     async def _in_time(self, single: Pass) -> Outcome | None:
         """Run a pass; end it with a failure when ``pass_timeout`` is over."""
         limit = self._deps.controller.options.pass_timeout
+        complete = False
         try:
             with self._deadlines.within(limit.total_seconds()):
-                return await single.run()
+                outcome = await single.run()
         except TimeoutError:
             self._deps.observing.pass_broke(timed_out=True)
             return await single.give_up(Failed("PassTimeout", f"the pass took longer than {limit}"))
         except UnreadableObjectError as error:  # a child, read by the framework
             return await single.give_up(failure_of(error))
+        else:
+            complete = True
+            return outcome
+        finally:
+            single.end(complete=complete)
 
     async def _read(self, ref: ObjectRef) -> Json | None:
         """Return the cached object; if the last write got no clear answer, read it live."""
@@ -165,6 +171,7 @@ class Reconciler:
         self, ref: ObjectRef, obj: Json, error: UnfitObjectError, log: Logger
     ) -> tuple[Outcome, Json]:
         """Write to the status which fields are not valid for the model; other objects go on."""
+        self._deps.readers.forget(ref)  # no state ran, so nothing was read
         failed = Outcome(failure=Failed("InvalidObject", "; ".join(error.problems), retry=False))
         controller, now = self._deps.controller, self._deps.clock.now()
         hint = ""
