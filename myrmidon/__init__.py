@@ -6,7 +6,7 @@ The names that the author of a controller needs are here:
     its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController
     ready-made parts when_children_ready, delete_children_foreground, exists, has_condition
     results          Done, Wait, Failed, Result, ConditionValue
-    other objects    kinds, Kind, ObjectRef, Watch, changed, Channel, hashed_name
+    other objects    kinds, Kind, ObjectRef, Watch, Index, changed, Channel, hashed_name
     running it       Manager, ManagerOptions
 
 Each name is loaded when it is first used, so that the embedded server and the command line, which
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from myrmidon.fsm.results import Done, Failed, Result, Wait
     from myrmidon.fsm.states import state
     from myrmidon.fsm.watches import (
+        Index,
+        Lookup,
         Predicate,
         Watch,
         annotations_changed,
@@ -80,6 +82,8 @@ _HOMES = {
     "myrmidon.fsm.results": ("Done", "Failed", "Result", "Wait"),
     "myrmidon.fsm.states": ("state",),
     "myrmidon.fsm.watches": (
+        "Index",
+        "Lookup",
         "Predicate",
         "Watch",
         "annotations_changed",
@@ -117,7 +121,9 @@ __all__ = [
     "ControllerOptions",
     "Done",
     "Failed",
+    "Index",
     "Kind",
+    "Lookup",
     "Manager",
     "ManagerOptions",
     "Model",

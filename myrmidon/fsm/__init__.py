@@ -12,6 +12,8 @@ from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.results import Done, Failed, Result, Wait
 from myrmidon.fsm.states import State, state
 from myrmidon.fsm.watches import (
+    Index,
+    Lookup,
     Predicate,
     Watch,
     annotations_changed,
@@ -30,6 +32,8 @@ __all__ = [
     "Done",
     "Failed",
     "Graph",
+    "Index",
+    "Lookup",
     "Predicate",
     "Result",
     "State",

@@ -22,10 +22,10 @@ from myrmidon.fsm.graph import Graph, checked_graph
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.readiness import ReadinessRule, ReadinessRules
 from myrmidon.fsm.states import Declaration, State, declaration_of, signature_problem, state_of
-from myrmidon.fsm.watches import Watch
+from myrmidon.fsm.watches import Index, Watch, takes_lookup
 
 R = TypeVar("R", bound=Resource[Any, Any])
-Index: TypeAlias = Callable[[Json], Iterable[str]]
+IndexFunction: TypeAlias = Callable[[Json], Iterable[str]]
 
 
 class Controller(Generic[R]):
@@ -46,7 +46,7 @@ class Controller(Generic[R]):
     """Other kinds whose changes trigger passes, each with a function to the objects concerned; for
     objects that no state reads.
     Kinds watched on the same cluster can be read, too.  Default: none."""
-    indexes: ClassVar[Mapping[Any, Mapping[str, Index]]] = {}
+    indexes: ClassVar[Mapping[Any, Mapping[str, IndexFunction]]] = {}
     """Indexes of the cache, by kind and index name.  Each is a function from an object to the
     values under which ``ctx.list(index=(name, value))`` finds it:
     ``{kinds.POD: {"node": lambda pod: [pod["spec"]["nodeName"]]}}``.  The controller must manage or
@@ -73,7 +73,7 @@ class Controller(Generic[R]):
     read_kinds: ClassVar[tuple[Kind, ...]]
     """The entries of ``reads`` as kinds, and the kinds of ``watches`` on the same cluster."""
 
-    index_functions: ClassVar[Mapping[Kind, Mapping[str, Index]]]
+    index_functions: ClassVar[Mapping[Kind, Mapping[str, IndexFunction]]]
     """``indexes`` with each key as a kind."""
     readiness_rules: ClassVar[ReadinessRules]
     """``readiness`` with each key as (group, kind)."""
@@ -98,6 +98,7 @@ class Controller(Generic[R]):
         cls.managed_kinds = _kinds(cls, "manages")
         cls.read_kinds = tuple(dict.fromkeys((*_kinds(cls, "reads"), *_watched(cls))))
         cls.index_functions = _index_functions(cls)
+        _check_targets(cls)
         cls.readiness_rules = _readiness_rules(cls)
         if not cls.name:
             cls.name = _kebab_case(cls.resource.KIND.kind)
@@ -206,7 +207,7 @@ def _kinds(cls: type, attribute: str) -> tuple[Kind, ...]:
     return tuple(found)
 
 
-def _index_functions(cls: type[Controller[Any]]) -> dict[Kind, Mapping[str, Index]]:
+def _index_functions(cls: type[Controller[Any]]) -> dict[Kind, Mapping[str, IndexFunction]]:
     return {_known_kind(cls, "indexes", entry): by_name for entry, by_name in cls.indexes.items()}
 
 
@@ -262,6 +263,28 @@ def _watched(cls: type[Controller[Any]]) -> tuple[Kind, ...]:
         if watch.remote is None:
             found[kind] = None
     return tuple(found)
+
+
+def _check_targets(cls: type[Controller[Any]]) -> None:
+    """Raise unless ``to`` of each watch is an index of the controller's kind or a function."""
+    known = cls.index_functions.get(cls.kind(), {})
+    for watch in cls.watches:
+        where = f"{cls.__name__}.watches: to of the Watch of {kind_of(watch.kind)}"
+        if isinstance(watch.to, Index):
+            if watch.to.name not in known:
+                raise DefinitionError(
+                    f"{where} names the index {watch.to.name!r} of {cls.kind()}, which is not declared.\n"
+                    f"  fix: add it to {cls.__name__}.indexes, "
+                    f"{{{cls.resource.__name__}: {{{watch.to.name!r}: lambda obj: [...]}}}}"
+                )
+            continue
+        try:
+            takes_lookup(watch.to)
+        except TypeError:
+            raise DefinitionError(
+                f"{where} is {watch.to!r}, which is not a function of an object, or of an object and a lookup.\n"
+                '  fix: write lambda obj: [...], lambda obj, lookup: [...], or Index("name")'
+            ) from None
 
 
 def _kebab_case(kind: str) -> str:

@@ -136,6 +136,10 @@ class ClusterView:
         named = (_named(self._controller, index[0]), index[1]) if index else None
         return self._views[kind].list(namespace, labels=labels, index=named)
 
+    def refs(self, kind: Kind, index: str, value: str) -> Refs:
+        """Return references of the objects that one of the controller's indexes finds."""
+        return self._views[kind].refs(_named(self._controller, index), value)
+
     def words(self, kind: Kind, index: str, obj: Json) -> Iterable[str]:
         """Return the values of an object in one of the controller's indexes."""
         function = self._controller.index_functions.get(kind, {}).get(index)

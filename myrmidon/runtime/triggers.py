@@ -12,15 +12,16 @@ Whether a key made the change itself, and so needs no pass, is decided by ``io.o
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Literal, NamedTuple, Protocol
 
-from myrmidon.api.objects import Json, controller_of, labels_of, namespace_of
+from myrmidon.api.objects import Json, controller_of, labels_of, name_of, namespace_of, ref_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.selectors import selector
 from myrmidon.fsm.context import Cause, Relation
 from myrmidon.fsm.controller import Controller, kind_of
-from myrmidon.fsm.watches import Key, Watch
+from myrmidon.fsm.watches import Index, Key, Watch, takes_lookup
 from myrmidon.io.watch.changes import Change
 from myrmidon.runtime.readers import Readers
 from myrmidon.sets.ownership import tracked_parent
@@ -37,6 +38,13 @@ class Trigger(NamedTuple):
     cause: Cause
 
 
+class Indexed(Protocol):
+    """Finds cached objects by an index of the controller."""
+
+    def refs(self, kind: Kind, index: str, value: str) -> list[ObjectRef]: ...  # noqa: D102
+    def list(self, kind: Kind, *, index: tuple[str, str]) -> list[Json]: ...  # noqa: D102
+
+
 class Triggers:
     """Maps changes to the keys of one controller."""
 
@@ -45,11 +53,15 @@ class Triggers:
         controller: type[Controller[Any]],
         failed: Callable[[str, str], None] = lambda _controller, _function: None,
         readers: Readers | None = None,
+        objects: Indexed | None = None,
     ) -> None:
         """``failed`` is called with the controller and the name of a user's function that raised."""
         self._kind = controller.kind()
         self._managed = frozenset(controller.managed_kinds)
-        self._watches = [(kind_of(watch.kind), watch) for watch in controller.watches]
+        self._objects = objects
+        self._watches = [
+            (kind_of(watch.kind), watch, self._function(watch)) for watch in controller.watches
+        ]
         self._name, self._failed = controller.name, failed
         self._readers = readers or Readers()
 
@@ -67,9 +79,9 @@ class Triggers:
             found.append(("self", ref))
         if remote is None and ref.kind in self._managed:
             found += [("child", parent) for parent in self._parents(change)]
-        for kind, watch in self._watches:
+        for kind, watch, to in self._watches:
             if kind == ref.kind and watch.remote == remote:
-                found += [("relative", key) for key in self._relatives(watch, change)]
+                found += [("relative", key) for key in self._relatives(watch, to, change)]
         triggers = [Trigger(key, Cause(relation, event, ref)) for relation, key in found]
         if remote is None:
             triggers += self._reads(change, event, position, {key for _, key in found})
@@ -96,7 +108,30 @@ class Triggers:
                 found[parent] = None
         return list(found)
 
-    def _relatives(self, watch: Watch, change: Change) -> list[ObjectRef]:
+    def _function(self, watch: Watch) -> Callable[[Json], Iterable[Key]]:
+        """Return ``to`` of a watch as a function of the changed object alone."""
+        to: Any = watch.to
+        if isinstance(to, Index):
+            return partial(self._indexed, to.name)
+        return (lambda obj: to(obj, self._lookup)) if takes_lookup(to) else to
+
+    def _indexed(self, index: str, obj: Json) -> list[ObjectRef]:
+        """Return the objects that are indexed under the name of an object, see ``Index``."""
+        assert self._objects is not None, "a running controller has its caches"
+        name, namespace = name_of(obj), namespace_of(obj)
+        found = self._objects.refs(self._kind, index, name)
+        if not namespace:
+            return found
+        near = [ref for ref in found if ref.namespace in ("", namespace)]
+        return near + self._objects.refs(self._kind, index, f"{namespace}/{name}")
+
+    def _lookup(self, index: str, value: str) -> list[Json]:
+        assert self._objects is not None, "a running controller has its caches"
+        return self._objects.list(self._kind, index=(index, value))
+
+    def _relatives(
+        self, watch: Watch, to: Callable[[Json], Iterable[Key]], change: Change
+    ) -> list[ObjectRef]:
         """Return the keys that the user's functions return; none if one of them raises.
 
         An exception is counted and logged as a failure of that function for that object, and the next
@@ -110,7 +145,7 @@ class Triggers:
                 function = getattr(watch.to, "__qualname__", "to")
                 for obj in (before, after):
                     if obj is not None and _sees(watch, obj):
-                        found.update(dict.fromkeys(self._keys(watch.to(obj), obj)))
+                        found.update(dict.fromkeys(self._keys(to(obj), obj)))
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException:  # noqa: BLE001 - the user's function, one bad object of many
@@ -123,7 +158,7 @@ class Triggers:
 
     def _keys(self, keys: Iterable[Key], source: Json) -> Iterator[ObjectRef]:
         # A single key instead of a list of keys is accepted; a str is not taken letter by letter.
-        for key in (keys,) if isinstance(keys, str | ObjectRef) else keys:
+        for key in (keys,) if isinstance(keys, str | ObjectRef | Mapping) else keys:
             yield key_of(self._kind, key, namespace_of(source))
 
 
@@ -155,6 +190,8 @@ def key_of(kind: Kind, key: Key, namespace: str = "") -> ObjectRef:
     """Return the reference for a key in any form that a user's function may return."""
     if isinstance(key, ObjectRef):
         return key
+    if isinstance(key, Mapping):
+        return ref_of(kind, key)
     if isinstance(key, str):
         space, slash, name = key.rpartition("/")
         key = (space if slash else namespace, name)

@@ -1,7 +1,7 @@
 """Predicates, watches, channels, causes, suspension and names."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from myrmidon.api import kinds
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
+from myrmidon.errors import DefinitionError
 from myrmidon.fsm import (
     Cause,
     Channel,
+    Index,
     Predicate,
     Watch,
     annotations_changed,
@@ -22,8 +24,9 @@ from myrmidon.fsm import (
     labels_changed,
 )
 from myrmidon.fsm.suspension import is_suspended
+from myrmidon.fsm.watches import takes_lookup
 from myrmidon.patch import same
-from tests.fsm.things import Thing, ThingSpec
+from tests.fsm.things import Thing, ThingSpec, define, marked
 from tests.strategies import documents, values
 
 SEEN = st.none() | documents()
@@ -80,7 +83,7 @@ def test_a_watch_takes_every_change_unless_told_otherwise() -> None:
 
     assert watch.when({}, {})
     assert watch.remote is None
-    assert list(watch.to({})) == ["default/a"]
+    assert not takes_lookup(cast("Any", watch.to))
 
 
 def test_a_channel_tells_all_who_listen() -> None:
@@ -124,3 +127,38 @@ def test_a11_a_hashed_name_follows_from_its_content(name: str, left: Any, right:
     assert len(made) <= 63
     assert made.startswith(name[:52].rstrip("-."))
     assert hashed_name(Thing(name="web", spec=ThingSpec()), left) == hashed_name("web", left)
+
+
+def test_a_watch_finds_objects_by_an_index_or_a_function() -> None:
+    """A function of one object, of an object and a lookup, or of a C library."""
+    for to in (lambda obj: [], lambda obj, more=1: [], max):
+        assert not takes_lookup(to)
+    assert takes_lookup(lambda obj, lookup: [])
+    functions = {"secret": lambda obj: [obj["spec"]["secret"]]}
+    found = define(
+        a=marked(initial=True),
+        indexes={Thing: functions},
+        watches=(Watch(kinds.SECRET, to=Index("secret")),),
+    )
+    assert found.index_functions == {Thing.KIND: functions}
+
+
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [
+        (
+            Index("secret"),
+            "names the index 'secret' of Thing.example.com, which is not declared",
+        ),
+        (lambda *, a: [a], "which is not a function of an object"),
+        (lambda a, b, c: [], "which is not a function of an object"),
+        ("name", "which is not a function of an object"),
+    ],
+    ids=["index", "too few", "too many", "no function"],
+)
+def test_d2_a_watch_that_cannot_find_objects_is_refused(to: Any, said: str) -> None:
+    """With the ways in which it can."""
+    with pytest.raises(DefinitionError) as raised:
+        define(a=marked(initial=True), watches=(Watch(kinds.SECRET, to=to),))
+    assert said in str(raised.value)
+    assert "fix: " in str(raised.value)
