@@ -144,7 +144,7 @@ def _bytes_per_dependency(objects: int, *, apart: bool = False) -> float:
         ]
         for number in range(objects)
     ]
-    readers = Readers()
+    readers, reading = Readers(), None
     gc.collect()
     tracemalloc.start()
     for key, refs in zip(keys, read, strict=True):

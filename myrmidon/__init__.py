@@ -6,7 +6,7 @@ The names that the author of a controller needs are here:
     its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController
     ready-made parts when_children_ready, delete_children_foreground, exists, has_condition
     results          Done, Wait, Failed, Result, ConditionValue
-    other objects    kinds, Kind, ObjectRef, Watch, Index, changed, Channel, hashed_name
+    other objects    kinds, Kind, ObjectRef, Manages, Reads, Watch, Index, changed, Channel, hashed_name
     running it       Manager, ManagerOptions
 
 Each name is loaded when it is first used, so that the embedded server and the command line, which
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from myrmidon.fsm.options import ControllerOptions
     from myrmidon.fsm.readiness import exists, has_condition
     from myrmidon.fsm.results import Done, Failed, Result, Wait
+    from myrmidon.fsm.shapes import Manages, Reads
     from myrmidon.fsm.states import state
     from myrmidon.fsm.watches import (
         Index,
@@ -80,6 +81,7 @@ _HOMES = {
     "myrmidon.fsm.options": ("ControllerOptions",),
     "myrmidon.fsm.readiness": ("exists", "has_condition"),
     "myrmidon.fsm.results": ("Done", "Failed", "Result", "Wait"),
+    "myrmidon.fsm.shapes": ("Manages", "Reads"),
     "myrmidon.fsm.states": ("state",),
     "myrmidon.fsm.watches": (
         "Index",
@@ -126,11 +128,13 @@ __all__ = [
     "Lookup",
     "Manager",
     "ManagerOptions",
+    "Manages",
     "Model",
     "MyrmidonError",
     "ObjectRef",
     "OutputSet",
     "Predicate",
+    "Reads",
     "Resource",
     "Result",
     "Rule",

@@ -20,6 +20,7 @@ MyrmidonError
       MissingLockError         optimistic_lock without a resourceVersion
       OwnerReferenceError      an owner reference that Kubernetes does not allow
       SelfOutputError          an output that is the parent itself
+      UnselectedOutputError    an output without the labels by which its kind is cached
       UnwatchedNamespaceError  an output in a namespace that the controller does not watch
     StatusError              a status field that a state has set cannot be written as JSON
     StateResultError         a state returned a value that is not a result
@@ -115,6 +116,7 @@ from myrmidon.errors.programming import (
     UndeclaredOutputError,
     UndeclaredReadError,
     UnidentifiedObjectError,
+    UnselectedOutputError,
     UnwatchedNamespaceError,
 )
 from myrmidon.errors.root import (
@@ -179,6 +181,7 @@ __all__ = [
     "UnreachableError",
     "UnreachableStateError",
     "UnreadableObjectError",
+    "UnselectedOutputError",
     "UnwatchedNamespaceError",
     "UsageError",
     "api_error",

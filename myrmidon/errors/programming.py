@@ -160,6 +160,19 @@ class SelfOutputError(OutputError):
         )
 
 
+class UnselectedOutputError(OutputError):
+    """An output lacks the labels by which the controller caches its kind."""
+
+    reason = "NotSelected"
+
+    def __init__(self, controller: str, state: str, ref: str, selector: str) -> None:
+        super().__init__(
+            f"{controller}.{state} writes {ref} without the labels {selector!r}, by which "
+            f"{controller}.manages selects this kind; it would never see the object.\n"
+            "  fix: add the labels to the output, or change selector in Manages(...)"
+        )
+
+
 class UnwatchedNamespaceError(OutputError):
     """An output is in a namespace that the controller does not watch."""
 

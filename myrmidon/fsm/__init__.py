@@ -10,6 +10,7 @@ from myrmidon.fsm.graph import Graph
 from myrmidon.fsm.naming import hashed_name
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.results import Done, Failed, Result, Wait
+from myrmidon.fsm.shapes import Manages, Reads
 from myrmidon.fsm.states import State, state
 from myrmidon.fsm.watches import (
     Index,
@@ -34,7 +35,9 @@ __all__ = [
     "Graph",
     "Index",
     "Lookup",
+    "Manages",
     "Predicate",
+    "Reads",
     "Result",
     "State",
     "Wait",

@@ -21,10 +21,12 @@ from myrmidon.fsm.channel import Channel
 from myrmidon.fsm.graph import Graph, checked_graph
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.readiness import ReadinessRule, ReadinessRules
+from myrmidon.fsm.shapes import Manages, Reads, KindShape, shapes_of
 from myrmidon.fsm.states import Declaration, State, declaration_of, signature_problem, state_of
 from myrmidon.fsm.watches import Index, Watch, takes_lookup
 
 R = TypeVar("R", bound=Resource[Any, Any])
+E = TypeVar("E", Manages, Reads)
 IndexFunction: TypeAlias = Callable[[Json], Iterable[str]]
 
 
@@ -37,11 +39,14 @@ class Controller(Generic[R]):
     """
 
     manages: ClassVar[tuple[Any, ...]] = ()
-    """Kinds that the controller writes: ``Kind`` constants or Resource classes.  States can read
-    them, too, and a change of a child gives its parent a pass.  Default: none."""
+    """Kinds that the controller writes: ``Kind`` constants, Resource classes, or ``Manages(...)`` to
+    limit what is cached and which changes count.  States can read them, too, and a change of a child
+    gives its parent a pass.  Default: none."""
     reads: ClassVar[tuple[Any, ...]] = ()
-    """Kinds that states read but do not write.  A change of an object that the last pass has read,
-    or that one of its lists covers, triggers a pass.  Default: none."""
+    """Kinds that states read but do not write: ``Kind`` constants, Resource classes, or
+    ``Reads(...)`` to limit what is cached and which changes count.  A change of an object that the
+    last pass has read, or that one of its lists covers, triggers a pass.  Secrets need a
+    ``Reads(...)``, so that not all of the cluster are cached by accident.  Default: none."""
     watches: ClassVar[tuple[Watch, ...]] = ()
     """Other kinds whose changes trigger passes, each with a function to the objects concerned; for
     objects that no state reads.
@@ -73,6 +78,8 @@ class Controller(Generic[R]):
     read_kinds: ClassVar[tuple[Kind, ...]]
     """The entries of ``reads`` as kinds, and the kinds of ``watches`` on the same cluster."""
 
+    shapes: ClassVar[Mapping[Kind, KindShape]]
+    """What is cached of each kind, and which of its changes trigger passes."""
     index_functions: ClassVar[Mapping[Kind, Mapping[str, IndexFunction]]]
     """``indexes`` with each key as a kind."""
     readiness_rules: ClassVar[ReadinessRules]
@@ -95,8 +102,11 @@ class Controller(Generic[R]):
         cls.channels = _entries(cls, "channels", Channel, 'Channel("name")')
         _check_options(cls)
         cls.graph = checked_graph(cls.__name__, _states_of(cls))
-        cls.managed_kinds = _kinds(cls, "manages")
-        cls.read_kinds = tuple(dict.fromkeys((*_kinds(cls, "reads"), *_watched(cls))))
+        managed, read = _declared(cls, "manages", Manages), _declared(cls, "reads", Reads)
+        watched, spaces = _watched(cls), cls.options.namespaces
+        cls.shapes = shapes_of(cls.__name__, cls.kind(), managed, read, watched, namespaces=spaces)
+        cls.managed_kinds = tuple(managed)
+        cls.read_kinds = tuple(dict.fromkeys((*read, *(kind for kind, _ in watched))))
         cls.index_functions = _index_functions(cls)
         _check_targets(cls)
         cls.readiness_rules = _readiness_rules(cls)
@@ -194,21 +204,34 @@ def _states_of(cls: type[Controller[Any]]) -> list[State]:
     return states
 
 
-def _kinds(cls: type, attribute: str) -> tuple[Kind, ...]:
-    found: dict[Kind, None] = {}
+def _declared(cls: type, attribute: str, of: type[E]) -> dict[Kind, E]:
+    """Return the entries of ``manages`` or ``reads`` by kind; a plain kind as an entry of its own."""
+    found: dict[Kind, E] = {}
     entries = getattr(cls, attribute)
     if isinstance(entries, Kind) or not isinstance(entries, tuple | list):
         entries = (entries,)  # ``manages = kinds.POD``, without a comma; a Kind is itself a tuple
-    for entry in entries:
-        kind = kind_of(entry)
+    for each in entries:
+        entry = each if isinstance(each, of) else of(each)
+        kind = kind_of(entry.kind)
         if kind is None:
-            raise ManagedKindError(cls.__name__, attribute, entry)
-        found[kind] = None
-    return tuple(found)
+            raise ManagedKindError(cls.__name__, attribute, each)
+        if found.setdefault(kind, entry) != entry:
+            raise DefinitionError(
+                f"{cls.__name__}.{attribute} lists {kind} twice, in different ways.\n"
+                f"  fix: write one {of.__name__}(...) for it"
+            )
+    return found
 
 
 def _index_functions(cls: type[Controller[Any]]) -> dict[Kind, Mapping[str, IndexFunction]]:
-    return {_known_kind(cls, "indexes", entry): by_name for entry, by_name in cls.indexes.items()}
+    found = {_known_kind(cls, "indexes", entry): by_name for entry, by_name in cls.indexes.items()}
+    for kind in found:
+        if not cls.shapes[kind].cached:
+            raise DefinitionError(
+                f"{cls.__name__}.indexes lists {kind}, which is not cached.\n"
+                f"  fix: drop the index, or cached=False in {cls.__name__}.reads"
+            )
+    return found
 
 
 def _readiness_rules(cls: type[Controller[Any]]) -> ReadinessRules:
@@ -254,15 +277,16 @@ def _known_kind(cls: type[Controller[Any]], attribute: str, entry: Any) -> Kind:
     return kind
 
 
-def _watched(cls: type[Controller[Any]]) -> tuple[Kind, ...]:
-    found: dict[Kind, None] = {}
+def _watched(cls: type[Controller[Any]]) -> list[tuple[Kind, Watch]]:
+    """Return the watches of the controller's own cluster, with their kinds."""
+    found: list[tuple[Kind, Watch]] = []
     for watch in cls.watches:
         kind = kind_of(watch.kind)
         if kind is None:
             raise ManagedKindError(cls.__name__, "watches", watch.kind)
         if watch.remote is None:
-            found[kind] = None
-    return tuple(found)
+            found.append((kind, watch))
+    return found
 
 
 def _check_targets(cls: type[Controller[Any]]) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from myrmidon.errors import DefinitionError
+from myrmidon.fsm.watches import Predicate, always
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,11 @@ class ControllerOptions:
     namespaces (``--namespace``).  Default: empty, the manager's; if it has none, all namespaces."""
     selector: str = ""
     """Handle only objects whose labels match this selector.  Default: empty, all objects."""
+    when: Predicate = always
+    """A change of an object causes a pass only if it passes this predicate, for example
+    ``generation_changed | labels_changed``.  New objects, deletions and changes of labels and
+    annotations that begin with ``myrmidon.dev/`` always count, and so do children, reads and timers.
+    Default: every change."""
 
     def __post_init__(self) -> None:
         for field in ("workers", "prune_max", "writes_max"):
@@ -49,6 +55,11 @@ class ControllerOptions:
                 raise DefinitionError(
                     f"ControllerOptions.{field} is {getattr(self, field)}.\n  fix: use 1 or more"
                 )
+        if not isinstance(self.when, Predicate):
+            raise DefinitionError(
+                f"ControllerOptions.when is {self.when!r}, which is not a predicate.\n"
+                "  fix: write when=generation_changed, or when=Predicate(lambda before, after: ...)"
+            )
         if not timedelta(0) < self.retry_min <= self.retry_max:
             raise DefinitionError(
                 f"ControllerOptions.retry_min ({self.retry_min}) and retry_max ({self.retry_max}) "

@@ -95,6 +95,9 @@ class Watch:
       Default: empty, no further limit.
     - ``remote``: the name of another cluster, as given to the manager.  Default: None, the same
       cluster; only then can states read the kind.
+
+    A kind that is neither managed nor read is cached as far as its watches go, and states see only
+    that part of it; a kind in ``reads`` is cached as ``reads`` says.
     """
 
     kind: Any

@@ -22,6 +22,7 @@ read them live (``ctx.live``, after an unknown end)   get               managed 
 pruning, ``recreate``, children without owner         delete            managed kinds
 ``ctx.get``, ``ctx.list``, ``Watch``                  list, watch       read and watched kinds
 ``ctx.live``                                          get               read and watched kinds
+``ctx.get`` with ``Reads(cached=False)``              get               that kind
 record events, count repeated ones                    create, patch     events
 find the event of an earlier process of ours          get               events
 lead                                                  create            leases
@@ -31,7 +32,8 @@ renew and release the lease                           get, update       the one 
 Which of these acts there are is declared, or read in the code of the controller (``usage``).
 
 Rights are as wide as what they are for: a controller that is limited to namespaces gets a Role in
-each of them, and a ClusterRole only for kinds that live in no namespace.
+each of them, and a ClusterRole only for kinds that live in no namespace.  ``namespaces`` of a
+``Manages``, a ``Reads`` or a ``Watch`` takes precedence for its kind.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,7 +43,7 @@ from typing import Any, NamedTuple
 from myrmidon.api import kinds
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.fsm.controller import Controller
 from myrmidon.generate.usage import Usage, usage_of
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete")
@@ -100,18 +102,13 @@ def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
         usage = usage_of(controller)
         _grant_parent(rights, controller, usage)
         limits = controller.options.namespaces
+        shapes = controller.shapes
         for kind in controller.managed_kinds:
-            rights.grant(kind, _managing(kind, usage), limits)
+            rights.grant(kind, _managing(kind, usage), shapes[kind].namespaces or limits)
         read = ("get", *_CACHE) if usage.reads_live else _CACHE
-        local = [watch for watch in controller.watches if watch.remote is None]
-        narrow = {kind_of(watch.kind) for watch in local if watch.namespaces}
         for kind in controller.read_kinds:
-            if kind not in narrow or kind in _declared_reads(controller):
-                rights.grant(kind, read, limits)
-        for watch in local:
-            watched = kind_of(watch.kind)
-            assert watched is not None, "checked when the controller was defined"
-            rights.grant(watched, read, watch.namespaces or limits)
+            verbs = read if shapes[kind].cached else ("get",)
+            rights.grant(kind, verbs, shapes[kind].namespaces or limits)
         events_in = limits if controller.resource.KIND.namespaced else ()
         rights.grant(kinds.EVENT, ("get", "create", "patch"), events_in)
     return rights
@@ -124,11 +121,6 @@ def _managing(kind: Kind, usage: Usage) -> list[str]:
     verbs += ["patch"] if usage.patches else []
     verbs += ["delete"] if usage.deletes(kind) else []
     return verbs
-
-
-def _declared_reads(controller: type[Controller[Any]]) -> set[Kind | None]:
-    entries = controller.reads
-    return set(map(kind_of, (entries,) if isinstance(entries, Kind) else entries))
 
 
 def _grant_parent(rights: Rights, controller: type[Controller[Any]], usage: Usage) -> None:

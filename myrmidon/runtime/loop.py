@@ -67,7 +67,11 @@ class ControllerLoop:
         self._taking = 0  # changes of which some keys are not added yet
         self.readers = Readers(self.view.words, lambda: self._subscription.arrived)
         self._triggers = Triggers(
-            type(controller), metrics.user_function_failed, self.readers, self.view
+            type(controller),
+            metrics.user_function_failed,
+            self.readers,
+            self.view,
+            controller.options.when,
         )
         self._inbox = Inbox(asyncio.get_running_loop())
         self._rng = rng

@@ -196,6 +196,11 @@ class Readers:
         return sum(len(last.reads) for last in self._last.values())
 
     @property
+    def is_used(self) -> bool:
+        """Whether any key has read anything."""
+        return bool(self._last)
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing at all is kept."""
         return not (self._objects or self._known_lists or self._lists or self._last)

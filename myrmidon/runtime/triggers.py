@@ -12,16 +12,25 @@ Whether a key made the change itself, and so needs no pass, is decided by ``io.o
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
-from myrmidon.api.objects import Json, controller_of, labels_of, name_of, namespace_of, ref_of
+from myrmidon.api.objects import (
+    Json,
+    annotations_of,
+    controller_of,
+    is_deleting,
+    labels_of,
+    name_of,
+    namespace_of,
+    ref_of,
+)
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.selectors import selector
 from myrmidon.fsm.context import Cause, Relation
 from myrmidon.fsm.controller import Controller, kind_of
-from myrmidon.fsm.watches import Index, Key, Watch, takes_lookup
+from myrmidon.fsm.watches import Index, Key, Predicate, Watch, always, takes_lookup
 from myrmidon.io.watch.changes import Change
 from myrmidon.runtime.readers import Readers
 from myrmidon.sets.ownership import tracked_parent
@@ -54,9 +63,11 @@ class Triggers:
         failed: Callable[[str, str], None] = lambda _controller, _function: None,
         readers: Readers | None = None,
         objects: Indexed | None = None,
+        when: Predicate | None = None,
     ) -> None:
         """``failed`` is called with the controller and the name of a user's function that raised."""
-        self._kind = controller.kind()
+        self._kind, self._shapes = controller.kind(), controller.shapes
+        self._when = when or controller.options.when
         self._managed = frozenset(controller.managed_kinds)
         self._objects = objects
         self._watches = [
@@ -75,7 +86,7 @@ class Triggers:
         """
         ref, event = change.ref, _event(change)
         found: list[tuple[Relation, ObjectRef]] = []
-        if remote is None and ref.kind == self._kind:
+        if remote is None and ref.kind == self._kind and self._passes(self._when, change):
             found.append(("self", ref))
         if remote is None and ref.kind in self._managed:
             found += [("child", parent) for parent in self._parents(change)]
@@ -83,7 +94,7 @@ class Triggers:
             if kind == ref.kind and watch.remote == remote:
                 found += [("relative", key) for key in self._relatives(watch, to, change)]
         triggers = [Trigger(key, Cause(relation, event, ref)) for relation, key in found]
-        if remote is None:
+        if remote is None and self._readers.is_used:
             triggers += self._reads(change, event, position, {key for _, key in found})
         return triggers
 
@@ -92,7 +103,10 @@ class Triggers:
     ) -> Iterator[Trigger]:
         """Yield the keys that have read the object; all that read it in one state share a cause."""
         causes: dict[str, Cause] = {}
-        for key, state in self._readers.of(change, position).items():
+        readers = self._readers.of(change, position)
+        if not readers or not self._passes(self._shapes[change.ref.kind].read_when, change):
+            return
+        for key, state in readers.items():
             if key not in others:
                 cause = causes.get(state)
                 if cause is None:
@@ -100,13 +114,46 @@ class Triggers:
                 yield Trigger(key, cause)
 
     def _parents(self, change: Change) -> list[ObjectRef]:
-        """Return the parents before and after the change: a child that was moved concerns both."""
+        """Return the parents before and after the change: a child that was moved concerns both.
+
+        A change that the predicate of the kind does not pass concerns none, unless it moved the child.
+        """
         found: dict[ObjectRef, None] = {}
         for obj in (change.before, change.after):
             parent = parent_of(obj, self._kind) if obj is not None else None
             if parent is not None:
                 found[parent] = None
-        return list(found)
+        when = self._shapes[change.ref.kind].child_when
+        return list(found) if len(found) != 1 or self._passes(when, change) else []
+
+    def _passes(self, when: Predicate, change: Change) -> bool:
+        """Whether a change passes a predicate.
+
+        New, deleted and re-created objects, those whose deletion begins, and changes of our own marks
+        (suspension, for example) always pass.  So does a change that the predicate cannot judge.
+        """
+        if when is always:
+            return True
+        before, after = change.before, change.after
+        if before is None or after is None or change.type == "replaced":
+            return True
+        if is_deleting(before) != is_deleting(after) or _marks(before) != _marks(after):
+            return True
+        try:
+            return when(before, after)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException:  # noqa: BLE001 - the user's function, one bad object of many
+            self._report(when.name, change)
+            return True
+
+    def _report(self, function: str, change: Change) -> None:
+        """Count and log the exception of a user's function."""
+        self._failed(self._name, function)
+        _log.exception(
+            "watch function failed",
+            extra={"facts": {"of": change.ref, "controller": self._name, "function": function}},
+        )
 
     def _function(self, watch: Watch) -> Callable[[Json], Iterable[Key]]:
         """Return ``to`` of a watch as a function of the changed object alone."""
@@ -149,16 +196,12 @@ class Triggers:
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException:  # noqa: BLE001 - the user's function, one bad object of many
-            self._failed(self._name, function)
-            _log.exception(
-                "watch function failed",
-                extra={"facts": {"of": change.ref, "controller": self._name, "function": function}},
-            )
+            self._report(function, change)
         return list(found)
 
     def _keys(self, keys: Iterable[Key], source: Json) -> Iterator[ObjectRef]:
         # A single key instead of a list of keys is accepted; a str is not taken letter by letter.
-        for key in (keys,) if isinstance(keys, str | ObjectRef | Mapping) else keys:
+        for key in (keys,) if isinstance(keys, str | ObjectRef | dict) else keys:
             yield key_of(self._kind, key, namespace_of(source))
 
 
@@ -167,6 +210,15 @@ def _sees(watch: Watch, obj: Json) -> bool:
     if watch.namespaces and namespace_of(obj) not in watch.namespaces:
         return False
     return not watch.selector or selector(watch.selector).matches(labels_of(obj))
+
+
+def _marks(obj: Json) -> dict[str, str]:
+    """Return the labels and annotations by which users steer the framework."""
+    return {
+        name: value
+        for name, value in (*labels_of(obj).items(), *annotations_of(obj).items())
+        if name.startswith("myrmidon.dev/")
+    }
 
 
 def parent_of(obj: Json, kind: Kind) -> ObjectRef | None:
@@ -190,7 +242,7 @@ def key_of(kind: Kind, key: Key, namespace: str = "") -> ObjectRef:
     """Return the reference for a key in any form that a user's function may return."""
     if isinstance(key, ObjectRef):
         return key
-    if isinstance(key, Mapping):
+    if isinstance(key, dict):
         return ref_of(kind, key)
     if isinstance(key, str):
         space, slash, name = key.rpartition("/")

@@ -393,15 +393,15 @@ def test_readiness_is_declared_by_kind() -> None:
     """A Kind or a Resource class, and a function of one object."""
     made = define(
         manages=(SERVICE_MONITOR,),
-        reads=(kinds.SECRET,),
-        readiness={SERVICE_MONITOR: exists, Thing: lambda obj: True, kinds.SECRET: max},
+        reads=(kinds.POD,),
+        readiness={SERVICE_MONITOR: exists, Thing: lambda obj: True, kinds.POD: max},
         a=marked(initial=True),
     )
 
     assert set(made.readiness_rules) == {
         ("monitoring.example.com", "ServiceMonitor"),
         ("example.com", "Thing"),
-        ("", "Secret"),  # a function that does not tell its signature is taken as it is
+        ("", "Pod"),  # a function that does not tell its signature is taken as it is
     }
 
 

@@ -131,7 +131,8 @@ def test_a11_a_hashed_name_follows_from_its_content(name: str, left: Any, right:
 
 def test_a_watch_finds_objects_by_an_index_or_a_function() -> None:
     """A function of one object, of an object and a lookup, or of a C library."""
-    for to in (lambda obj: [], lambda obj, more=1: [], max):
+    functions_of_one: tuple[Any, ...] = (lambda obj: [], lambda obj, more=1: [], max)
+    for to in functions_of_one:
         assert not takes_lookup(to)
     assert takes_lookup(lambda obj, lookup: [])
     functions = {"secret": lambda obj: [obj["spec"]["secret"]]}

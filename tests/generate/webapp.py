@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from myrmidon.api import Model, Resource, Scale, Status, kinds
-from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
+from myrmidon.fsm import Controller, ControllerOptions, Done, Reads, Result, Watch, state
 from myrmidon.sets.output_set import OutputSet
 
 
@@ -45,7 +45,7 @@ class WebApps(Controller[WebApp]):
     """Runs every WebApp."""
 
     manages = (kinds.DEPLOYMENT, kinds.SERVICE)
-    reads = (kinds.SECRET,)
+    reads = (Reads(kinds.SECRET, everywhere=True),)
     watches = (Watch(kinds.NODE, to=lambda _: ()),)
 
     @state(initial=True, condition="Deployed")

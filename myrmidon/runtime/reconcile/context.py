@@ -76,7 +76,7 @@ class Declared:
 
         A task that a state left behind may read after the end of the pass; that does not count.
         """
-        if self._over:
+        if self._over or not self._controller.shapes[record.kind].wakes:
             return
         if self._reading is None:
             self._reading = self._readers.begin(self._key)
@@ -89,6 +89,20 @@ class Declared:
             self._reading.end(complete=complete)
         elif complete:
             self._readers.forget(self._key)
+
+    def is_cached(self, kind: Kind) -> bool:
+        """Whether a kind is read from a cache; otherwise from the server, see ``Reads.cached``."""
+        return self._controller.shapes[kind].cached
+
+    def check_list(self, kind: Kind) -> None:
+        """Raise unless objects of the kind can be listed: the role of an uncached kind has only get."""
+        if not self.is_cached(kind):
+            name = self._controller.__name__
+            raise ProgrammingError(
+                f"{name}.{self.state} lists {kind}, which {name}.reads declares with cached=False: "
+                "it may only be read by name.\n"
+                f"  fix: use ctx.get, or drop cached=False in {name}.reads"
+            )
 
     def check_index(self, kind: Kind, name: str) -> None:
         """Raise unless the controller declares an index of that name for the kind."""
@@ -133,9 +147,9 @@ class LiveReader:
         if index is not None:
             raise ProgrammingError("ctx.live.list has no indexes.\n  fix: use ctx.list, or labels")
         where = self._declared.namespace if namespace is None else namespace
-        found = await self._client.list(
-            self._declared.kind(kind), where, labels=str(selector(labels))
-        )
+        declared = self._declared.kind(kind)
+        self._declared.check_list(declared)
+        found = await self._client.list(declared, where, labels=str(selector(labels)))
         return [_typed(kind, obj) for obj in found]
 
 
@@ -164,8 +178,10 @@ class PassContext:
         return LiveReader(self._client, self._declared)
 
     async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
-        """Return the cached object, None if there is none."""
+        """Return the cached object, None if there is none; from the server if it is not cached."""
         ref = self._declared.ref(kind, name, namespace)
+        if not self._declared.is_cached(ref.kind):
+            return await self.live.get(kind, name, namespace)
         self._declared.depends(ref)
         obj = self._objects.get(ref)
         return None if obj is None else _typed(kind, obj)
@@ -180,6 +196,7 @@ class PassContext:
         """Return all cached objects that match."""
         where = self._declared.namespace if namespace is None else namespace
         declared = self._declared.kind(kind)
+        self._declared.check_list(declared)
         if index is not None:
             self._declared.check_index(declared, index[0])
         where = where if declared.namespaced else ""

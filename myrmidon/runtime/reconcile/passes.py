@@ -39,6 +39,7 @@ from myrmidon.errors import (
     StalledError,
     StatusError,
     UnreadableObjectError,
+    UnselectedOutputError,
     UnwatchedNamespaceError,
 )
 from myrmidon.fsm.context import Cause
@@ -192,7 +193,7 @@ class Pass:
             return ACTED
         objects = self._deps.objects
         for output in outputs:
-            if output.ref == self._ref or not (objects.covers_all or objects.covers(output.ref)):
+            if output.ref == self._ref or not objects.covers_all:
                 misplaced = self._misplaced(output, state)
                 if misplaced is not None:
                     return refusal(output.ref, misplaced)
@@ -205,10 +206,14 @@ class Pass:
         ref, name = output.ref, type(self._controller).__name__
         if ref == self._ref and isinstance(output, Apply):
             return SelfOutputError(name, state.name, str(ref))
-        if self._deps.objects.covers(ref):
-            return None
-        watched = self._deps.objects.namespaces
-        return UnwatchedNamespaceError(name, state.name, str(ref), ref.namespace, watched)
+        objects = self._deps.objects
+        if not objects.covers(ref):
+            watched = objects.namespaces_of(ref.kind)
+            return UnwatchedNamespaceError(name, state.name, str(ref), ref.namespace, watched)
+        if isinstance(output, Apply) and not objects.selects(ref.kind, output.manifest):
+            selector = self._controller.shapes[ref.kind].selector
+            return UnselectedOutputError(name, state.name, str(ref), selector)
+        return None
 
     async def _release_finalizer(self) -> Report:
         report = await delete_children(self._subject, self._flush)
