@@ -21,7 +21,7 @@ from myrmidon.fsm.channel import Channel
 from myrmidon.fsm.graph import Graph, checked_graph
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.readiness import ReadinessRule, ReadinessRules
-from myrmidon.fsm.shapes import Manages, Reads, KindShape, shapes_of
+from myrmidon.fsm.shapes import KindShape, Manages, Reads, shapes_of
 from myrmidon.fsm.states import Declaration, State, declaration_of, signature_problem, state_of
 from myrmidon.fsm.watches import Index, Watch, takes_lookup
 

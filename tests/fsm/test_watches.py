@@ -106,6 +106,8 @@ def test_a_cause_prints_as_a_phrase() -> None:
 
     assert str(Cause("child", "update", ref)) == "child update of ConfigMap default/a"
     assert str(Cause("resync")) == "resync generic"
+    read = Cause("read", "update", ref, "configured")
+    assert str(read) == "update of ConfigMap default/a, which it read in state configured"
 
 
 @given(value=st.sampled_from(["true", "false", "True", "", "1"]) | st.none())

@@ -3,7 +3,7 @@
 from typing import Any
 
 from myrmidon.api import kinds
-from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
+from myrmidon.fsm import Controller, ControllerOptions, Done, Manages, Reads, Result, Watch, state
 from myrmidon.generate import lease_role, roles
 from myrmidon.sets.output_set import OutputSet
 from tests.generate.usages import Plain, Tracking
@@ -115,6 +115,34 @@ def test_kinds_without_a_namespace_need_a_cluster_role() -> None:
         "other",
         [rule("", "secrets", "get", "list", "watch")],
     )
+
+
+def test_rights_follow_the_shapes_of_kinds() -> None:
+    """Only get for a kind that is not cached, and a Role where namespaces are given."""
+
+    class Shaped(Base):
+        """Caches less than everything."""
+
+        manages = (Manages(kinds.CONFIG_MAP, namespaces=("there",)),)
+        reads = (
+            Reads(kinds.SECRET, cached=False),
+            Reads(kinds.POD, namespaces=("here",), metadata_only=True),
+            Reads(kinds.NODE, selector="a=b", wakes=False),
+        )
+        watches = (Watch(kinds.SERVICE, to=lambda _: [], namespaces=("here", "there")),)
+
+    everywhere, here, there = roles([Shaped], "shaped")
+
+    assert rule("", "secrets", "get") in everywhere["rules"]
+    assert rule("", "nodes", "get", "list", "watch") in everywhere["rules"]
+    assert [here["metadata"]["namespace"], there["metadata"]["namespace"]] == ["here", "there"]
+    assert here["rules"] == [
+        {"apiGroups": [""], "resources": ["pods", "services"], "verbs": ["get", "list", "watch"]}
+    ]
+    assert there["rules"] == [
+        rule("", "configmaps", *ALL),
+        rule("", "services", "get", "list", "watch"),
+    ]
 
 
 def test_leading_is_limited_to_one_lease() -> None:
