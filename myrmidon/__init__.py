@@ -2,8 +2,9 @@
 
 The names that the author of a controller needs are here:
 
-    a resource       Resource, Model, Status, Column, Scale, Rule
-    its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController
+    a resource       Resource, Model, Status, Column, Scale, Rule, Unstructured
+    its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController,
+                     Permission
     ready-made parts when_children_ready, delete_children_foreground, exists, has_condition
     results          Done, Wait, Failed, Result, ConditionValue
     other objects    kinds, Kind, ObjectRef, Watch, changed, Channel, hashed_name
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from myrmidon.api.refs import Kind, ObjectRef
     from myrmidon.api.resource import Resource
     from myrmidon.api.status import Status
+    from myrmidon.api.unstructured import Unstructured
     from myrmidon.errors import MyrmidonError
     from myrmidon.fsm.channel import Channel
     from myrmidon.fsm.children import delete_children_foreground, when_children_ready
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from myrmidon.fsm.controller import Controller
     from myrmidon.fsm.naming import hashed_name
     from myrmidon.fsm.options import ControllerOptions
+    from myrmidon.fsm.permissions import Permission
     from myrmidon.fsm.readiness import exists, has_condition
     from myrmidon.fsm.results import Done, Failed, Result, Wait
     from myrmidon.fsm.states import state
@@ -68,6 +71,7 @@ _HOMES = {
     "myrmidon.api.refs": ("Kind", "ObjectRef"),
     "myrmidon.api.resource": ("Resource",),
     "myrmidon.api.status": ("Status",),
+    "myrmidon.api.unstructured": ("Unstructured",),
     "myrmidon.errors": ("MyrmidonError",),
     "myrmidon.fsm.channel": ("Channel",),
     "myrmidon.fsm.children": ("delete_children_foreground", "when_children_ready"),
@@ -76,6 +80,7 @@ _HOMES = {
     "myrmidon.fsm.controller": ("Controller",),
     "myrmidon.fsm.naming": ("hashed_name",),
     "myrmidon.fsm.options": ("ControllerOptions",),
+    "myrmidon.fsm.permissions": ("Permission",),
     "myrmidon.fsm.readiness": ("exists", "has_condition"),
     "myrmidon.fsm.results": ("Done", "Failed", "Result", "Wait"),
     "myrmidon.fsm.states": ("state",),
@@ -124,12 +129,14 @@ __all__ = [
     "MyrmidonError",
     "ObjectRef",
     "OutputSet",
+    "Permission",
     "Predicate",
     "Resource",
     "Result",
     "Rule",
     "Scale",
     "Status",
+    "Unstructured",
     "Wait",
     "Watch",
     "annotations_changed",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from myrmidon.api.quantities import Base64, Duration, IntOrString, Quantity
     from myrmidon.api.resource import Resource, status_patch
     from myrmidon.api.status import Status
+    from myrmidon.api.unstructured import Unstructured
 
 _TYPED = {
     "AtomicMap": "myrmidon.api.markers",
@@ -51,6 +52,7 @@ _TYPED = {
     "Rule": "myrmidon.api.markers",
     "Scale": "myrmidon.api.markers",
     "Status": "myrmidon.api.status",
+    "Unstructured": "myrmidon.api.unstructured",
     "status_patch": "myrmidon.api.resource",
 }
 
@@ -92,6 +94,7 @@ __all__ = [
     "Selector",
     "Status",
     "Transport",
+    "Unstructured",
     "Verb",
     "status_patch",
 ]

@@ -34,6 +34,7 @@ class Definition:
     rules: tuple[Rule, ...] = ()
     description: str = ""
     versions: tuple[type[Any], ...] = ()  # further versions of the same kind
+    foreign: bool = False  # built in, or defined by another project: no CRD is generated
 
 
 def plural_of(kind: str) -> str:
@@ -78,7 +79,8 @@ def define(
     if group.endswith((".k8s.io", ".kubernetes.io")):
         raise mistake(
             f"{owner} has group={group!r}, which is reserved for the Kubernetes community",
-            'use a domain of yours, "demo.example.com"',
+            'use a domain of yours, "demo.example.com"; '
+            "for a kind that exists already write of=kinds.INGRESS instead",
         )
     _match(owner, "version", version, _VERSION, '"v1", "v1beta1" or "v1alpha1"')
     _match(owner, "kind", kind, _KIND, 'letters and digits, "WebApp"')
@@ -112,6 +114,21 @@ def define(
         versions=tuple(versions),
         **rest,
     )
+
+
+def foreign(owner: str, kind: Any, given: Mapping[str, Any]) -> Definition:
+    """Build the definition of a class for a kind that exists already: no CRD is generated for it."""
+    if not isinstance(kind, Kind):
+        raise mistake(
+            f"{owner} has of={kind!r}, which is not a Kind",
+            "use a constant of myrmidon.kinds, or Kind(group, version, kind, plural, namespaced)",
+        )
+    if given:
+        raise mistake(
+            f"{owner} has both of={kind} and {', '.join(given)}, but {kind} is defined elsewhere",
+            f"drop {', '.join(given)}",
+        )
+    return Definition(kind=kind, singular=kind.kind.lower(), columns={}, foreign=True)
 
 
 def mistake(problem: str, fix: str) -> DefinitionError:

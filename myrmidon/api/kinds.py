@@ -1,4 +1,8 @@
-"""The built-in kinds, as constants: ``kinds.CONFIG_MAP``, ``kinds.DEPLOYMENT``."""
+"""The built-in kinds, as constants: ``kinds.CONFIG_MAP``, ``kinds.DEPLOYMENT``.
+
+These are all kinds that an API server stores in its stable versions.  A test compares the list with
+the embedded server's.
+"""
 
 from myrmidon.api.refs import Kind
 
@@ -30,12 +34,16 @@ JOB = Kind("batch", "v1", "Job", "jobs")
 HORIZONTAL_POD_AUTOSCALER = Kind(
     "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers"
 )
+HORIZONTAL_POD_AUTOSCALER_V1 = HORIZONTAL_POD_AUTOSCALER._replace(version="v1")
 POD_DISRUPTION_BUDGET = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
 
 INGRESS = Kind("networking.k8s.io", "v1", "Ingress", "ingresses")
 INGRESS_CLASS = Kind("networking.k8s.io", "v1", "IngressClass", "ingressclasses", namespaced=False)
 NETWORK_POLICY = Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
+IP_ADDRESS = Kind("networking.k8s.io", "v1", "IPAddress", "ipaddresses", namespaced=False)
+SERVICE_CIDR = Kind("networking.k8s.io", "v1", "ServiceCIDR", "servicecidrs", namespaced=False)
 ENDPOINT_SLICE = Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices")
+EVENTS_EVENT = Kind("events.k8s.io", "v1", "Event", "events")
 
 _RBAC = "rbac.authorization.k8s.io"
 CLUSTER_ROLE = Kind(_RBAC, "v1", "ClusterRole", "clusterroles", namespaced=False)
@@ -49,7 +57,41 @@ LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases")
 PRIORITY_CLASS = Kind(
     "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False
 )
-STORAGE_CLASS = Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
+RUNTIME_CLASS = Kind("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", namespaced=False)
+
+_STORAGE = "storage.k8s.io"
+CSI_DRIVER = Kind(_STORAGE, "v1", "CSIDriver", "csidrivers", namespaced=False)
+CSI_NODE = Kind(_STORAGE, "v1", "CSINode", "csinodes", namespaced=False)
+CSI_STORAGE_CAPACITY = Kind(_STORAGE, "v1", "CSIStorageCapacity", "csistoragecapacities")
+STORAGE_CLASS = Kind(_STORAGE, "v1", "StorageClass", "storageclasses", namespaced=False)
+VOLUME_ATTACHMENT = Kind(_STORAGE, "v1", "VolumeAttachment", "volumeattachments", namespaced=False)
+VOLUME_ATTRIBUTES_CLASS = Kind(
+    _STORAGE, "v1", "VolumeAttributesClass", "volumeattributesclasses", namespaced=False
+)
+
+_RESOURCE = "resource.k8s.io"
+DEVICE_CLASS = Kind(_RESOURCE, "v1", "DeviceClass", "deviceclasses", namespaced=False)
+RESOURCE_CLAIM = Kind(_RESOURCE, "v1", "ResourceClaim", "resourceclaims")
+RESOURCE_CLAIM_TEMPLATE = Kind(_RESOURCE, "v1", "ResourceClaimTemplate", "resourceclaimtemplates")
+RESOURCE_SLICE = Kind(_RESOURCE, "v1", "ResourceSlice", "resourceslices", namespaced=False)
+
+API_SERVICE = Kind("apiregistration.k8s.io", "v1", "APIService", "apiservices", namespaced=False)
+CERTIFICATE_SIGNING_REQUEST = Kind(
+    "certificates.k8s.io",
+    "v1",
+    "CertificateSigningRequest",
+    "certificatesigningrequests",
+    namespaced=False,
+)
+_FLOW_CONTROL = "flowcontrol.apiserver.k8s.io"
+FLOW_SCHEMA = Kind(_FLOW_CONTROL, "v1", "FlowSchema", "flowschemas", namespaced=False)
+PRIORITY_LEVEL_CONFIGURATION = Kind(
+    _FLOW_CONTROL,
+    "v1",
+    "PriorityLevelConfiguration",
+    "prioritylevelconfigurations",
+    namespaced=False,
+)
 
 CUSTOM_RESOURCE_DEFINITION = Kind(
     "apiextensions.k8s.io",
@@ -71,6 +113,26 @@ VALIDATING_WEBHOOK_CONFIGURATION = Kind(
     "v1",
     "ValidatingWebhookConfiguration",
     "validatingwebhookconfigurations",
+    namespaced=False,
+)
+MUTATING_ADMISSION_POLICY = Kind(
+    _ADMISSION, "v1", "MutatingAdmissionPolicy", "mutatingadmissionpolicies", namespaced=False
+)
+MUTATING_ADMISSION_POLICY_BINDING = Kind(
+    _ADMISSION,
+    "v1",
+    "MutatingAdmissionPolicyBinding",
+    "mutatingadmissionpolicybindings",
+    namespaced=False,
+)
+VALIDATING_ADMISSION_POLICY = Kind(
+    _ADMISSION, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", namespaced=False
+)
+VALIDATING_ADMISSION_POLICY_BINDING = Kind(
+    _ADMISSION,
+    "v1",
+    "ValidatingAdmissionPolicyBinding",
+    "validatingadmissionpolicybindings",
     namespaced=False,
 )
 

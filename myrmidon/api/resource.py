@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast, g
 
 from pydantic import ValidationError
 
-from myrmidon.api.definitions import Definition, define, mistake
+from myrmidon.api.definitions import Definition, define, foreign, mistake
 from myrmidon.api.frozen import ReadOnlyError
 from myrmidon.api.markers import Column, Rule, Scale
 from myrmidon.api.metadata import HasMetadata
@@ -32,6 +32,9 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
     """A custom resource.  The class statement is its definition.
 
     ``class WebApp(Resource[WebAppSpec, WebAppStatus], group="demo.myrmidon.dev", version="v1"): ...``
+
+    With ``of``, the class describes a kind that exists already, and no definition is generated:
+    ``class Certificate(Resource[CertificateSpec, Status], of=CERTIFICATE): ...``
     """
 
     KIND: ClassVar[Kind]
@@ -48,6 +51,7 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
     def __init_subclass__(
         cls,
         *,
+        of: Kind | None = None,
         group: str | None = None,
         version: str | None = None,
         kind: str | None = None,
@@ -72,6 +76,18 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
         if any(isinstance(argument, TypeVar) for argument in arguments):
             return  # a generic base: its subclasses are the resources
         cls.SPEC, cls.STATUS = _checked_types(cls, arguments)
+        if of is not None:
+            given: dict[str, Any] = {
+                "group": group,
+                "version": version,
+                "kind": kind,
+                "plural": plural,
+            }
+            given |= {"columns": columns, "scale": scale, "versions": versions, "rules": rules}
+            said = {name: value for name, value in given.items() if value}
+            cls.DEFINITION = foreign(cls.__name__, of, said)
+            cls.KIND = of
+            return
         cls.DEFINITION = define(
             cls.__name__,
             group=group,

@@ -25,6 +25,7 @@ from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.views import age
 from myrmidon.errors import NotFoundError, TransportError, UsageError
 from myrmidon.fsm.readiness import is_ready
+from myrmidon.fsm.status_home import statuses_of
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.access.kubeconfig import Endpoint
 from myrmidon.io.client import Client
@@ -89,11 +90,29 @@ async def _explained(client: Client, args: argparse.Namespace, namespace: str) -
 
 
 def told(ref: ObjectRef, obj: Json, clock: Clock) -> Iterator[str]:
-    """Yield what the conditions and metadata of the object say."""
-    found = (obj.get("status") or {}).get("conditions") or ()
+    """Yield what the conditions and metadata of the object say.
+
+    Controllers may keep conditions in annotations of their own; each of them has a paragraph.
+    """
+    yield f"{ref}  generation {generation_of(obj)}"
+    statuses = statuses_of(obj)
+    shown = [name for name in statuses if name or len(statuses) == 1 or _is_ours(statuses[name])]
+    for name in shown:
+        if name:
+            yield f"controller {name}:"
+        yield from _told_status(obj, statuses[name], clock)
+    yield from _writers(obj, clock)
+
+
+def _is_ours(status: Json) -> bool:
+    conditions = status.get("conditions") or ()
+    return any(isinstance(one, dict) and one.get("type") == READY for one in conditions)
+
+
+def _told_status(obj: Json, status: Json, clock: Clock) -> Iterator[str]:
+    found = status.get("conditions") or ()
     conditions = [one for one in map(Condition.from_json, found) if one is not None]
     ready = next((one for one in conditions if one.type == READY), None)
-    yield f"{ref}  generation {generation_of(obj)}"
     yield f"  {_summary(obj, ready, clock)}"
     others = [one for one in conditions if one.type != READY]
     if others:
@@ -103,7 +122,6 @@ def told(ref: ObjectRef, obj: Json, clock: Clock) -> Iterator[str]:
         why = f"  {one.reason}: {one.message}" if one.status != "True" else ""
         since = _since(one.last_transition_time, clock)
         yield f"  {_SIGNS.get(one.status, '?')} {one.type}  for {since}{why}{old}"
-    yield from _writers(obj, clock)
 
 
 def _summary(obj: Json, ready: Condition | None, clock: Clock) -> str:
@@ -151,7 +169,7 @@ async def last_pass(address: str, ref: ObjectRef, clock: Clock) -> list[str]:
 
 
 def passed(told: Json, clock: Clock) -> Iterator[str]:
-    """One pass in words."""
+    """One pass in words, and that of each other controller of the same kind."""
     path = " → ".join(told["path"]) or "no state"
     ago = _since(told["endedAt"], clock)
     yield f"last pass: {ago} ago, number {told['passes']} of this process: {path}"
@@ -161,11 +179,17 @@ def passed(told: Json, clock: Clock) -> Iterator[str]:
         yield f"  the next one comes in {wait} at the latest"
     if told["writes"]:
         yield f"  last writes: {', '.join(told['writes'][-_WRITES_SHOWN:])}"
+    for other in told.get("others") or ():
+        yield f"controller {other['controller']}:"
+        yield from passed(other, clock)
 
 
 async def _children(client: Client, discovery: Discovery, obj: Json) -> list[str]:
     lines = []
-    for entry in (obj.get("status") or {}).get("resourceRefs") or ():
+    entries = [
+        one for status in statuses_of(obj).values() for one in status.get("resourceRefs") or ()
+    ]
+    for entry in entries:
         name = f"{entry['kind']} {entry.get('namespace') or ''}/{entry['name']}".replace(" /", " ")
         try:
             kind = await discovery.kind_of(str(entry["apiVersion"]), str(entry["kind"]))

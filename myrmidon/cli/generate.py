@@ -12,9 +12,14 @@ into that file.  With --check nothing is written, and the command fails if a fil
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from myrmidon.api import kinds
+from myrmidon.api.object_types import is_defined_here
 from myrmidon.cli.targets import folder_of, load
+from myrmidon.fsm.controller import Controller
 from myrmidon.generate import Packaging, files
 
 _SUFFIXES = (".yaml", ".yml")
@@ -54,6 +59,9 @@ def run(args: argparse.Namespace) -> int:
         replicas=args.replicas,
     )
     made = files(args.what, controllers, packaging)
+    if args.what in ("crd", "all"):
+        for line in _defined_elsewhere(controllers):
+            print(line, file=sys.stderr)
     folder: Path | None = args.output
     if folder is not None and folder.suffix in _SUFFIXES:
         made, folder = {folder.name: _joined(made)}, folder.parent
@@ -65,6 +73,16 @@ def run(args: argparse.Namespace) -> int:
     for path, text in made.items():
         _write(folder / path, text)
     return 0
+
+
+def _defined_elsewhere(controllers: Sequence[type[Controller[Any]]]) -> list[str]:
+    """Return a line for each controlled kind that needs no definition from this program."""
+    return [
+        f"no definition for {one.kind()}: "
+        + ("it is built in" if one.kind() in kinds.ALL else "another project defines it")
+        for one in controllers
+        if not is_defined_here(one.resource)
+    ]
 
 
 def _joined(made: dict[str, str]) -> str:

@@ -26,10 +26,12 @@ from myrmidon.cli.targets import load, made
 from myrmidon.cli.workbench import documents
 from myrmidon.errors import NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.status_home import statuses_of
 from myrmidon.generate import to_yaml
 from myrmidon.io.client import Client
 from myrmidon.patch.diff import difference
 from myrmidon.runtime import ManagerOptions
+from myrmidon.runtime.children import recorded
 from myrmidon.runtime.snapshot import ObjectView
 from myrmidon.sets.planning import APPLIED
 from myrmidon.testing import Exchange, Harness
@@ -119,11 +121,10 @@ async def _found(client: Client, ref: ObjectRef) -> Json | None:
 
 
 def _recorded(cls: type[Controller[Any]], parent: Json) -> Iterator[ObjectRef]:
-    known = {(kind.api_version, kind.kind): kind for kind in cls.managed_kinds}
-    for entry in (parent.get("status") or {}).get("resourceRefs") or ():
-        kind = known.get((entry.get("apiVersion"), entry.get("kind")))
-        if kind is not None:
-            yield ObjectRef(kind, str(entry["name"]), str(entry.get("namespace") or ""))
+    for status in statuses_of(parent).values():
+        for child in recorded({"status": status}, cls.managed_kinds):
+            if child.kind in cls.managed_kinds:
+                yield child
 
 
 def _named(
@@ -133,9 +134,11 @@ def _named(
     word, slash, name = text.partition("/")
     known = []
     for cls in classes:
-        kind, definition = cls.kind(), cls.resource.DEFINITION
-        known.append(definition.singular)
-        names = {kind.kind.lower(), kind.plural, definition.singular, *definition.short_names}
+        kind, definition = cls.kind(), getattr(cls.resource, "DEFINITION", None)
+        names = [kind.kind.lower(), kind.plural]
+        if definition is not None:
+            names = [definition.singular, *names, *definition.short_names]
+        known.append(names[0])
         if slash and word.lower() in names:
             return cls, ObjectRef(kind, name, namespace if kind.namespaced else "")
     raise UsageError(

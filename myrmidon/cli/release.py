@@ -19,6 +19,7 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, UsageError
 from myrmidon.fsm.finalizers import remove_finalizer
+from myrmidon.fsm.status_home import statuses_of
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.runtime.children import is_child, is_tracked_child, recorded
@@ -86,8 +87,9 @@ def chosen(ref: ObjectRef, obj: Json, named: Sequence[str]) -> list[str]:
             f"  fix: delete it first, `{command}`"
         )
     present = finalizers_of(obj)
-    prefix = f"{ref.kind.group or 'myrmidon.dev'}/"
-    wanted = list(named) or [one for one in present if one.startswith(prefix)]
+    prefixes = tuple(dict.fromkeys((f"{ref.kind.group or 'myrmidon.dev'}/", "myrmidon.dev/")))
+    prefix = " or ".join(prefixes)
+    wanted = list(named) or [one for one in present if one.startswith(prefixes)]
     missing = [one for one in wanted if one not in present]
     if missing or not wanted:
         raise UsageError(
@@ -100,7 +102,8 @@ def chosen(ref: ObjectRef, obj: Json, named: Sequence[str]) -> list[str]:
 
 async def survey(client: Client, discovery: Discovery, obj: Json) -> list[str]:
     """What would become of the children on record."""
-    lines = [await _fate(client, discovery, obj, ref) for ref in recorded(obj, ())]
+    refs = [ref for one in statuses_of(obj).values() for ref in recorded({"status": one}, ())]
+    lines = [await _fate(client, discovery, obj, ref) for ref in refs]
     return ["its children on record:", *lines] if lines else ["it has no children on record"]
 
 

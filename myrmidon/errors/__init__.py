@@ -21,7 +21,8 @@ MyrmidonError
       OwnerReferenceError      an owner reference that Kubernetes does not allow
       SelfOutputError          an output that is the parent itself
       UnwatchedNamespaceError  an output in a namespace that the controller does not watch
-    StatusError              a status field that a state has set cannot be written as JSON
+    StatusError              a status field that a state has set cannot be written
+      ForeignStatusError       a status field of an object whose status is not the controller's
     StateResultError         a state returned a value that is not a result
     MalformedNameError       a name, namespace or kind that cannot be part of a path
   AlreadyOwnedError        the object belongs to another parent
@@ -102,6 +103,7 @@ from myrmidon.errors.process import (
     UsageError,
 )
 from myrmidon.errors.programming import (
+    ForeignStatusError,
     GeneratedNameError,
     MalformedNameError,
     MissingLockError,
@@ -140,6 +142,7 @@ __all__ = [
     "FieldConflictError",
     "FinalizerStateError",
     "ForbiddenError",
+    "ForeignStatusError",
     "GeneratedNameError",
     "InitialStateError",
     "InvalidError",

@@ -101,6 +101,6 @@ class ManagedKindError(DefinitionError):
         self.controller, self.attribute, self.entry = controller, attribute, entry
         super().__init__(
             f"{controller}.{attribute} lists {entry!r}, which is not a kind.\n"
-            "  fix: use a constant of myrmidon.kinds, a Resource class, or "
-            "Kind(group, version, kind, plural, namespaced)"
+            "  fix: use a constant of myrmidon.kinds, a Resource class, a kubernetes-asyncio model of "
+            "a built-in kind, or Kind(group, version, kind, plural, namespaced)"
         )

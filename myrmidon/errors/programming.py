@@ -103,6 +103,18 @@ class StatusError(ProgrammingError):
     reason = "InvalidStatus"
 
 
+class ForeignStatusError(StatusError):
+    """A state set a status field of an object whose status belongs to another controller."""
+
+    def __init__(self, controller: str, kind: str) -> None:
+        super().__init__(
+            f"a state of {controller} set a field of the status of {kind}, but {controller} does not "
+            "keep its conditions there.\n"
+            '  fix: write options = ControllerOptions(conditions="status"), or apply another object '
+            "that holds the value"
+        )
+
+
 class UnidentifiedObjectError(OutputError):
     """An object lacks apiVersion, kind or name."""
 

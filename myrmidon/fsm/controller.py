@@ -13,23 +13,29 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import getattr_static, signature
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args, get_origin
 
+from myrmidon.api.object_types import is_defined_here, kind_of
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
-from myrmidon.api.resource import Resource
+from myrmidon.api.unstructured import Unstructured, unstructured
 from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
 from myrmidon.fsm.channel import Channel
 from myrmidon.fsm.graph import Graph, checked_graph
 from myrmidon.fsm.options import ControllerOptions
+from myrmidon.fsm.permissions import Permission
 from myrmidon.fsm.readiness import ReadinessRule, ReadinessRules
 from myrmidon.fsm.states import Declaration, State, declaration_of, signature_problem, state_of
 from myrmidon.fsm.watches import Watch
 
-R = TypeVar("R", bound=Resource[Any, Any])
+R = TypeVar("R")
 Index: TypeAlias = Callable[[Json], Iterable[str]]
 
 
 class Controller(Generic[R]):
     """A state machine over the objects of one kind.  Subclass it as ``Controller[WebApp]``.
+
+    The type is what states get: a Resource class, a class derived from ``Unstructured``, or a
+    kubernetes-asyncio model (``Controller[V1Namespace]``).  For any other kind,
+    ``class Tenants(Controller[Unstructured], kind=kinds.NAMESPACE)``.
 
     States are the methods decorated with ``@state``, including those of base classes and mixins.  A
     subclass may override a state's method; without a new ``@state`` it keeps the inherited edges
@@ -37,8 +43,9 @@ class Controller(Generic[R]):
     """
 
     manages: ClassVar[tuple[Any, ...]] = ()
-    """Kinds that the controller writes: ``Kind`` constants or Resource classes.  States can read
-    them, too, and a change of a child gives its parent a pass.  Default: none."""
+    """Kinds that the controller writes: ``Kind`` constants, Resource classes or kubernetes-asyncio
+    model classes.  States can read them, too, and a change of a child gives its parent a pass.
+    Default: none."""
     reads: ClassVar[tuple[Any, ...]] = ()
     """Kinds that states read but do not write.  A change does not trigger a pass; use ``watches``
     for that.  Default: none."""
@@ -57,14 +64,17 @@ class Controller(Generic[R]):
     it never reports a condition ``Ready`` or ``Available``.  Default: none."""
     channels: ClassVar[tuple[Channel, ...]] = ()
     """Sources of events from outside the cluster.  Default: none."""
+    permissions: ClassVar[tuple[Permission, ...]] = ()
+    """Rights for the generated role that the other declarations do not show, such as those for
+    requests through ``ctx.api``.  Default: none."""
     options: ClassVar[ControllerOptions] = ControllerOptions()
     """Workers, pruning, timeouts and retries, and which objects the controller handles."""
     name: ClassVar[str] = ""
     """The controller's name in logs, metrics, its finalizer and its field manager.  Default: the
     kind in kebab-case."""
 
-    resource: ClassVar[type[Resource[Any, Any]]]
-    """The Resource class of the objects, from ``Controller[...]``."""
+    resource: ClassVar[type[Any]]
+    """The class of the objects, from ``Controller[...]``."""
     graph: ClassVar[Graph]
     """The states and edges."""
     managed_kinds: ClassVar[tuple[Kind, ...]]
@@ -77,9 +87,11 @@ class Controller(Generic[R]):
     readiness_rules: ClassVar[ReadinessRules]
     """``readiness`` with each key as (group, kind)."""
 
-    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
+    def __init_subclass__(
+        cls, *, abstract: bool = False, kind: Kind | None = None, **kwargs: Any
+    ) -> None:
         super().__init_subclass__(**kwargs)
-        resource = _resource_of(cls)
+        resource = _resource_of(cls, kind)
         if resource is not None:
             cls.resource = resource
         if abstract:
@@ -88,10 +100,14 @@ class Controller(Generic[R]):
             raise DefinitionError(
                 f"{cls.__name__} does not say which resource it controls{_instead(cls)}.\n"
                 f"  fix: write `class {cls.__name__}(Controller[YourResource])`, "
+                f"`class {cls.__name__}(Controller[Unstructured], kind=kinds.NAMESPACE)`, "
                 "or pass abstract=True for a base class"
             )
         cls.watches = _entries(cls, "watches", Watch, "Watch(kinds.CONFIG_MAP, to=...)")
         cls.channels = _entries(cls, "channels", Channel, 'Channel("name")')
+        cls.permissions = _entries(
+            cls, "permissions", Permission, 'Permission(kinds.POD, ("get", "list"))'
+        )
         _check_options(cls)
         cls.graph = checked_graph(cls.__name__, _states_of(cls))
         cls.managed_kinds = _kinds(cls, "manages")
@@ -99,17 +115,20 @@ class Controller(Generic[R]):
         cls.index_functions = _index_functions(cls)
         cls.readiness_rules = _readiness_rules(cls)
         if not cls.name:
-            cls.name = _kebab_case(cls.resource.KIND.kind)
+            cls.name = _kebab_case(cls.kind().kind)
 
     @classmethod
     def kind(cls) -> Kind:
         """Return the kind of the controller's objects."""
-        return cls.resource.KIND
+        found = kind_of(cls.resource)
+        assert found is not None, "checked when the class was defined"
+        return found
 
     @classmethod
     def finalizer(cls) -> str:
         """Return the name of the finalizer that the controller puts on its objects."""
-        return f"{cls.resource.KIND.group or 'myrmidon.dev'}/{cls.name}"
+        group = cls.kind().group if is_defined_here(cls.resource) else "myrmidon.dev"
+        return f"{group}/{cls.name}"
 
     def create(self, namespace: str, name: str) -> Any:
         """Build the missing object that a watch referred to.  Needed by ``create_if_not_found``."""
@@ -118,35 +137,44 @@ class Controller(Generic[R]):
         )
 
 
-def kind_of(entry: Any) -> Kind | None:
-    """Return the kind of a ``Kind`` or a Resource class; None for any other value."""
-    if isinstance(entry, Kind):
-        return entry
-    if isinstance(entry, type) and issubclass(entry, Resource):
-        return getattr(entry, "KIND", None)
-    return None
+def _resource_of(cls: type, kind: Any) -> type[Any] | None:
+    """Return the class in this class's own ``Controller[...]`` base; None if it has none."""
+    named = _type_argument(cls)
+    if kind is None:
+        return None if named is Unstructured else named
+    if not isinstance(kind, Kind) or named not in (None, Unstructured):
+        raise DefinitionError(
+            f"{cls.__name__} has kind={kind!r} and the type "
+            f"{getattr(named, '__name__', 'Unstructured')}.\n"
+            f"  fix: write `class {cls.__name__}(Controller[Unstructured], kind=kinds.NAMESPACE)`, "
+            "with a Kind; a type other than Unstructured has a kind of its own"
+        )
+    return unstructured(kind)
 
 
-def _resource_of(cls: type) -> type[Resource[Any, Any]] | None:
-    """Return the Resource in this class's own ``Controller[...]`` base; None if it has none."""
+def _type_argument(cls: type) -> type[Any] | None:
     for base in getattr(cls, "__orig_bases__", ()):
         origin = get_origin(base)
         if isinstance(origin, type) and issubclass(origin, Controller):
             for argument in get_args(base):
-                if isinstance(argument, type) and issubclass(argument, Resource):
+                if argument is Unstructured or (
+                    isinstance(argument, type) and kind_of(argument) is not None
+                ):
                     return argument
     return None
 
 
 def _instead(cls: type) -> str:
-    """Return the part of the error message that names a type argument which is not a Resource."""
+    """Return the part of the error message that names a type argument which is not a kind."""
     named = [
         argument.__name__
         for base in getattr(cls, "__orig_bases__", ())
         for argument in get_args(base)
         if isinstance(argument, type)
     ]
-    return f": {named[0]} is not a Resource" if named else ""
+    if named == [Unstructured.__name__]:
+        return ": Unstructured objects can be of any kind"
+    return f": {named[0]} is not a Resource or the model of a built-in kind" if named else ""
 
 
 def _entries(cls: type, attribute: str, of: type, example: str) -> tuple[Any, ...]:

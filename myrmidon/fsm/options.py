@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Literal, TypeAlias, get_args
 
 from myrmidon.errors import DefinitionError
+
+ConditionsIn: TypeAlias = Literal["status", "annotation", "off"]
+"""Where a controller keeps its conditions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,12 @@ class ControllerOptions:
     does not exist.  Default: False, the change is ignored."""
     ready_condition: bool = True
     """Write the condition ``Ready``, which sums up the conditions of all states.  Default: True."""
+    conditions: ConditionsIn | None = None
+    """Where the conditions are kept.  ``"status"``: in ``status.conditions``, beside those of other
+    writers.  ``"annotation"``: with the record of children in one annotation of the object,
+    ``status.myrmidon.dev/<controller>``, as JSON.  ``"off"``: nowhere; failures become Events.
+    Default: None, the status for a Resource class that this program defines, off for built-in
+    kinds and kinds of other projects, whose status belongs to their own controllers."""
     pass_timeout: timedelta = timedelta(minutes=2)
     """A pass that takes longer is cancelled and fails with ``PassTimeout``; it is retried with
     backoff.  Default: 2 minutes."""
@@ -49,6 +59,11 @@ class ControllerOptions:
                 raise DefinitionError(
                     f"ControllerOptions.{field} is {getattr(self, field)}.\n  fix: use 1 or more"
                 )
+        if self.conditions not in (None, *get_args(ConditionsIn)):
+            raise DefinitionError(
+                f"ControllerOptions.conditions is {self.conditions!r}.\n"
+                '  fix: use "status", "annotation" or "off"'
+            )
         if not timedelta(0) < self.retry_min <= self.retry_max:
             raise DefinitionError(
                 f"ControllerOptions.retry_min ({self.retry_min}) and retry_max ({self.retry_max}) "

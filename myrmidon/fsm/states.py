@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Never, TypeVar
 
+from myrmidon.api.metadata import HasMetadata
 from myrmidon.api.model import Model
-from myrmidon.api.resource import Resource
+from myrmidon.api.models import is_model
 from myrmidon.errors import DefinitionError
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -140,7 +141,8 @@ def _annotation_problem(parameters: list[inspect.Parameter], of: type | None) ->
         return "takes the Context where the OutputSet is passed"
     if of is None or not isinstance(obj.annotation, type):
         return None
-    if issubclass(obj.annotation, Resource | Model) and not issubclass(of, obj.annotation):
+    is_kind = issubclass(obj.annotation, Model | HasMetadata) or is_model(obj.annotation)
+    if is_kind and not issubclass(of, obj.annotation):
         return f"takes a {obj.annotation.__name__}, but its objects are of the class {of.__name__}"
     return None
 

@@ -133,7 +133,7 @@ def conditions_after(
         state.condition: (value, failed) for state, value, failed in outcome.visits
     }
     if ready:
-        value = _ready(outcome)
+        value = ready_of(outcome)
         if hint and value.status != "True":
             value = value._replace(message=f"{value.message}; {hint}")
         left[READY] = (value, outcome.failure is not None)
@@ -273,7 +273,8 @@ def _without_noise(message: str) -> list[str]:
     return ["#" if _DIGIT.search(word) else word for word in message.split()]
 
 
-def _ready(outcome: Outcome) -> ConditionValue:
+def ready_of(outcome: Outcome) -> ConditionValue:
+    """Return the value of the condition Ready after a pass."""
     wanting = [visit for visit in outcome.visits if visit.value.status != "True"]
     if outcome.ended and not wanting and not outcome.unsettled:
         return _READY

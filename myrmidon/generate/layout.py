@@ -13,6 +13,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
+from myrmidon.api.object_types import is_defined_here
 from myrmidon.api.objects import Json
 from myrmidon.api.resource import Resource
 from myrmidon.fsm.controller import Controller
@@ -45,14 +46,16 @@ def files(what: What, controllers: Controllers, packaging: Packaging) -> dict[st
 
 
 def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]]:
-    """The resources whose definitions are ours: what is controlled, and what is managed of its group."""
+    """The resources whose definitions are ours: what is controlled, and what is managed of its group.
+
+    Built-in kinds and kinds of other projects have their definition elsewhere.
+    """
     found: dict[type[Resource[Any, Any]], None] = {}
     for controller in controllers:
-        found[controller.resource] = None
+        if is_defined_here(controller.resource):
+            found[controller.resource] = None
         for entry in (*controller.manages, *controller.reads):
-            if not (isinstance(entry, type) and issubclass(entry, Resource)):
-                continue
-            if entry.KIND.group == controller.resource.KIND.group:
+            if is_defined_here(entry) and entry.KIND.group == controller.kind().group:
                 found[entry] = None
     return list(found)
 

@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec, resolve_name
 from typing import Any
 
+from myrmidon.api.object_types import kind_of
 from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.fsm.controller import Controller
 
 _DYNAMIC = frozenset(("import_module", "__import__", "exec", "eval"))
 _APPLY = ("apply", "apply_all")

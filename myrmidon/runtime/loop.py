@@ -57,7 +57,10 @@ class ControllerLoop:
         record_event: RecordEvent,
         namespaces: Iterable[str] = (),
         trace: bool = False,
+        shared: bool = False,
+        shares_status: bool = False,
     ) -> None:
+        """``shared``, ``shares_status``: see ``PassDependencies``."""
         self.controller = controller
         self._own_writes = OwnWrites[Trigger](controller.name, caches)
         self.view = ClusterView(type(controller), caches, namespaces, options=controller.options)
@@ -80,7 +83,11 @@ class ControllerLoop:
             observing,
             record_event,
             Discovery(client, clock=clock),
+            shared=shared,
+            shares_status=shares_status,
         )
+        self.home = deps.home
+        """Where this controller keeps its conditions."""
         self.reconciler = Reconciler(deps, log, self._look_again)
         reconcile: Reconcile = self.reconciler.reconcile
         if self.tracer is not None:
@@ -160,7 +167,7 @@ class ControllerLoop:
     @property
     def traced(self) -> Traced:
         """Return the parts of this controller that the tracer reads."""
-        return Traced(self.controller, self.pool.queue, self.view)
+        return Traced(self.controller, self.pool.queue, self.view, self.home)
 
     # --------------------------------------------------------------------------- inside
 

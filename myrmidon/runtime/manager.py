@@ -35,7 +35,7 @@ from myrmidon.api.clock import Clock
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.wire import Transport
-from myrmidon.errors import DefinitionError, MyrmidonError
+from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.client import Client
@@ -59,6 +59,7 @@ from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import preflight
 from myrmidon.runtime.remotes import check_remotes, watch_remote
+from myrmidon.runtime.same_kind import check_together, is_shared, shares_status
 from myrmidon.runtime.snapshot import ObjectView, Snapshot
 from myrmidon.runtime.supervision import Supervisor, Tasks, first_of
 
@@ -101,14 +102,13 @@ class Manager:
         """The bound address of each server, by the address in the options: ``:0`` picks a port."""
 
     def add(self, controller: Controller[Any]) -> None:
-        """Add a controller, before ``run``.  Two controllers of the same kind are an error."""
+        """Add a controller, before ``run``.
+
+        Its name must be its own.  Controllers of the same kind must not share a type of condition in
+        the status of their objects, ``Ready`` included.
+        """
         for other in self._controllers:
-            if other.kind() == controller.kind():
-                raise DefinitionError(
-                    f"{type(controller).__name__} and {type(other).__name__} both control "
-                    f"{controller.kind()}; they would overwrite each other's status.\n"
-                    "  fix: merge their states into one controller, or give one a kind of its own"
-                )
+            check_together(controller, other)
         self._controllers.append(controller)
 
     def add_remote(self, name: str, transport: Transport) -> None:
@@ -148,11 +148,20 @@ class Manager:
         return Snapshot(self._clock.now(), self._working.is_set(), tuple(chain(*views)))
 
     def view(self, kind: str, key: str) -> ObjectView | None:
-        """Return one object of the snapshot, as in ``view("WebApp", "default/shop")``, or None."""
-        for loop in self.loops:
-            if loop.tracer is not None and loop.controller.kind().kind == kind:
-                return loop.tracer.view(loop.traced, key)
-        return None
+        """Return one object of the snapshot, as in ``view("WebApp", "default/shop")``, or None.
+
+        If several controllers reconcile the kind, the first that knows the object; ``views`` has all.
+        """
+        return next(iter(self.views(kind, key)), None)
+
+    def views(self, kind: str, key: str) -> list[ObjectView]:
+        """Return one object of the snapshot as each controller of its kind sees it."""
+        found = [
+            loop.tracer.view(loop.traced, key)
+            for loop in self.loops
+            if loop.tracer is not None and loop.controller.kind().kind == kind
+        ]
+        return [view for view in found if view is not None]
 
     # ------------------------------------------------------------------------- life cycle
 
@@ -319,6 +328,8 @@ class Manager:
             record_event=record_event,
             namespaces=self.options.namespaces,
             trace=self.options.trace,
+            shared=is_shared(controller, self._controllers),
+            shares_status=shares_status(controller, self._controllers),
         )
         return loop
 
@@ -329,7 +340,7 @@ class Manager:
         if probes:
             tables.setdefault(probes, []).append(health_routes(self.checks))
         if probes and self.options.trace:
-            tables[probes].append(trace_routes(self.view))
+            tables[probes].append(trace_routes(self.views))
         if metrics:
             routes = metrics_routes(self.metrics, self._refresh)
             tables.setdefault(metrics, []).append(routes)

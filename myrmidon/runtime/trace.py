@@ -21,6 +21,7 @@ from myrmidon.api.texts import condition_message
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome
+from myrmidon.fsm.status_home import StatusHome
 from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.applicator import Applicator
 from myrmidon.runtime.cluster_view import ClusterView
@@ -39,6 +40,7 @@ class Traced(NamedTuple):
     controller: Controller[Any]
     queue: WorkQueue[ObjectRef]
     objects: ClusterView
+    home: StatusHome
 
 
 @dataclass(slots=True)
@@ -76,8 +78,7 @@ class Tracer:
         """Record a write of a pass; ``by`` is its author, ``controller:key``."""
         key = by.partition(":")[2]
         if key:
-            # Finalizers are added and removed by a JSON patch without a subresource.
-            part = request.subresource or ("finalizer" if request.patch is Patch.JSON else "")
+            part = request.subresource or _part(request)
             wrote = Wrote(self._clock.now(), request.verb.value, request.ref, part, error)
             memory = self._memories.get(key)
             if memory is None:  # the first pass is under way
@@ -200,7 +201,7 @@ def _view(
     return ObjectView(
         ref,
         traced.controller.name,
-        _phase(memory, obj),
+        _phase(memory, obj, traced.home),
         generation_of(obj or {}),
         memory.path,
         memory.waiting,
@@ -212,19 +213,38 @@ def _view(
     )
 
 
-def _phase(memory: _Memory, obj: Json | None) -> Phase:
+def _part(request: Request) -> str:
+    """Return what a JSON patch of an object changes: its finalizers, or its status annotation."""
+    if request.patch is not Patch.JSON:
+        return ""
+    paths = (str(operation["path"]) for operation in request.body)
+    return "finalizer" if any("/finalizers" in path for path in paths) else "status"
+
+
+def _phase(memory: _Memory, obj: Json | None, home: StatusHome) -> Phase:
     if obj is None:
         return "gone"
     if is_suspended(obj):
         return "suspended"
     if is_deleting(obj):
         return "deleting"
-    ready: Any = find(obj, READY)
+    if home.conditions is None:
+        return _phase_of_last_pass(memory)
+    ready: Any = find(home.seen(obj), READY)
     if ready is not None and ready.observed_generation == generation_of(obj):
         if ready.status == "True":
             return "ready"
         return "failing" if memory.waiting is not None and memory.waiting.failed else "waiting"
     return "new" if memory.passes == 0 else "waiting"
+
+
+def _phase_of_last_pass(memory: _Memory) -> Phase:
+    """Return the phase of an object that has no conditions, from its last pass in this process."""
+    if memory.passes == 0:
+        return "new"
+    if memory.waiting is None:
+        return "ready"
+    return "failing" if memory.waiting.failed else "waiting"
 
 
 _NO_REF_YET: Any = None  # for a memory that begins with a write, until the pass ends

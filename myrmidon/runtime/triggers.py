@@ -11,11 +11,12 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
+from myrmidon.api.object_types import kind_of
 from myrmidon.api.objects import Json, controller_of, labels_of, namespace_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.selectors import selector
 from myrmidon.fsm.context import Cause, Relation
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.watches import Key, Watch
 from myrmidon.io.watch.changes import Change
 from myrmidon.sets.ownership import tracked_parent

@@ -9,6 +9,7 @@ uid and an annotation with its kind and name, and the controller deletes them it
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from myrmidon.api.object_types import raw_of
 from myrmidon.api.objects import (
     Json,
     annotations_of,
@@ -128,5 +129,5 @@ def _plain_reference(output: Apply) -> Json:
 
 
 def _raw(owner: Any) -> Mapping[str, Any]:
-    raw: Mapping[str, Any] = owner if isinstance(owner, Mapping) else owner.raw
+    raw: Mapping[str, Any] = owner if isinstance(owner, Mapping) else raw_of(owner)
     return raw

@@ -26,18 +26,19 @@ import yaml
 from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
 from myrmidon.api.conditions import READY, Condition, find
+from myrmidon.api.object_types import kind_of, reader_of
 from myrmidon.api.objects import Json, generation_of, namespace_of, ref_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.api.resource import Resource
 from myrmidon.api.wire import Transport
 from myrmidon.errors import MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.context import Cause
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.fsm.controller import Controller
 from myrmidon.generate import crds
 from myrmidon.generate.layout import defined_resources
 from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.queue import WorkQueue
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.testing.failures import (
@@ -53,6 +54,7 @@ from myrmidon.testing.recording import Exchange, RecordingTransport
 T = TypeVar("T")
 Exchanges: TypeAlias = list[Exchange]
 Objects: TypeAlias = list[Json]
+Loops: TypeAlias = list[ControllerLoop]
 
 NAMESPACE = "default"
 RESYNCS = 2  # passes per object in at_rest; two, to notice a pass that undoes the one before
@@ -112,11 +114,9 @@ class Cluster(ABC):
         return called
 
     def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
-        """Return an object from the server, None if there is none; typed for a Resource class."""
+        """Return an object from the server, None if there is none; typed if ``kind`` is a class."""
         obj = self._read(self._ref(kind, name, namespace))
-        if obj is None or not isinstance(kind, type) or not issubclass(kind, Resource):
-            return obj
-        return kind.from_json(obj)
+        return None if obj is None else reader_of(kind)(obj)
 
     def list(self, kind: Any, namespace: str | None = None) -> Objects:
         """Return every object of a kind in a namespace, by default the one of the test."""
@@ -126,19 +126,32 @@ class Cluster(ABC):
         return objects
 
     def condition(self, kind: Any, name: str, condition_type: str = READY) -> Condition | None:
-        """Return a condition of an object, None if either does not exist."""
+        """Return a condition of an object, None if either does not exist.
+
+        If a controller keeps its conditions in an annotation, it is looked up there.
+        """
         obj = self._read(self._ref(kind, name, None))
-        return None if obj is None else find(obj, condition_type)
+        if obj is None:
+            return None
+        found = (find(seen, condition_type) for seen in self._seen_by_controllers(kind, obj))
+        return next(filter(None, found), None)
 
     def ready(self, kind: Any, name: str) -> bool:
-        """Whether the condition Ready is True for the current generation of the object."""
-        obj = self._read(self._ref(kind, name, None)) or {}
-        condition = find(obj, READY)
-        return (
-            condition is not None
-            and condition.status == "True"
-            and condition.observed_generation == generation_of(obj)
-        )
+        """Whether the condition Ready is True for the current generation of the object.
+
+        For controllers without conditions (``conditions="off"``): whether their last pass over the
+        object reached an end and every state holds.
+        """
+        obj = self._read(self._ref(kind, name, None))
+        if obj is None:
+            return False
+        ref, loops = ref_of(_kind(kind), obj), self._loops_of(kind)
+        off = [loop for loop in loops if loop.home.conditions is None]
+        if not all(loop.pool.observing.is_ready(ref) for loop in off):
+            return False
+        if off and len(off) == len(loops):
+            return True
+        return any(_is_ready(seen) for seen in self._seen_by_controllers(kind, obj))
 
     # -------------------------------------------------------------------------- the time
 
@@ -298,6 +311,16 @@ class Cluster(ABC):
                 found += loop.view.list(kind)
         return found
 
+    def _loops_of(self, kind: Any) -> Loops:
+        found = _kind(kind)
+        return [loop for loop in self.manager.loops if loop.controller.kind() == found]
+
+    def _seen_by_controllers(self, kind: Any, obj: Json) -> Iterable[Json]:
+        """Yield the object, and once more with the status that each of its controllers keeps."""
+        yield obj
+        for loop in self._loops_of(kind):
+            yield loop.home.seen(obj)
+
     def _unmet(self, within: timedelta, problem: Exception | None) -> str:
         said = f": {problem}" if problem is not None and str(problem) else ""
         return f"{self._unsettled(within)}\nand the expected condition does not hold{said}"
@@ -313,7 +336,8 @@ class Cluster(ABC):
             queue, graph = loop.pool.queue, loop.controller.graph
             due = {turn.key: turn.due_at for turn in queue.owed()}
             for key in sorted(set(chosen(queue)), key=str):
-                lines += told_object(key, loop.view.look(key), graph)
+                obj = loop.view.look(key)
+                lines += told_object(key, obj and loop.home.seen(obj), graph)
                 refused = last_refusal(self.writes, key)
                 lines += [f"      refused: {refused}"] if refused else []
                 lines.append(f"      {_next_pass(due.get(key), self.loop.time())}")
@@ -331,10 +355,13 @@ class Cluster(ABC):
             if loop.pool.queue is queue:
                 kind = loop.controller.kind()
                 for obj in loop.view.list(kind):
-                    ready = find(obj, READY)
-                    current = ready is not None and ready.observed_generation == generation_of(obj)
-                    if not current or ready is None or ready.status != "True":
-                        yield ref_of(kind, obj)
+                    ref = ref_of(kind, obj)
+                    if loop.home.conditions is None:
+                        ready = loop.pool.observing.is_ready(ref)
+                    else:
+                        ready = _is_ready(loop.home.seen(obj))
+                    if not ready:
+                        yield ref
 
     def _read(self, ref: ObjectRef) -> Json | None:
         try:
@@ -366,6 +393,15 @@ class Cluster(ABC):
             yield from (*controller.managed_kinds, *controller.read_kinds)
 
 
+def _is_ready(obj: Json) -> bool:
+    ready = find(obj, READY)
+    return (
+        ready is not None
+        and ready.status == "True"
+        and ready.observed_generation == generation_of(obj)
+    )
+
+
 def _next_pass(due_at: float | None, now: float) -> str:
     if due_at is None:
         return "no pass is owed until it changes"
@@ -376,8 +412,7 @@ def _next_pass(due_at: float | None, now: float) -> str:
 
 def definitions_of(controllers: Iterable[Controller[Any]]) -> Objects:
     """Return the CRDs of the kinds that the controllers define; built-in kinds need none."""
-    resources = defined_resources([type(one) for one in controllers])
-    return crds(one for one in resources if one.KIND.group)
+    return crds(defined_resources([type(one) for one in controllers]))
 
 
 def _kind(wanted: Any) -> Kind:

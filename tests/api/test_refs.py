@@ -16,7 +16,7 @@ def test_kind_says_where_it_lives() -> None:
     assert str(kinds.DEPLOYMENT) == "Deployment.apps"
 
 
-@pytest.mark.parametrize("kind", kinds.ALL, ids=str)
+@pytest.mark.parametrize("kind", kinds.ALL, ids=lambda kind: f"{kind.kind}.{kind.api_version}")
 def test_api_version_splits_into_group_and_version(kind: Kind) -> None:
     """What was joined comes apart again."""
     assert split_api_version(kind.api_version) == (kind.group, kind.version)
@@ -30,8 +30,8 @@ def test_reference_prints_as_people_say_it() -> None:
 
 def test_well_known_kinds_are_told_apart() -> None:
     """No kind is listed twice, and those without a namespace are marked."""
-    assert len({(kind.group, kind.kind) for kind in kinds.ALL}) == len(kinds.ALL)
-    assert len({(kind.group, kind.plural) for kind in kinds.ALL}) == len(kinds.ALL)
+    assert len({kind[:3] for kind in kinds.ALL}) == len(kinds.ALL)
+    assert len({(kind.group, kind.version, kind.plural) for kind in kinds.ALL}) == len(kinds.ALL)
     assert kinds.NAMESPACE in kinds.ALL
     assert not kinds.NAMESPACE.namespaced
     assert not kinds.CUSTOM_RESOURCE_DEFINITION.namespaced

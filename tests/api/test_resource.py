@@ -75,7 +75,8 @@ MISTAKES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "reserved group": (
         Resource[AppSpec, Status], {"group": "apps.k8s.io", "version": "v1"},
         ("Bad has group='apps.k8s.io', which is reserved for the Kubernetes community.\n"
-        '  fix: use a domain of yours, "demo.example.com"'),
+        '  fix: use a domain of yours, "demo.example.com"; '
+        "for a kind that exists already write of=kinds.INGRESS instead"),
     ),
     "short names": (
         Resource[AppSpec, Status], {"group": "a.b", "version": "v1", "short_names": "wa"},

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 
 from myrmidon.api import Kind, Resource, Status, kinds
+from myrmidon.api.object_types import kind_of
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
-from myrmidon.fsm.controller import kind_of, state_methods
+from myrmidon.fsm.controller import state_methods
 from myrmidon.fsm.readiness import exists
 from myrmidon.sets import OutputSet
 from tests.fsm.graphs import Drawn, drawings
@@ -46,6 +47,7 @@ FIX = (
 )
 CONSTANT = (
     "  fix: use a constant of myrmidon.kinds, a Resource class, "
+    "a kubernetes-asyncio model of a built-in kind, "
     "or Kind(group, version, kind, plural, namespaced)"
 )
 
@@ -216,6 +218,7 @@ def test_d2_a_controller_of_nothing_is_refused() -> None:
     assert str(caught.value) == (
         "Nothing does not say which resource it controls.\n"
         "  fix: write `class Nothing(Controller[YourResource])`, "
+        "`class Nothing(Controller[Unstructured], kind=kinds.NAMESPACE)`, "
         "or pass abstract=True for a base class"
     )
 

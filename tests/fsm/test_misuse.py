@@ -113,11 +113,12 @@ def test_d2_a_controller_of_something_else_is_refused() -> None:
     """It says what it was given instead of a resource."""
     with pytest.raises(DefinitionError) as caught:
 
-        class Specs(Controller[ThingSpec]):  # type: ignore[type-var]
+        class Specs(Controller[ThingSpec]):
             """Of a spec."""
 
     assert str(caught.value).startswith(
-        "Specs does not say which resource it controls: ThingSpec is not a Resource.\n"
+        "Specs does not say which resource it controls: ThingSpec is not a Resource or the "
+        "model of a built-in kind.\n"
     )
 
 

@@ -90,7 +90,7 @@ def test_client_models_are_manifests() -> None:
         creation_timestamp=datetime(2026, 1, 1, tzinfo=UTC),
     )
     model = V1ConfigMap(api_version="v1", kind="ConfigMap", metadata=meta, data={"a": "b"})
-    secret = V1Secret(kind="Secret", string_data={"k": "v"})
+    secret = V1Secret(string_data={"k": "v"})
 
     assert manifest_of(model) == {
         "apiVersion": "v1",
@@ -102,7 +102,7 @@ def test_client_models_are_manifests() -> None:
         },
         "data": {"a": "b"},
     }
-    assert manifest_of(secret) == {"kind": "Secret", "data": {"k": "dg=="}}
+    assert manifest_of(secret) == {"apiVersion": "v1", "kind": "Secret", "data": {"k": "dg=="}}
 
 
 class Model:

@@ -75,10 +75,20 @@ class Follower:
         return f"/apis/{self.api_version}/namespaces/{namespace_of(obj)}/{plural}/{name_of(obj)}"
 
     def write_status(self, server: ServerAccess, obj: Json, status: Json) -> None:
-        """Write a status, if it says anything new."""
+        """Write a status, if it says anything new; conditions of other writers stay."""
         current = obj.get("status") or {}
+        if "conditions" in status:
+            status = {**status, "conditions": _beside_others(current, status["conditions"])}
         if any(not same(current.get(field), value) for field, value in status.items()):
             patch(server, f"{self.path(obj)}/status", {"status": status})
+
+
+def _beside_others(current: Json, conditions: list[Json]) -> list[Json]:
+    """The conditions in the order in which they are, with those of types that are not ours."""
+    ours = {one["type"]: one for one in conditions}
+    present = current.get("conditions") or ()
+    kept = [ours.pop(one["type"], one) for one in present]
+    return [*kept, *ours.values()]
 
 
 def create(server: ServerAccess, path: str, manifest: Json) -> None:

@@ -115,6 +115,10 @@ class Observing:
         self.metrics.readiness_of(ref, status)
         self._shown[ref] = (status, suspended)
 
+    def is_ready(self, ref: ObjectRef) -> bool:
+        """Whether the gauge of the object shows that its last pass left it Ready."""
+        return self._shown.get(ref, ("", False))[0] == "True"
+
     def recorded_event(self, obj: Json, event_type: str, reason: str) -> None:
         """Count a Kubernetes Event.  Labels are cleaned: one bad value would break /metrics."""
         shown = event_reason(event_type), event_reason(reason)

@@ -11,13 +11,13 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Literal, Protocol
 
+from myrmidon.api.object_types import kind_of, raw_of, reader_of
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.resource import Resource
 from myrmidon.api.selectors import selector
 from myrmidon.errors import NotFoundError, ProgrammingError, UndeclaredReadError
 from myrmidon.fsm.context import Cause, Reader
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.readiness import is_ready
 from myrmidon.io.client import Client
 from myrmidon.runtime.logs import Logger
@@ -175,9 +175,9 @@ class PassContext:
 
     def is_ready(self, obj: Any) -> bool:
         """Whether the object is ready, by the controller's ``readiness`` or its kind's rule."""
-        return is_ready(getattr(obj, "raw", obj), self._declared.readiness)
+        return is_ready(raw_of(obj), self._declared.readiness)
 
 
 def _typed(kind: Any, obj: Json) -> Any:
-    """Return the object as an instance of ``kind`` if that is a Resource class, else as JSON."""
-    return kind.from_json(obj) if isinstance(kind, type) and issubclass(kind, Resource) else obj
+    """Return the object as an instance of ``kind`` if that is a class, else as JSON."""
+    return reader_of(kind)(obj) if isinstance(kind, type) else obj

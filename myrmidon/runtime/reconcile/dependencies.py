@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from myrmidon.api.clock import Clock
+from myrmidon.api.object_types import reader_of
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.status_home import StatusHome, home_of
 from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
@@ -31,6 +33,14 @@ class PassDependencies:
     observing: Observing
     record_event: Callable[[Json, str, str, str], None]
     discovery: Discovery
+    shared: bool = False
+    """Whether another controller of this program reconciles the same kind."""
+    shares_status: bool = False
+    """Whether ``status.resourceRefs`` belongs to another controller of the same kind."""
+    home: StatusHome = field(init=False)
+    """Where conditions and the record of children are kept."""
+    read_object: Callable[[Json], Any] = field(init=False)
+    """Return an object as its states get it; raise ``UnfitObjectError`` if it does not fit."""
     settled: dict[ObjectRef, tuple[str, str]] = field(default_factory=dict)
     """Per object: the last status patch that the server accepted but stored differently (for
     example pruned), and the resourceVersion it produced; it is not sent again for that version."""
@@ -41,6 +51,10 @@ class PassDependencies:
     """Per object: uids of objects that name it as their owner but that another writer created."""
     foreign_conditions: dict[ObjectRef, dict[str, None]] = field(default_factory=dict)
     """Per object: types of conditions that no state declares and that another writer wrote."""
+
+    def __post_init__(self) -> None:
+        self.home = home_of(self.controller, shared=self.shares_status)
+        self.read_object = reader_of(self.controller.resource)
 
     def forget(self, ref: ObjectRef) -> None:
         """Drop everything that is remembered about an object, because it is gone."""

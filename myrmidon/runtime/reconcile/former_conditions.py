@@ -15,19 +15,20 @@ record managers of their entries, so such a condition has to be removed by hand.
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from myrmidon.api.conditions import READY, STALLED
 from myrmidon.api.managed_fields import conditions_of
 from myrmidon.api.objects import conditions_in
 from myrmidon.errors import ApiError, TransportError
+from myrmidon.fsm.controller import Controller
 from myrmidon.runtime.reconcile.subject import Subject
 
 
 def undeclared_conditions(subject: Subject) -> list[str]:
     """Return the condition types that no state declares and that may be ours."""
-    controller = subject.deps.controller
-    declared = _declared(controller.graph.conditions, controller.options.ready_condition)
-    listed = conditions_in(subject.obj)
+    declared = own_conditions(subject.deps.controller)
+    listed = conditions_in(subject.deps.home.seen(subject.obj))
     try:
         if declared.issuperset([one["type"] for one in listed]):
             return []
@@ -42,6 +43,8 @@ def undeclared_conditions(subject: Subject) -> list[str]:
 async def former_conditions(subject: Subject, undeclared: Sequence[str]) -> tuple[str, ...]:
     """Return the undeclared types that this controller wrote; remember the others as foreign."""
     deps = subject.deps
+    if deps.home.where != "status":
+        return tuple(undeclared)  # no other writer has conditions there
     try:
         fresh = await deps.client.get(subject.ref)
     except (ApiError, TransportError) as error:
@@ -51,6 +54,11 @@ async def former_conditions(subject: Subject, undeclared: Sequence[str]) -> tupl
     foreign = {kind: None for kind in undeclared if kind not in ours}
     deps.foreign_conditions.setdefault(subject.ref, {}).update(foreign)
     return tuple(kind for kind in undeclared if kind in ours)
+
+
+def own_conditions(controller: Controller[Any]) -> frozenset[str]:
+    """Return the types of the conditions that a controller may write."""
+    return _declared(controller.graph.conditions, controller.options.ready_condition)
 
 
 @cache  # every pass of a controller uses the same ones

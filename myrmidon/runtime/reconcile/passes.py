@@ -34,6 +34,7 @@ from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource
 from myrmidon.errors import (
+    ForeignStatusError,
     OutputError,
     SelfOutputError,
     StalledError,
@@ -58,7 +59,7 @@ from myrmidon.fsm.engine import (
 )
 from myrmidon.fsm.results import Failed, failure_of
 from myrmidon.fsm.states import State
-from myrmidon.fsm.status import own_fields, status_after
+from myrmidon.fsm.status import own_fields, reference, status_after
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.applicator import Written
 from myrmidon.runtime.logs import Logger
@@ -66,7 +67,12 @@ from myrmidon.runtime.reconcile.blocked_deletion import BLOCKED, remedy
 from myrmidon.runtime.reconcile.context import Declared, PassContext
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.finalizer_edits import ensure_finalizer, release_finalizer
-from myrmidon.runtime.reconcile.former_conditions import former_conditions, undeclared_conditions
+from myrmidon.runtime.reconcile.former_conditions import (
+    former_conditions,
+    own_conditions,
+    undeclared_conditions,
+)
+from myrmidon.runtime.reconcile.makers import is_ours
 from myrmidon.runtime.reconcile.pruning import settle_unsure, tidy
 from myrmidon.runtime.reconcile.run_state import run_state
 from myrmidon.runtime.reconcile.status_writer import write_status
@@ -104,9 +110,7 @@ class Pass:
         )
         # If no state runs, the object need not be valid for its model: it can still be deleted.
         runs = not isinstance(self._walk.action, Skip | ReleaseFinalizer)
-        self._typed: Resource[Any, Any] | None = (
-            controller.resource.from_json(obj) if runs else None
-        )
+        self._typed: Any = deps.read_object(obj) if runs else None
         self.wrote: list[str] = []
         """The writes of this pass, for the log."""
         self.overtaken = False
@@ -161,7 +165,7 @@ class Pass:
     async def _ensure_finalizer(self) -> Report:
         report = await ensure_finalizer(self._subject)
         if isinstance(report, Acted):
-            self._typed = self._controller.resource.from_json(self.obj)
+            self._typed = self._deps.read_object(self.obj)
             self._generation = generation_of(self.obj)
             self._subject.moved = False  # states see the object with that change
         return report
@@ -224,33 +228,55 @@ class Pass:
             hint = remedy(self._ref)
             self._subject.event("Warning", BLOCKED, f"{outcome.failure.message}; {hint}")
         self.overtaken = self.overtaken or bool(changed)
-        strange = undeclared_conditions(self._subject)
-        former = await former_conditions(self._subject, strange) if strange else ()
+        home = self._deps.home
+        if home.conditions is None:
+            if outcome.failure is not None and not hint:
+                self._subject.event("Warning", outcome.failure.reason, outcome.failure.message)
+        else:
+            strange = undeclared_conditions(self._subject)
+            former = await former_conditions(self._subject, strange) if strange else ()
+            make = partial(self._status, outcome, changed, hint, former)
+            outcome = await write_status(self._subject, home.conditions, make, outcome)
+        if not home.records_all and self._subject.managed.recorded(self.obj):
+            outcome = await write_status(self._subject, home.records, self._record, outcome)
+        return outcome
 
-        def status(obj: Json) -> Json:
-            return status_after(
-                outcome,
-                self._controller.graph,
-                obj,
-                now=self._now,
-                managed=self._subject.managed.by_now(obj),
-                own_fields=changed,
-                ready=self._controller.options.ready_condition,
-                generation=self._generation,
-                hint=hint,
-                former=former,
-            )
+    def _status(
+        self, outcome: Outcome, changed: Json, hint: str, former: tuple[str, ...], obj: Json
+    ) -> Json:
+        """Return the status that the object should have after this pass."""
+        home, controller = self._deps.home, self._controller
+        status = status_after(
+            outcome,
+            controller.graph,
+            home.seen(obj),
+            now=self._now,
+            managed=self._subject.managed.by_now(obj) if home.records_all else (),
+            own_fields=changed,
+            ready=controller.options.ready_condition,
+            generation=self._generation,
+            hint=hint,
+            former=former,
+        )
+        return home.fitting(status, own_conditions(controller))
 
-        return await write_status(self._subject, status, outcome)
+    def _record(self, obj: Json) -> Json:
+        """Return the record of tracked children that the object should have after this pass."""
+        left = self._subject.managed.still_recorded(obj)
+        return {"resourceRefs": [reference(ref) for ref in left]}
 
     def _own_fields(self, outcome: Outcome) -> tuple[Outcome, Json]:
         """Return the status fields that states changed; a failed outcome if they are not JSON."""
-        if self._typed is None:
+        if not isinstance(self._typed, Resource):
             return outcome, {}
         try:
-            return outcome, own_fields(self._typed)
+            changed = own_fields(self._typed)
         except StatusError as error:
             return unfinished(outcome, Failed(error.reason, error, retry=False)), {}
+        if changed and self._deps.home.where != "status":
+            foreign = ForeignStatusError(type(self._controller).__name__, str(self._ref.kind))
+            return unfinished(outcome, Failed(foreign.reason, foreign, retry=False)), {}
+        return outcome, changed
 
     # -------------------------------------------------------------------------- outputs
 
@@ -270,7 +296,8 @@ class Pass:
             self._note(one, state)
             if one.error is not None and report is ACTED:
                 report = refusal(one.output.ref, one.error)
-                if isinstance(one.error, StalledError) and status_of(self.obj, STALLED) != "True":
+                seen = self._deps.home.seen(self.obj)
+                if isinstance(one.error, StalledError) and status_of(seen, STALLED) != "True":
                     self._subject.event("Warning", STALLED, str(one.error))
         return report
 
@@ -320,4 +347,8 @@ class Pass:
         if not is_deleting(self.obj):
             return list(managed)
         await settle_unsure(self._subject)
-        return list(dict.fromkeys((*managed, *self._subject.children())))
+        found = [ref for ref in self._subject.children() if ref not in managed]
+        if self._deps.shared:
+            objects = self._deps.objects
+            found = [ref for ref in found if await is_ours(self._subject, ref, objects.get(ref))]
+        return [*managed, *found]

@@ -29,7 +29,7 @@ from myrmidon.errors import (
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.raised import UnexpectedError
 from myrmidon.fsm.results import Failed, Wait, failure_of
-from myrmidon.fsm.status import status_after
+from myrmidon.fsm.status import ready_of, status_after
 from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.own_writes import author
 from myrmidon.io.timers.deadlines import Deadlines
@@ -37,6 +37,7 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.queue import Turn
 from myrmidon.runtime.reconcile.blocked_deletion import remedy
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
+from myrmidon.runtime.reconcile.former_conditions import own_conditions
 from myrmidon.runtime.reconcile.passes import Pass
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
@@ -173,14 +174,18 @@ class Reconciler:
             said = f"its finalizer cannot run, because {error}; {hint}"
             self._deps.record_event(obj, "Warning", "InvalidObject", said)
 
-        def status(obj: Json) -> Json:
-            ready = controller.options.ready_condition
-            made = status_after(failed, controller.graph, obj, now=now, ready=ready, hint=hint)
-            made.pop("resourceRefs", None)  # the recorded children stay
-            return made
+        home, subject = self._deps.home, Subject(self._deps, ref, obj, log)
+        if home.conditions is None:
+            subject.event("Warning", "InvalidObject", str(error))
+            return failed, obj
 
-        subject = Subject(self._deps, ref, obj, log)
-        outcome = await write_status(subject, status, failed)
+        def status(obj: Json) -> Json:
+            ready, seen = controller.options.ready_condition, home.seen(obj)
+            made = status_after(failed, controller.graph, seen, now=now, ready=ready, hint=hint)
+            made.pop("resourceRefs", None)  # the recorded children stay
+            return home.fitting(made, own_conditions(controller))
+
+        outcome = await write_status(subject, home.conditions, status, failed)
         if subject.moved:
             self._again(ref)  # another writer changed it: it may be valid now
         return outcome, subject.obj
@@ -197,7 +202,13 @@ class Reconciler:
         if outcome is not None and outcome.released:
             self._deps.forget(turn.key)
             return
-        status = "Deleted" if is_deleting(obj) else status_of(obj, READY)
+        home = self._deps.home
+        if is_deleting(obj):
+            status = "Deleted"
+        elif home.conditions is None:
+            status = ready_of(outcome).status if outcome is not None else "Unknown"
+        else:
+            status = status_of(home.seen(obj), READY)
         self._deps.observing.shows(turn.key, status, suspended=is_suspended(obj))
 
     def _report(

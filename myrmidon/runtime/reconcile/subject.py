@@ -41,7 +41,7 @@ class Subject:
         self.moved = False
         """True if the answer to a write shows a change of another writer that no state saw."""
         self.parent = Parent(ref, uid_of(obj))
-        self.managed = Managed(deps.controller.managed_kinds, ref)
+        self.managed = Managed(deps.controller.managed_kinds, ref, deps.home.records)
 
     def children(self) -> list[ObjectRef]:
         """Return the cached objects that name this one as their parent, except itself."""
