@@ -40,7 +40,8 @@ class Reader(Protocol):
     async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
         """Return the object, or None if it does not exist.
 
-        ``kind`` is a ``Kind`` (returns JSON) or a Resource class (returns that class).
+        ``kind`` is a ``Kind`` (returns JSON), a Resource class or a kubernetes-asyncio model class
+        (returns an instance of that class).
         """
         ...
 
@@ -68,6 +69,17 @@ class Context(Reader, Protocol):
     @property
     def live(self) -> Reader:
         """The same reads, answered by the API server instead of the cache."""
+        ...
+
+    @property
+    def api(self) -> Any:
+        """A kubernetes_asyncio ``ApiClient`` for requests that the framework has no method for.
+
+        ``await CoreV1Api(ctx.api).read_namespaced_pod_log(name, namespace)``.  Its requests use the
+        controller's connection, credentials and rate limit, and need its lease to write.  They are
+        not cached, what they read wakes no object, and the generated role does not know of them:
+        declare ``Controller.permissions``.
+        """
         ...
 
     @property

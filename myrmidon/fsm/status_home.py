@@ -20,7 +20,7 @@ overwrite another's.  Its value has the fields of a status.  Where only children
 reference are recorded, the others are found through their owner reference when they have to be
 pruned; a kind that left ``manages`` since is then left to the garbage collector.
 
-The functions of ``fsm.status`` read ``obj["status"]``.  ``Place.seen`` returns the object as they
+The functions of ``fsm.status`` read ``obj["status"]``.  ``StatusPlace.seen`` returns the object as they
 should see it, so that they need not know where the status is kept.
 """
 
@@ -46,7 +46,7 @@ STATUS_ANNOTATION = "status.myrmidon.dev"
 _PATH = "/metadata/annotations"
 
 
-class Place:
+class StatusPlace:
     """``status``, the part of an object that this class reads and writes."""
 
     def seen(self, obj: Json) -> Json:
@@ -62,7 +62,7 @@ class Place:
         return status_edits(ref, obj, status)
 
 
-class Annotation(Place):
+class Annotation(StatusPlace):
     """One annotation of the object, whose value is a status as JSON.
 
     No other writer has a part in it, so one JSON patch that tests the old value is enough.  It
@@ -104,8 +104,8 @@ class StatusHome:
     """The places in which one controller keeps the conditions and the record of children."""
 
     where: ConditionsIn
-    conditions: Place | None
-    records: Place
+    conditions: StatusPlace | None
+    records: StatusPlace
     shows_generation: bool = True
     """Whether conditions carry ``observedGeneration``, which those of built-in kinds do not have."""
 
@@ -139,7 +139,7 @@ def home_of(controller: Controller[Any], *, shared: bool = False) -> StatusHome:
         return StatusHome(where, annotation, annotation)
     if where == "off":
         return StatusHome(where, None, annotation)
-    status = Place()
+    status = StatusPlace()
     ours = is_defined_here(controller.resource)
     return StatusHome(
         where,

@@ -223,6 +223,13 @@ class Client:
 
         Raises an ApiError if the final answer is a refusal.
         """
+        response = await self.exchange(request)
+        if response.status >= 400:
+            raise _error(response)
+        return response
+
+    async def exchange(self, request: HttpRequest) -> HttpResponse:
+        """Send a request, retry it as ``RetryPolicy`` allows; return the answer or the refusal."""
         attempt = 0
         while True:
             attempt += 1
@@ -233,7 +240,7 @@ class Client:
                 request, response, attempt=attempt, jitter=self._rng.random()
             )
             if seconds is None:
-                raise _error(response)
+                return response
             await self._clock.sleep(seconds)
 
     async def fetch_json(self, path: str, *, accept: str = JSON) -> Json:

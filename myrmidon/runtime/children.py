@@ -14,11 +14,11 @@ from myrmidon.api.managed_fields import wrote
 from myrmidon.api.objects import Json, annotations_of, controller_of, labels_of, status_fields
 from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name, split_api_version
 from myrmidon.fsm.status import managed_after
-from myrmidon.fsm.status_home import Place
+from myrmidon.fsm.status_home import StatusPlace
 from myrmidon.sets.ownership import PARENT_UID
 from myrmidon.sets.planning import APPLIED
 
-_STATUS = Place()
+_STATUS = StatusPlace()
 
 
 class Managed:
@@ -39,7 +39,7 @@ class Managed:
         self,
         kinds: tuple[Kind, ...],
         own: ObjectRef | None = None,
-        place: Place = _STATUS,
+        place: StatusPlace = _STATUS,
     ) -> None:
         self._kinds, self._own, self._place = kinds, own, place
         self._recorded_by: Json | None = None

@@ -37,6 +37,7 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.api.wire import Transport
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
+from myrmidon.io.access.configuration import endpoint_of
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.client import Client
 from myrmidon.io.events import EventRecorder
@@ -71,7 +72,9 @@ class Manager:
 
     ``transport`` and ``clock`` replace the connection and the time, for tests.  By default the
     manager connects to the cluster that the options name, and uses the clock of the event loop.
-    ``metrics`` is where the manager counts; by default it creates its own.
+    ``configuration``, a ``Configuration`` of kubernetes-asyncio, names the cluster instead of
+    ``ManagerOptions.kubeconfig`` and ``context``: host, CA, client certificate, token and its
+    refresh hook, proxy.  ``metrics`` is where the manager counts; by default it creates its own.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class Manager:
         transport: Transport | None = None,
         clock: Clock | None = None,
         metrics: Metrics | None = None,
+        configuration: Any = None,
     ) -> None:
         self.options = options or ManagerOptions()
         self.metrics = metrics or Metrics(per_object=self.options.per_object_metrics)
@@ -88,6 +92,7 @@ class Manager:
         self._controllers: list[Controller[Any]] = []
         self._remotes: dict[str, Transport] = {}
         self._transport, self._clock = transport, clock or LoopClock()
+        self._configuration = configuration
         self._rng = Random(self.options.seed)  # noqa: S311 - spreads load; keeps no secret
         self._log = Logger("myrmidon.manager")
         self._stopping = asyncio.Event()
@@ -266,7 +271,10 @@ class Manager:
         namespace = options.leader_election_namespace
         transport, host = self._transport, "local"
         if transport is None:
-            endpoint = await load_endpoint(options.kubeconfig, options.context)
+            if self._configuration is not None:
+                endpoint = endpoint_of(self._configuration)
+            else:
+                endpoint = await load_endpoint(options.kubeconfig, options.context)
             transport, host = HttpTransport(endpoint), endpoint.host
             stack.push_async_callback(transport.close)
             namespace = namespace or endpoint.namespace

@@ -27,7 +27,7 @@ from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
 from myrmidon.api.conditions import READY, Condition, find
 from myrmidon.api.object_types import kind_of, reader_of
-from myrmidon.api.objects import Json, generation_of, namespace_of, ref_of
+from myrmidon.api.objects import Json, namespace_of, ref_of
 from myrmidon.api.refs import Kind, ObjectRef
 from myrmidon.api.requests import Patch, Request, Verb
 from myrmidon.api.wire import Transport
@@ -49,6 +49,7 @@ from myrmidon.testing.failures import (
     told,
     told_object,
 )
+from myrmidon.testing.readiness import is_ready, is_ready_for, statuses
 from myrmidon.testing.recording import Exchange, RecordingTransport
 
 T = TypeVar("T")
@@ -126,32 +127,20 @@ class Cluster(ABC):
         return objects
 
     def condition(self, kind: Any, name: str, condition_type: str = READY) -> Condition | None:
-        """Return a condition of an object, None if either does not exist.
-
-        If a controller keeps its conditions in an annotation, it is looked up there.
-        """
+        """Return a condition of an object, in its status or annotation; None if there is none."""
         obj = self._read(self._ref(kind, name, None))
         if obj is None:
             return None
-        found = (find(seen, condition_type) for seen in self._seen_by_controllers(kind, obj))
+        found = (find(seen, condition_type) for seen in statuses(self._loops_of(kind), obj))
         return next(filter(None, found), None)
 
     def ready(self, kind: Any, name: str) -> bool:
-        """Whether the condition Ready is True for the current generation of the object.
-
-        For controllers without conditions (``conditions="off"``): whether their last pass over the
-        object reached an end and every state holds.
-        """
+        """Whether the object is Ready for its current generation, to all controllers of its kind."""
         obj = self._read(self._ref(kind, name, None))
-        if obj is None:
-            return False
-        ref, loops = ref_of(_kind(kind), obj), self._loops_of(kind)
-        off = [loop for loop in loops if loop.home.conditions is None]
-        if not all(loop.pool.observing.is_ready(ref) for loop in off):
-            return False
-        if off and len(off) == len(loops):
-            return True
-        return any(_is_ready(seen) for seen in self._seen_by_controllers(kind, obj))
+        loops = self._loops_of(kind)
+        if obj is None or not loops:
+            return obj is not None and is_ready(obj)
+        return all(is_ready_for(loop, obj) for loop in loops)
 
     # -------------------------------------------------------------------------- the time
 
@@ -315,12 +304,6 @@ class Cluster(ABC):
         found = _kind(kind)
         return [loop for loop in self.manager.loops if loop.controller.kind() == found]
 
-    def _seen_by_controllers(self, kind: Any, obj: Json) -> Iterable[Json]:
-        """Yield the object, and once more with the status that each of its controllers keeps."""
-        yield obj
-        for loop in self._loops_of(kind):
-            yield loop.home.seen(obj)
-
     def _unmet(self, within: timedelta, problem: Exception | None) -> str:
         said = f": {problem}" if problem is not None and str(problem) else ""
         return f"{self._unsettled(within)}\nand the expected condition does not hold{said}"
@@ -355,13 +338,8 @@ class Cluster(ABC):
             if loop.pool.queue is queue:
                 kind = loop.controller.kind()
                 for obj in loop.view.list(kind):
-                    ref = ref_of(kind, obj)
-                    if loop.home.conditions is None:
-                        ready = loop.pool.observing.is_ready(ref)
-                    else:
-                        ready = _is_ready(loop.home.seen(obj))
-                    if not ready:
-                        yield ref
+                    if not is_ready_for(loop, obj):
+                        yield ref_of(kind, obj)
 
     def _read(self, ref: ObjectRef) -> Json | None:
         try:
@@ -391,15 +369,6 @@ class Cluster(ABC):
         for controller in self._controllers:
             yield controller.kind()
             yield from (*controller.managed_kinds, *controller.read_kinds)
-
-
-def _is_ready(obj: Json) -> bool:
-    ready = find(obj, READY)
-    return (
-        ready is not None
-        and ready.status == "True"
-        and ready.observed_generation == generation_of(obj)
-    )
 
 
 def _next_pass(due_at: float | None, now: float) -> str:

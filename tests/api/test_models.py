@@ -129,5 +129,5 @@ def test_a_kind_that_exists_is_named_by_a_kind_alone(keywords: dict[str, Any], s
     """The rest is defined elsewhere."""
     with pytest.raises(DefinitionError, match=said):
 
-        class Bad(Resource[Model, Status], **keywords):  # type: ignore[misc]
+        class Bad(Resource[Model, Status], **keywords):
             """Wrong."""

@@ -138,6 +138,14 @@ class PassContext:
         """The same reads, answered by the server instead of the caches."""
         return LiveReader(self._client, self._declared)
 
+    @property
+    def api(self) -> Any:
+        """A kubernetes_asyncio ``ApiClient`` over the connection of the controller."""
+        # Imported here, because the library is slow to import and few controllers use it.
+        from myrmidon.io.kubernetes_asyncio import api_client  # noqa: PLC0415
+
+        return api_client(self._client)
+
     async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
         """Return the cached object, None if there is none."""
         obj = self._objects.get(self._declared.ref(kind, name, namespace))

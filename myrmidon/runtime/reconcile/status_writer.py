@@ -17,7 +17,7 @@ from myrmidon.api.objects import Json, version_of
 from myrmidon.errors import ApiError, ConflictError, MyrmidonError, NotFoundError
 from myrmidon.fsm.engine import Outcome, unfinished
 from myrmidon.fsm.status import changes_of
-from myrmidon.fsm.status_home import Place
+from myrmidon.fsm.status_home import StatusPlace
 from myrmidon.runtime.reconcile.subject import ATTEMPTS_MAX, GoneError, Subject
 from myrmidon.runtime.reconcile.write_errors import is_overtaken, refusal
 from myrmidon.sets.fingerprints import fingerprint
@@ -27,7 +27,7 @@ MakeStatus: TypeAlias = Callable[[Json], Json]
 
 
 async def write_status(
-    subject: Subject, place: Place, make: MakeStatus, outcome: Outcome
+    subject: Subject, place: StatusPlace, make: MakeStatus, outcome: Outcome
 ) -> Outcome:
     """Write the status if it differs; return the outcome, unfinished if the write failed."""
     try:
@@ -44,7 +44,7 @@ async def write_status(
     return outcome
 
 
-async def send_status(subject: Subject, place: Place, make: MakeStatus) -> None:
+async def send_status(subject: Subject, place: StatusPlace, make: MakeStatus) -> None:
     """Send the fields that differ; raise if the server refuses, ``GoneError`` if it is gone."""
     deps, ref = subject.deps, subject.ref
     status = make(subject.obj)
@@ -76,7 +76,7 @@ async def send_status(subject: Subject, place: Place, make: MakeStatus) -> None:
     raise ConflictError(409, "Conflict", str(overtaken))
 
 
-def _settle(subject: Subject, place: Place, status: Json) -> None:
+def _settle(subject: Subject, place: StatusPlace, status: Json) -> None:
     """Remember the status if the server stored it differently from how it was sent."""
     if place.request(subject.ref, subject.obj, status) is None:
         subject.deps.settled.pop(subject.ref, None)
@@ -85,6 +85,6 @@ def _settle(subject: Subject, place: Place, status: Json) -> None:
         subject.deps.settled[subject.ref] = left
 
 
-def _differing(subject: Subject, place: Place, status: Json) -> str:
+def _differing(subject: Subject, place: StatusPlace, status: Json) -> str:
     """Return a hash of the status fields that differ from the object's."""
     return fingerprint(changes_of(place.seen(subject.obj), status))
