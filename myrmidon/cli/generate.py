@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
             print(line, file=sys.stderr)
     folder: Path | None = args.output
     if folder is not None and folder.suffix in _SUFFIXES:
-        made, folder = {folder.name: _joined(made)}, folder.parent
+        made, folder = {folder.name: _joined(made)} if made else {}, folder.parent
     if args.check:
         return _check(made, folder or Path(), args)
     if folder is None:
