@@ -82,6 +82,9 @@ class Controller(Generic[R]):
     read_kinds: ClassVar[tuple[Kind, ...]]
     """The entries of ``reads`` as kinds, and the kinds of ``watches`` on the same cluster."""
 
+    _kind: ClassVar[Kind]
+    _finalizer_domain: ClassVar[str]
+
     index_functions: ClassVar[Mapping[Kind, Mapping[str, Index]]]
     """``indexes`` with each key as a kind."""
     readiness_rules: ClassVar[ReadinessRules]
@@ -94,6 +97,10 @@ class Controller(Generic[R]):
         resource = _resource_of(cls, kind)
         if resource is not None:
             cls.resource = resource
+            found = kind_of(resource)
+            assert found is not None, "_resource_of returns only classes that have a kind"
+            cls._kind = found
+            cls._finalizer_domain = found.group if is_defined_here(resource) else "myrmidon.dev"
         if abstract:
             return
         if not hasattr(cls, "resource"):
@@ -120,15 +127,12 @@ class Controller(Generic[R]):
     @classmethod
     def kind(cls) -> Kind:
         """Return the kind of the controller's objects."""
-        found = kind_of(cls.resource)
-        assert found is not None, "checked when the class was defined"
-        return found
+        return cls._kind
 
     @classmethod
     def finalizer(cls) -> str:
         """Return the name of the finalizer that the controller puts on its objects."""
-        group = cls.kind().group if is_defined_here(cls.resource) else "myrmidon.dev"
-        return f"{group}/{cls.name}"
+        return f"{cls._finalizer_domain}/{cls.name}"
 
     def create(self, namespace: str, name: str) -> Any:
         """Build the missing object that a watch referred to.  Needed by ``create_if_not_found``."""

@@ -25,7 +25,7 @@ should see it, so that they need not know where the status is kept.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -109,10 +109,17 @@ class StatusHome:
     shows_generation: bool = True
     """Whether conditions carry ``observedGeneration``, which those of built-in kinds do not have."""
 
-    @property
-    def records_all(self) -> bool:
-        """Whether every child is recorded, beside the conditions, in the same request."""
-        return self.conditions is self.records
+    records_all: bool = field(init=False)
+    """Whether every child is recorded, beside the conditions, in the same request."""
+    is_plain: bool = field(init=False)
+    """Whether everything is in the status, so that ``seen`` and ``fitting`` need not be called.
+    Every pass asks."""
+
+    def __post_init__(self) -> None:
+        records_all = self.conditions is self.records
+        is_plain = self.where == "status" and records_all and self.shows_generation
+        object.__setattr__(self, "records_all", records_all)
+        object.__setattr__(self, "is_plain", is_plain)
 
     def seen(self, obj: Json) -> Json:
         """Return the object with our conditions in its status; with none if they are off."""

@@ -28,7 +28,8 @@ from myrmidon.runtime.reconcile.subject import Subject
 def undeclared_conditions(subject: Subject) -> list[str]:
     """Return the condition types that no state declares and that may be ours."""
     declared = own_conditions(subject.deps.controller)
-    listed = conditions_in(subject.deps.home.seen(subject.obj))
+    home, obj = subject.deps.home, subject.obj
+    listed = conditions_in(obj if home.is_plain else home.seen(obj))
     try:
         if declared.issuperset([one["type"] for one in listed]):
             return []

@@ -249,7 +249,7 @@ class Pass:
         status = status_after(
             outcome,
             controller.graph,
-            home.seen(obj),
+            obj if home.is_plain else home.seen(obj),
             now=self._now,
             managed=self._subject.managed.by_now(obj) if home.records_all else (),
             own_fields=changed,
@@ -258,7 +258,7 @@ class Pass:
             hint=hint,
             former=former,
         )
-        return home.fitting(status, own_conditions(controller))
+        return status if home.is_plain else home.fitting(status, own_conditions(controller))
 
     def _record(self, obj: Json) -> Json:
         """Return the record of tracked children that the object should have after this pass."""

@@ -208,7 +208,7 @@ class Reconciler:
         elif home.conditions is None:
             status = ready_of(outcome).status if outcome is not None else "Unknown"
         else:
-            status = status_of(home.seen(obj), READY)
+            status = status_of(obj if home.is_plain else home.seen(obj), READY)
         self._deps.observing.shows(turn.key, status, suspended=is_suspended(obj))
 
     def _report(
