@@ -7,13 +7,14 @@ import pytest
 from kubernetes_asyncio.client import V1Container, V1Namespace
 
 from myrmidon.api import Kind, Model, Resource, Status, Unstructured, kinds
+from myrmidon.api.object_types import reader_of
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
-from myrmidon.errors import DefinitionError
+from myrmidon.errors import DefinitionError, ForeignStatusError
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, hashed_name, state
 from myrmidon.fsm.permissions import Permission
 from myrmidon.fsm.status_home import home_of, status_in, statuses_of
-from myrmidon.patch.json_patch import apply_json_patch
+from myrmidon.patch.json_patch import JsonPatchError, apply_json_patch
 from myrmidon.sets import OutputSet
 from tests.fsm.things import Thing
 
@@ -96,6 +97,35 @@ def test_conditions_of_built_in_kinds_have_no_observed_generation() -> None:
     assert made == {"conditions": [{"type": "Held"}, theirs, "odd"]}
 
 
+def test_the_status_is_a_place_like_the_annotation() -> None:
+    """A status that is ours is read and written as it is."""
+    home, obj = home_of(Things()), {"metadata": {"uid": "u"}, "status": {"conditions": []}}
+    status: Json = {"conditions": [{"type": "Held"}]}
+    assert home.is_plain
+    assert home.conditions is not None
+    assert home.seen(obj) is obj is home.conditions.seen(obj)
+    assert home.fitting(status, frozenset()) is status
+    for request in (home.conditions.request, home.conditions.edits):
+        made = request(REF, obj, status)
+        assert made is not None
+        assert made.subresource == "status"
+    assert home_of(Spaces()).seen(obj)["status"] == {}
+
+
+def test_a_status_field_that_is_not_ours_is_refused_with_the_fix() -> None:
+    """The state sets it; the framework does not write it."""
+    said = str(ForeignStatusError("Certificates", "Certificate.a.b"))
+    assert said.startswith("a state of Certificates set a field of the status of Certificate.a.b")
+    assert 'ControllerOptions(conditions="status")' in said
+
+
+def test_objects_are_returned_as_what_was_asked_for() -> None:
+    """JSON for a Kind, an instance for a class."""
+    obj: Json = {"metadata": {"name": "a"}}
+    assert reader_of(kinds.POD)(obj) is obj
+    assert isinstance(reader_of(Certificate)(obj), Certificate)
+
+
 def edited(obj: Json, status: Json) -> Json | None:
     """The object after the request that writes a status; None if there is none."""
     place = home_of(having(Spaces(), conditions="annotation")).conditions
@@ -124,6 +154,17 @@ def test_an_annotation_is_created_changed_and_removed() -> None:
     left = edited(other, {"conditions": []})
     assert left is not None
     assert left["metadata"]["annotations"] == {"other": "x"}
+
+
+def test_an_annotation_that_was_changed_meanwhile_is_not_overwritten() -> None:
+    """The patch tests the value that was read; the caller reads the object again."""
+    place = home_of(Spaces()).records
+    obj: Json = {"metadata": {"uid": "u", "annotations": {KEY: "{}"}}}
+    request = place.request(REF, obj, {"resourceRefs": [{"name": "a"}]})
+    assert request is not None
+    obj["metadata"]["annotations"][KEY] = '{"resourceRefs":[{"name":"b"}]}'
+    with pytest.raises(JsonPatchError):
+        apply_json_patch(obj, request.body)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "1"])
