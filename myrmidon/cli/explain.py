@@ -157,10 +157,20 @@ def passed(told: Json, clock: Clock) -> Iterator[str]:
     yield f"last pass: {ago} ago, number {told['passes']} of this process: {path}"
     yield from (f"  because of {cause}" for cause in told["causes"])
     if told["againAt"]:
-        wait = age(clock.now(), datetime.fromisoformat(told["againAt"]))
-        yield f"  the next one comes in {wait} at the latest"
+        again_at = datetime.fromisoformat(told["againAt"])
+        wait = age(clock.now(), again_at)
+        if told.get("againFor"):
+            yield f"  looks again at {_clock_time(again_at, clock)} (in {wait}), because state {told['againFor']} said so"
+        else:
+            yield f"  the next one comes in {wait} at the latest"
     if told["writes"]:
         yield f"  last writes: {', '.join(told['writes'][-_WRITES_SHOWN:])}"
+
+
+def _clock_time(at: datetime, clock: Clock) -> str:
+    """``12:00:00``; with the date if it is another day's (UTC)."""
+    same_day = at.date() == clock.now().date()
+    return f"{at:%H:%M:%S}" if same_day else f"{at:%Y-%m-%d %H:%M:%S}"
 
 
 async def _children(client: Client, discovery: Discovery, obj: Json) -> list[str]:

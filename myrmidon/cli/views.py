@@ -208,7 +208,7 @@ def _step_style(step: Step, one: ObjectView) -> str:
 
 def _waits(one: ObjectView, now: datetime) -> str:
     if one.waiting is None:
-        return ""
+        return f"looks again in {age(now, one.again_at)}" if one.again_for and one.again_at else ""
     lines = [f"{one.waiting.reason} for {age(one.waiting.since, now)}", one.waiting.message]
     if one.again_at is not None:
         lines.append(f"next look in {age(now, one.again_at)}")

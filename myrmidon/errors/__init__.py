@@ -23,6 +23,7 @@ MyrmidonError
       UnwatchedNamespaceError  an output in a namespace that the controller does not watch
     StatusError              a status field that a state has set cannot be written as JSON
     StateResultError         a state returned a value that is not a result
+    FinalizerScheduleError   a finalizer state returned Done(again=...)
     MalformedNameError       a name, namespace or kind that cannot be part of a path
   AlreadyOwnedError        the object belongs to another parent
   NotAdoptedError          the object exists, names no parent, and its adoption was not asked for
@@ -102,6 +103,7 @@ from myrmidon.errors.process import (
     UsageError,
 )
 from myrmidon.errors.programming import (
+    FinalizerScheduleError,
     GeneratedNameError,
     MalformedNameError,
     MissingLockError,
@@ -138,6 +140,7 @@ __all__ = [
     "DefinitionError",
     "ExpiredError",
     "FieldConflictError",
+    "FinalizerScheduleError",
     "FinalizerStateError",
     "ForbiddenError",
     "GeneratedNameError",

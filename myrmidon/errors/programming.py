@@ -78,6 +78,20 @@ class StateResultError(ProgrammingError):
         )
 
 
+class FinalizerScheduleError(ProgrammingError):
+    """A state of a finalizer graph returned ``Done(again=...)``."""
+
+    reason = "ScheduleWhileDeleting"
+
+    def __init__(self, controller: str, state: str) -> None:
+        self.controller, self.state = controller, state
+        super().__init__(
+            f"{controller}.{state} returned Done(again=...) while the object is being deleted: after "
+            "the last state the object is gone, and there is nothing to look at again.\n"
+            "  fix: return Done(), or Wait(reason, after=...) if the deletion has to wait"
+        )
+
+
 class MalformedNameError(ProgrammingError):
     """A name that is not valid in a path, or would make the path of another object or of a list."""
 

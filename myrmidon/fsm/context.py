@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 
-Relation = Literal["self", "child", "relative", "timer", "resync", "again", "channel"]
+Relation = Literal["self", "child", "relative", "timer", "resync", "schedule", "again", "channel"]
 
 
 class Cause(NamedTuple):

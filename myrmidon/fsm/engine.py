@@ -30,12 +30,12 @@ handle timeouts: a driver that has to stop early calls ``abandon``.
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from myrmidon.api.conditions import ConditionValue
-from myrmidon.errors import StateResultError, UndeclaredEdgeError
+from myrmidon.errors import FinalizerScheduleError, StateResultError, UndeclaredEdgeError
 from myrmidon.fsm.graph import Graph
 from myrmidon.fsm.results import Done, Failed, Result, Wait
 from myrmidon.fsm.states import State
@@ -82,6 +82,13 @@ class Visit(NamedTuple):
     failed: bool = False
 
 
+class Schedule(NamedTuple):
+    """When a state that holds wants the next pass (``Done(again=...)``), and which state."""
+
+    at: datetime
+    state: str
+
+
 class Outcome(NamedTuple):
     """The result of a pass: what ran, how it ended, and when to run again."""
 
@@ -91,10 +98,11 @@ class Outcome(NamedTuple):
     failure: Failed | None = None
     after: timedelta | None = None  # requeue after this time
     backoff: bool = False  # requeue with a growing delay
+    again: Schedule | None = None  # a pass at this time, although nothing is left to do
 
     @property
     def unsettled(self) -> bool:
-        """Whether the pass failed or asked for another pass."""
+        """Whether the pass failed or is not finished.  A schedule (``again``) does not count."""
         return self.failure is not None or self.after is not None or self.backoff
 
 
@@ -119,6 +127,7 @@ Report: TypeAlias = Acted | Result
 
 ACTED = Acted()
 _TRUE = ConditionValue("True", "Done")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DONE = Done()
 _enter, _write = lru_cache(1024)(Enter), lru_cache(1024)(Write)  # equal in every pass, so shared
 # Tuples rather than unions, because isinstance() with ``Done | Wait`` builds the union each time.
@@ -137,14 +146,18 @@ class Walk:
         finalizers: Collection[str] = (),
         deleting: bool = False,
         suspended: bool = False,
+        now: datetime = _EPOCH,
     ) -> None:
+        """``now`` is when the pass began: ``again`` counts from it."""
         self._controller, self._graph, self._deleting = controller, graph, deleting
+        self._now = now
         self._result: Result = _DONE
         self._visits: list[Visit] = []
         self._ended = False
         self._failure: Failed | None = None
         self._after: timedelta | None = None
         self._backoff = False
+        self._again: Schedule | None = None
         self.action: Action = self._first(finalizer in finalizers, suspended)
 
     def report(self, report: object) -> Action:
@@ -196,6 +209,9 @@ class Walk:
         if isinstance(report, Done) and report.pause is None and self._strays(state, report):
             stray = UndeclaredEdgeError(self._controller, state.name, report.goto, state.then)
             return Failed(stray.reason, stray, retry=False)
+        if isinstance(report, Done) and report.again is not None and self._deleting:
+            error = FinalizerScheduleError(self._controller, state.name)
+            return Failed(error.reason, error, retry=False)
         return report
 
     @staticmethod
@@ -222,6 +238,8 @@ class Walk:
             return self._finish(result.pause)
         if result.recheck is not None:
             self._look_again(result.recheck)
+        if result.again is not None:
+            self._schedule(result.again, state)
         if state.then:
             return _enter(self._graph.states[result.goto or state.then[0]])
         return self._arrived()
@@ -264,9 +282,21 @@ class Walk:
         elif self._after is None or wait.after < self._after:
             self._after = wait.after
 
+    def _schedule(self, again: timedelta | datetime, state: State) -> None:
+        """Take note of a time for the next pass; the earliest wins, also over a later failure."""
+        at = again if isinstance(again, datetime) else _later(self._now, again)
+        if self._again is None or at < self._again.at:
+            self._again = Schedule(at, state.name)
+
     def _outcome(self, *, released: bool = False) -> Outcome:
         return Outcome(
-            tuple(self._visits), self._ended, released, self._failure, self._after, self._backoff
+            tuple(self._visits),
+            self._ended,
+            released,
+            self._failure,
+            self._after,
+            self._backoff,
+            self._again,
         )
 
 
@@ -277,14 +307,23 @@ def unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
     """
     after = report.after if isinstance(report, Wait) else None
     if isinstance(report, Failed) and not report.retry:
-        return Outcome(visits=outcome.visits, failure=report)
+        return Outcome(visits=outcome.visits, failure=report, again=outcome.again)
     return Outcome(
         visits=outcome.visits,
         ended=False,
         failure=report if isinstance(report, Failed) else outcome.failure,
         after=after if outcome.after is None else outcome.after,
         backoff=outcome.backoff or after is None,
+        again=outcome.again,
     )
+
+
+def _later(now: datetime, delay: timedelta) -> datetime:
+    """Return the time after that delay, at most the last one that a datetime can express."""
+    try:
+        return now + delay
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
 
 
 def _value_of(result: Done) -> ConditionValue:

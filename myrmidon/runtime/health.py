@@ -59,6 +59,7 @@ def trace_routes(view: Callable[[str, str], ObjectView | None]) -> web.RouteTabl
                 "passes": one.passes,
                 "endedAt": one.ended_at.isoformat() if one.ended_at else None,
                 "againAt": one.again_at.isoformat() if one.again_at else None,
+                "againFor": one.again_for,
                 "causes": list(one.causes),
                 "path": [step.state for step in one.path],
                 "writes": [_write_line(wrote) for wrote in one.writes],

@@ -30,7 +30,7 @@ from myrmidon.runtime.delays import Delays
 K = TypeVar("K", bound=Hashable)
 
 CAUSES_MAX = 8
-_TIMERS = ("timer", "resync")
+_TIMERS = ("timer", "resync", "schedule")
 DUE_NOW = float("-inf")
 LIVE_TURNS_MAX = 10  # then one background turn, if there is one
 

@@ -61,6 +61,8 @@ class ObjectView:
     waiting: Waiting | None = None
     again_at: datetime | None = None
     """When the next pass is due without a watch event; None if only a resync is."""
+    again_for: str = ""
+    """The state that asked for that pass with ``Done(again=...)``; "" for a retry or a Wait."""
     passes: int = 0
     ended_at: datetime | None = None
     causes: tuple[str, ...] = ()

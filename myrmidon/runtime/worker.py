@@ -5,9 +5,9 @@ thousands of such passes after a restart do not block the event loop, a worker y
 between two passes as soon as its time slice is used up (``io.timers.pacing``).  The Lease, the
 probes and signals are served in between.
 
-A requeue (``Wait(after=...)``, a recheck, a retry) takes at least ``REQUEUE_SECONDS_MIN``: an
-object that asks for its next pass at once, every time, gets ten passes a second and leaves the rest
-of the time to other objects.
+When an object is requeued is decided by ``requeueing``.  A requeue (``Wait(after=...)``, a recheck,
+a schedule, a retry) takes at least ``REQUEUE_SECONDS_MIN``: an object that asks for its next pass at
+once, every time, gets ten passes a second and leaves the rest of the time to other objects.
 
 An exception from a pass is logged and the object is retried with backoff; the worker goes on.
 Three kinds of exceptions end the worker: the loss of the Lease, the cancellation of the worker
@@ -19,7 +19,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.refs import ObjectRef
@@ -33,11 +32,12 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.queue import DUE_NOW, Turn, Urgency, WorkQueue
 from myrmidon.runtime.reconcile.run_state import is_failure
+from myrmidon.runtime.requeueing import requeue_of
 
 Reconcile = Callable[[Turn[ObjectRef]], Awaitable[Outcome | None]]
 
-REQUEUE_SECONDS_MIN = 0.1
 REQUEUE_SECONDS_MAX = timedelta(days=366).total_seconds()
+_NO_OUTCOME = Outcome()  # of a pass that broke
 
 
 @dataclass(slots=True)
@@ -137,29 +137,18 @@ async def _take_turn(pool: WorkerPool, turn: Turn[ObjectRef]) -> None:
 
 def _requeue(pool: WorkerPool, key: ObjectRef, outcome: Outcome | None, *, broken: bool) -> None:
     """Requeue a key as its outcome asks: with backoff, after a time, or for the next resync."""
+    retry: float | None = None
     if broken or (outcome is not None and outcome.backoff):
-        delay = pool.backoff.failed(key, pool.generation(key))
-        if outcome is not None and outcome.after is not None:
-            delay = min(delay, outcome.after.total_seconds())
-        _put_back(pool, key, "timer", delay)
-        return
-    pool.backoff.succeeded(key)
-    if outcome is None or outcome.released:
-        return
-    if outcome.after is not None:
-        _put_back(pool, key, "timer", outcome.after.total_seconds())
-        return
-    seconds = pool.resync()
-    if seconds is not None:
-        _put_back(pool, key, "resync", seconds, Urgency.BACKGROUND)
-
-
-def _put_back(
-    pool: WorkerPool,
-    key: ObjectRef,
-    relation: Literal["timer", "resync"],
-    delay: float,
-    urgency: Urgency = Urgency.LIVE,
-) -> None:
-    delay = max(delay, REQUEUE_SECONDS_MIN)
-    pool.add(key, cause=Cause(relation), delay=delay, urgency=urgency)
+        retry = pool.backoff.failed(key, pool.generation(key))
+    else:
+        pool.backoff.succeeded(key)
+        if outcome is None or outcome.released:
+            return
+    found = requeue_of(
+        outcome or _NO_OUTCOME,
+        retry=retry,
+        resync=pool.resync() if retry is None else None,
+        now=pool.clock.now(),
+    )
+    if found is not None:
+        pool.add(key, cause=Cause(found.relation), delay=found.delay, urgency=found.urgency)

@@ -16,7 +16,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
@@ -56,6 +56,7 @@ Objects: TypeAlias = list[Json]
 
 NAMESPACE = "default"
 RESYNCS = 2  # passes per object in at_rest; two, to notice a pass that undoes the one before
+_AT_REST = ("resync", "schedule")  # an object that only waits for these is settled
 _NOT_YET = (AssertionError, AttributeError, LookupError, TypeError)
 
 
@@ -143,8 +144,11 @@ class Cluster(ABC):
     # -------------------------------------------------------------------------- the time
 
     @abstractmethod
-    def settle(self, within: timedelta | None = None) -> None:
-        """Let time pass until no pass is owed; raise ``NotSettledError`` after ``within``."""
+    def settle(self, within: timedelta | None = None, *, until: datetime | None = None) -> None:
+        """Let time pass until no pass is owed; raise ``NotSettledError`` after ``within``.
+
+        With ``until``, let time pass until then first, scheduled passes included.
+        """
 
     @abstractmethod
     def advance(self, duration: timedelta) -> None:
@@ -273,7 +277,7 @@ class Cluster(ABC):
         self._wait(self.clock.sleep(max(seconds, 0.0)))
 
     def _turns_at(self) -> Iterable[float]:
-        """Return when the pending passes are due, without resyncs.
+        """Return when the pending passes are due, without resyncs and schedules (``Done(again=...)``).
 
         Objects that are being reconciled are left out: their next pass waits for that one to end.
         """
@@ -281,7 +285,7 @@ class Cluster(ABC):
             for turn in loop.pool.queue.owed():
                 if turn.key in loop.pool.queue.working:
                     continue
-                if any(cause.relation != "resync" for cause in turn.causes):
+                if any(cause.relation not in _AT_REST for cause in turn.causes):
                     yield turn.due_at
 
     async def _resync(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from myrmidon import Manager, ManagerOptions
 from myrmidon.api.refs import ObjectRef
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.cli.explain import last_pass
+from myrmidon.cli.explain import last_pass, passed
 from myrmidon.cli.main import main
 from myrmidon.generate import crd
 from myrmidon.io.timers.clock import LoopClock
@@ -50,6 +51,28 @@ def test_why_the_last_pass_ran() -> None:
         "  because of self create of Thing.test.myrmidon.dev default/it",
         "  last writes: patch Thing it status",
     ]
+
+
+def test_when_it_looks_again() -> None:
+    """A schedule names its time and its state; another requeue is only a latest time."""
+    now = LoopClock().now()
+    at = now.replace(hour=12, minute=0, second=0, microsecond=0) + timedelta(days=2)
+    told = {
+        "path": ["first"],
+        "endedAt": now.isoformat(),
+        "passes": 3,
+        "causes": [],
+        "againAt": at.isoformat(),
+        "againFor": "first",
+        "writes": [],
+    }
+    _, line = passed(told, LoopClock())
+    assert line.startswith(f"  looks again at {at:%Y-%m-%d} 12:00:00 (in ")
+    assert line.endswith("), because state first said so")
+    _, line = passed({**told, "againAt": now.isoformat()}, LoopClock())
+    assert line == f"  looks again at {now:%H:%M:%S} (in 0s), because state first said so"
+    _, line = passed({**told, "againAt": now.isoformat(), "againFor": ""}, LoopClock())
+    assert line == "  the next one comes in 0s at the latest"
 
 
 @pytest.mark.parametrize(("name", "trace"), [("other", True), ("it", False)])

@@ -101,6 +101,7 @@ class Pass:
             finalizers=finalizers_of(obj),
             deleting=is_deleting(obj),
             suspended=is_suspended(obj),
+            now=self._now,
         )
         # If no state runs, the object need not be valid for its model: it can still be deleted.
         runs = not isinstance(self._walk.action, Skip | ReleaseFinalizer)
