@@ -3,7 +3,7 @@
 The names that the author of a controller needs are here:
 
     a resource       Resource, Model, Status, Column, Scale, Rule
-    its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController
+    its controller   Controller, state, Fork, Context, OutputSet, ControllerOptions, ClaimController
     ready-made parts when_children_ready, delete_children_foreground, exists, has_condition
     results          Done, Wait, Failed, Result, ConditionValue
     other objects    kinds, Kind, ObjectRef, Watch, changed, Channel, hashed_name
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from myrmidon.fsm.options import ControllerOptions
     from myrmidon.fsm.readiness import exists, has_condition
     from myrmidon.fsm.results import Done, Failed, Result, Wait
-    from myrmidon.fsm.states import state
+    from myrmidon.fsm.states import Fork, state
     from myrmidon.fsm.watches import (
         Predicate,
         Watch,
@@ -78,7 +78,7 @@ _HOMES = {
     "myrmidon.fsm.options": ("ControllerOptions",),
     "myrmidon.fsm.readiness": ("exists", "has_condition"),
     "myrmidon.fsm.results": ("Done", "Failed", "Result", "Wait"),
-    "myrmidon.fsm.states": ("state",),
+    "myrmidon.fsm.states": ("Fork", "state"),
     "myrmidon.fsm.watches": (
         "Predicate",
         "Watch",
@@ -117,6 +117,7 @@ __all__ = [
     "ControllerOptions",
     "Done",
     "Failed",
+    "Fork",
     "Kind",
     "Manager",
     "ManagerOptions",

@@ -152,7 +152,7 @@ async def last_pass(address: str, ref: ObjectRef, clock: Clock) -> list[str]:
 
 def passed(told: Json, clock: Clock) -> Iterator[str]:
     """One pass in words."""
-    path = " → ".join(told["path"]) or "no state"
+    path = told.get("way") or " → ".join(told["path"]) or "no state"
     ago = _since(told["endedAt"], clock)
     yield f"last pass: {ago} ago, number {told['passes']} of this process: {path}"
     yield from (f"  because of {cause}" for cause in told["causes"])

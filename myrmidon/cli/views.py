@@ -18,7 +18,7 @@ from rich.text import Text
 
 from myrmidon.api.refs import ObjectRef
 from myrmidon.runtime.logs import ROOT, TextFormatter, configure
-from myrmidon.runtime.snapshot import ObjectView, Phase, Snapshot, Step, Wrote
+from myrmidon.runtime.snapshot import ObjectView, Phase, Snapshot, Step, Wrote, path_text
 
 _SIGNS: dict[Phase, tuple[str, str]] = {
     "new": ("·", "dim"),
@@ -158,7 +158,7 @@ def name_of(one: ObjectView) -> str:
 
 def path_of(one: ObjectView) -> str:
     """``configured → deployed``, and the outcome if the object is not in a state."""
-    path = _ARROW.join(step.state for step in one.path)
+    path = path_text(one.path)
     if one.phase == "gone":
         return f"{path}{_ARROW}gone" if path else "gone"
     return path if path or one.phase != "new" else "not looked at yet"

@@ -7,6 +7,7 @@ MyrmidonError
     UnknownStateError        an edge to a state that does not exist
     StateCycleError          a state that can reach itself
     UnreachableStateError    a state that no path leads to
+    ForkError                branches of a fork that are not independent
     ConditionError           a condition type used twice, missing, or reserved
     StateSignatureError      a state method that cannot be called as one
     ManagedKindError         an entry of manages or reads that is not a kind
@@ -81,6 +82,7 @@ from myrmidon.errors.definitions import (
     ConditionError,
     DefinitionError,
     FinalizerStateError,
+    ForkError,
     InitialStateError,
     ManagedKindError,
     StateCycleError,
@@ -143,6 +145,7 @@ __all__ = [
     "FinalizerScheduleError",
     "FinalizerStateError",
     "ForbiddenError",
+    "ForkError",
     "GeneratedNameError",
     "InitialStateError",
     "InvalidError",

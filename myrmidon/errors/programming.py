@@ -21,7 +21,13 @@ class UndeclaredEdgeError(ProgrammingError):
     reason = "UndeclaredEdge"
 
     def __init__(
-        self, controller: str, state: str, target: str | None, declared: Sequence[str]
+        self,
+        controller: str,
+        state: str,
+        target: str | None,
+        declared: Sequence[str],
+        *,
+        fork: bool = False,
     ) -> None:
         self.controller, self.state, self.target = controller, state, target
         if target is None:
@@ -30,6 +36,11 @@ class UndeclaredEdgeError(ProgrammingError):
                 f"but declares {len(declared)} next states."
             )
             fix = f"return Done(goto=...) with one of {names_of(declared)}"
+        elif fork:
+            problem = (
+                f"{controller}.{state} went to {target!r}, but it forks to {names_of(declared)}."
+            )
+            fix = "return Done() without goto, or choose one of them: declare them without Fork"
         else:
             listed = names_of(declared) if declared else "none"
             problem = f"{controller}.{state} went to {target!r}, which is not declared (declared: {listed})."

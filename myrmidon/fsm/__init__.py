@@ -10,7 +10,7 @@ from myrmidon.fsm.graph import Graph
 from myrmidon.fsm.naming import hashed_name
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.results import Done, Failed, Result, Wait
-from myrmidon.fsm.states import State, state
+from myrmidon.fsm.states import Fork, State, state
 from myrmidon.fsm.watches import (
     Predicate,
     Watch,
@@ -29,6 +29,7 @@ __all__ = [
     "ControllerOptions",
     "Done",
     "Failed",
+    "Fork",
     "Graph",
     "Predicate",
     "Result",

@@ -23,6 +23,8 @@ These rules hold for every pass, and this file alone enforces them:
 4. The finalizer is removed only after the finalizer graph has reached an end and no state of the
    pass asked for a recheck.
 5. A state that goes to an undeclared next state fails before any of its outputs are written.
+6. A Wait, a Failed or a pause ends the walk; inside a fork it ends the branch, and the other
+   branches are walked (``fsm.forks`` decides which state comes next).
 
 A walk does no I/O and reads no clock, so a test can drive it with a list of answers.  It does not
 handle timeouts: a driver that has to stop early calls ``abandon``.
@@ -36,6 +38,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from myrmidon.api.conditions import ConditionValue
 from myrmidon.errors import FinalizerScheduleError, StateResultError, UndeclaredEdgeError
+from myrmidon.fsm.forks import Course
 from myrmidon.fsm.graph import Graph
 from myrmidon.fsm.results import Done, Failed, Result, Wait
 from myrmidon.fsm.states import State
@@ -80,6 +83,7 @@ class Visit(NamedTuple):
     state: State
     value: ConditionValue
     failed: bool = False
+    branch: str = ""  # the branch of a fork that the state is in
 
 
 class Schedule(NamedTuple):
@@ -99,6 +103,12 @@ class Outcome(NamedTuple):
     after: timedelta | None = None  # requeue after this time
     backoff: bool = False  # requeue with a growing delay
     again: Schedule | None = None  # a pass at this time, although nothing is left to do
+    others: tuple[Failed, ...] = ()  # failures after the first, of other branches of a fork
+
+    @property
+    def failures(self) -> tuple[Failed, ...]:
+        """Every failure, in the order in which they happened."""
+        return () if self.failure is None else (self.failure, *self.others)
 
     @property
     def unsettled(self) -> bool:
@@ -158,6 +168,8 @@ class Walk:
         self._after: timedelta | None = None
         self._backoff = False
         self._again: Schedule | None = None
+        self._others: tuple[Failed, ...] = ()
+        self._course = Course(graph.forks) if graph.forks else None
         self.action: Action = self._first(finalizer in finalizers, suspended)
 
     def report(self, report: object) -> Action:
@@ -179,9 +191,10 @@ class Walk:
         """End the walk at its current action, because the driver cannot continue."""
         match self.action:
             case Enter(state) | Write(state):
-                finish = self._stopped(state, failure)
+                self._visit(state, _value_of_stop(failure), failed=True)
             case _:
-                finish = self._finish(failure)
+                pass
+        finish = self._finish(failure)
         self.action = finish
         return finish
 
@@ -207,7 +220,9 @@ class Walk:
             wrong = StateResultError(self._controller, state.name, report)
             return Failed(wrong.reason, wrong, retry=False)
         if isinstance(report, Done) and report.pause is None and self._strays(state, report):
-            stray = UndeclaredEdgeError(self._controller, state.name, report.goto, state.then)
+            stray = UndeclaredEdgeError(
+                self._controller, state.name, report.goto, state.then, fork=state.fork
+            )
             return Failed(stray.reason, stray, retry=False)
         if isinstance(report, Done) and report.again is not None and self._deleting:
             error = FinalizerScheduleError(self._controller, state.name)
@@ -217,8 +232,8 @@ class Walk:
     @staticmethod
     def _strays(state: State, result: Done) -> bool:
         if result.goto is None:
-            return len(state.then) > 1
-        return result.goto not in state.then
+            return len(state.then) > 1 and not state.fork
+        return state.fork or result.goto not in state.then
 
     def _entered(self, state: State, result: Result) -> Action:
         self._result = result
@@ -233,21 +248,39 @@ class Walk:
         result = self._result
         if not isinstance(result, Done):
             return self._stopped(state, result)
-        self._visits.append(Visit(state, _value_of(result)))
+        self._visit(state, _value_of(result))
         if result.pause is not None:
-            return self._finish(result.pause)
+            return self._halted(result.pause)
         if result.recheck is not None:
             self._look_again(result.recheck)
         if result.again is not None:
             self._schedule(result.again, state)
+        if self._course is not None:
+            return self._go_on(self._course.after(state, result.goto))
         if state.then:
             return _enter(self._graph.states[result.goto or state.then[0]])
         return self._arrived()
 
-    def _stopped(self, state: State, result: Wait | Failed) -> Finish:
-        value = ConditionValue("False", result.reason, result.message)
-        self._visits.append(Visit(state, value, failed=isinstance(result, Failed)))
-        return self._finish(result)
+    def _stopped(self, state: State, result: Wait | Failed) -> Action:
+        self._visit(state, _value_of_stop(result), failed=isinstance(result, Failed))
+        return self._halted(result)
+
+    def _halted(self, result: Wait | Failed) -> Action:
+        """End the walk, or only the branch: then go on with the next one."""
+        if self._course is None:
+            return self._finish(result)
+        self._take(result)
+        return self._go_on(self._course.after_stop())
+
+    def _go_on(self, following: str | None) -> Action:
+        assert self._course is not None
+        if following is not None:
+            return _enter(self._graph.states[following])
+        return Finish(self._outcome()) if self._course.stopped else self._arrived()
+
+    def _visit(self, state: State, value: ConditionValue, *, failed: bool = False) -> None:
+        branch = "" if self._course is None else self._course.branch
+        self._visits.append(Visit(state, value, failed, branch))
 
     def _arrived(self) -> Action:
         self._ended = True
@@ -266,14 +299,22 @@ class Walk:
     # ------------------------------------------------------------------------ the outcome
 
     def _finish(self, result: Wait | Failed) -> Finish:
+        self._take(result)
+        return Finish(self._outcome())
+
+    def _take(self, result: Wait | Failed) -> None:
+        """Take note of what ended the walk or a branch."""
         if isinstance(result, Wait):
             self._look_again(result)
+            return
+        if not result.retry and (self._course is None or not self._course.branch):
+            # Drop the recheck that an earlier state asked for: it would fail here again.
+            self._after, self._backoff = None, False
+        self._backoff = self._backoff or result.retry
+        if self._failure is None:
+            self._failure = result
         else:
-            self._failure, self._backoff = result, result.retry
-            if not result.retry:
-                # Drop the recheck that an earlier state asked for: it would fail here again.
-                self._after = None
-        return Finish(self._outcome())
+            self._others += (result,)
 
     def _look_again(self, wait: Wait) -> None:
         """Take note that a state asked for another pass; the shortest delay wins."""
@@ -297,6 +338,7 @@ class Walk:
             self._after,
             self._backoff,
             self._again,
+            self._others,
         )
 
 
@@ -315,6 +357,7 @@ def unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
         after=after if outcome.after is None else outcome.after,
         backoff=outcome.backoff or after is None,
         again=outcome.again,
+        others=outcome.failures if isinstance(report, Failed) else outcome.others,
     )
 
 
@@ -324,6 +367,11 @@ def _later(now: datetime, delay: timedelta) -> datetime:
         return now + delay
     except OverflowError:
         return datetime.max.replace(tzinfo=UTC)
+
+
+def _value_of_stop(result: Wait | Failed) -> ConditionValue:
+    """Return the condition value of a state that waits or failed."""
+    return ConditionValue("False", result.reason, result.message)
 
 
 def _value_of(result: Done) -> ConditionValue:

@@ -130,7 +130,7 @@ def conditions_after(
     """
     own = (*graph.conditions, READY) if ready else graph.conditions
     left: dict[str, _Said] = {
-        state.condition: (value, failed) for state, value, failed in outcome.visits
+        state.condition: (value, failed) for state, value, failed, _branch in outcome.visits
     }
     if ready:
         value = _ready(outcome)
@@ -286,8 +286,9 @@ def _ready(outcome: Outcome) -> ConditionValue:
 
 
 def _named(visit: Visit) -> str:
-    """Return type, status and reason of a condition, for the message of Ready."""
-    return f"{visit.state.condition} is {visit.value.status} ({visit.value.reason})"
+    """Return type, status and reason of a condition, after the branch of a fork that it is in."""
+    said = f"{visit.state.condition} is {visit.value.status} ({visit.value.reason})"
+    return f"{visit.branch}: {said}" if visit.branch else said
 
 
 def _holds(there: Any, wanted: Any) -> bool:

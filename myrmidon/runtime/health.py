@@ -16,7 +16,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from myrmidon.errors import UsageError
 from myrmidon.runtime.metrics.exposition import exposition
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.snapshot import ObjectView, Wrote
+from myrmidon.runtime.snapshot import ObjectView, Wrote, path_text
 
 Check = Callable[[], str | None]
 """Return the problem, None if there is none."""
@@ -62,6 +62,7 @@ def trace_routes(view: Callable[[str, str], ObjectView | None]) -> web.RouteTabl
                 "againFor": one.again_for,
                 "causes": list(one.causes),
                 "path": [step.state for step in one.path],
+                "way": path_text(one.path),
                 "writes": [_write_line(wrote) for wrote in one.writes],
             }
         )

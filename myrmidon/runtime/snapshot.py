@@ -4,6 +4,7 @@ It is made on request, from the trace and the caches.  It shares no data with th
 callers may keep it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
@@ -22,6 +23,20 @@ class Step:
     status: str
     reason: str
     message: str
+    branch: str = ""
+    """The branch of a fork that the state is in; "" outside forks."""
+
+
+def path_text(steps: Iterable[Step]) -> str:
+    """Return the way through the graph: ``a → b``, branches of a fork as ``a → b → c ‖ d → e``."""
+    text, before = "", ""
+    for step in steps:
+        other = before and step.branch and before != step.branch
+        nested = step.branch.startswith(f"{before}/") or before.startswith(f"{step.branch}/")
+        separator = " ‖ " if other and not nested else " → "
+        text += f"{separator if text else ''}{step.state}"
+        before = step.branch
+    return text
 
 
 @dataclass(frozen=True, slots=True)

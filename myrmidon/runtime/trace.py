@@ -183,6 +183,7 @@ def _steps(outcome: Outcome) -> tuple[Step, ...]:
             visit.value.status,
             visit.value.reason,
             condition_message(visit.value.message),
+            visit.branch,
         )
         for visit in outcome.visits
     )

@@ -56,7 +56,7 @@ from myrmidon.fsm.engine import (
     Write,
     unfinished,
 )
-from myrmidon.fsm.results import Failed, failure_of
+from myrmidon.fsm.results import Failed, Wait, failure_of
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import own_fields, status_after
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
@@ -72,7 +72,7 @@ from myrmidon.runtime.reconcile.run_state import run_state
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import delete_children, record_children
-from myrmidon.runtime.reconcile.write_errors import refusal
+from myrmidon.runtime.reconcile.write_errors import refusal, refusals
 from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
 from myrmidon.sets.ownership import is_tracked
 
@@ -223,7 +223,8 @@ class Pass:
         hint = ""
         if outcome.failure is not None and is_deleting(self.obj):
             hint = remedy(self._ref)
-            self._subject.event("Warning", BLOCKED, f"{outcome.failure.message}; {hint}")
+            failed = "; ".join(failure.message for failure in outcome.failures)
+            self._subject.event("Warning", BLOCKED, f"{failed}; {hint}")
         self.overtaken = self.overtaken or bool(changed)
         strange = undeclared_conditions(self._subject)
         former = await former_conditions(self._subject, strange) if strange else ()
@@ -256,7 +257,7 @@ class Pass:
     # -------------------------------------------------------------------------- outputs
 
     async def _flush(self, outputs: Sequence[Apply | Delete], state: str) -> Report:
-        """Write the outputs; return the first refusal, or ``ACTED`` if there was none."""
+        """Write the outputs; return a result that names every refusal, ``ACTED`` if there was none."""
         creating = not is_deleting(self._subject.obj)
         try:
             written = await self._deps.applicator.write(
@@ -266,14 +267,14 @@ class Pass:
             for output in outputs:
                 self._note_unsure(output)
             raise
-        report: Report = ACTED
+        refused: list[Wait | Failed] = []
         for one in written:
             self._note(one, state)
-            if one.error is not None and report is ACTED:
-                report = refusal(one.output.ref, one.error)
+            if one.error is not None:
+                refused.append(refusal(one.output.ref, one.error))
                 if isinstance(one.error, StalledError) and status_of(self.obj, STALLED) != "True":
                     self._subject.event("Warning", STALLED, str(one.error))
-        return report
+        return refusals(refused) if refused else ACTED
 
     def _note(self, written: Written, state: str) -> None:
         output, outcome, verb, error, adopted = written

@@ -12,7 +12,8 @@ What must hold: every failure ends in an ``Outcome`` or an exception that the wo
 retry with backoff.  Which key is reconciled when is not decided here but in the queue.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
 
 from myrmidon.api.conditions import READY, status_of
 from myrmidon.api.objects import Json, generation_of, is_deleting
@@ -212,15 +213,21 @@ class Reconciler:
             self._deps.observing.processed(
                 turn.key, generation, turn.added_at, now, success=not failed
             )
-        if outcome.failure is not None:
+        for failure, state in zip(outcome.failures, _failed_states(outcome), strict=False):
             log.failed(
                 "pass failed",
-                _raised(outcome.failure),
-                state=outcome.visits[-1].state.name if outcome.visits else "",
-                reason=outcome.failure.reason,
-                error=outcome.failure.message,
-                retry=outcome.failure.retry,
+                _raised(failure),
+                state=state,
+                reason=failure.reason,
+                error=failure.message,
+                retry=failure.retry,
             )
+
+
+def _failed_states(outcome: Outcome) -> Iterator[str]:
+    """Return the states of the failures, in their order, then the last state that ran."""
+    yield from (visit.state.name for visit in outcome.visits if visit.failed)
+    yield from repeat(outcome.visits[-1].state.name if outcome.visits else "")
 
 
 def _raised(failure: Failed) -> BaseException | None:
