@@ -8,9 +8,8 @@ from myrmidon.api.objects import Json, conditions_in
 ConditionStatus = Literal["True", "False", "Unknown"]
 
 READY = "Ready"
-STALLED = (
-    "Stalled"  # the condition type that kstatus defines for "makes no progress"; also a reason
-)
+# The two condition types that kstatus defines: work is under way, and no progress is made.
+RECONCILING, STALLED = "Reconciling", "Stalled"  # Stalled is also a reason
 
 
 class ConditionValue(NamedTuple):

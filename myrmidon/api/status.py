@@ -38,6 +38,27 @@ _RESOURCE_REFS: Json = {
     "x-kubernetes-list-type": "atomic",
 }
 
+LAST_HANDLED, ATTEMPTS, NEXT_ATTEMPT = "lastHandledReconcileAt", "attempts", "nextAttempt"
+OCCASIONAL_FIELDS: dict[str, Json] = {
+    LAST_HANDLED: {
+        "type": "string",
+        "description": "The last reconcile token that a finished pass has seen.",
+    },
+    ATTEMPTS: {
+        "type": "integer",
+        "format": "int64",
+        "description": "How many attempts have failed in a row.",
+    },
+    NEXT_ATTEMPT: {
+        "type": "string",
+        "format": "date-time",
+        "description": "When the next attempt is made, unless the object changes before.",
+    },
+}
+"""Fields that the framework writes only on request, and their schemas.  They are in the schema of
+every status, so that the server does not drop them; they are not attributes of ``Status``, so a
+class may declare a field of the same name for itself."""
+
 FRAMEWORK_FIELDS = {
     "conditions": "conditions",
     "observedGeneration": "observed_generation",

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace) -> int:
     async with reading(args) as (client, endpoint):
         discovery = Discovery(client)
-        ref, obj = await _found(client, discovery, args, args.namespace or endpoint.namespace)
+        ref, obj = await found(client, discovery, args, args.namespace or endpoint.namespace)
         finalizers = chosen(ref, obj, args.finalizer)
         print(f"{ref} is being deleted and held by {', '.join(finalizers_of(obj))}")
         for line in await survey(client, discovery, obj):
@@ -64,9 +64,10 @@ async def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _found(
+async def found(
     client: Client, discovery: Discovery, args: argparse.Namespace, namespace: str
 ) -> tuple[ObjectRef, Json]:
+    """Return the object that the arguments name; raise ``UsageError`` if it does not exist."""
     try:
         kind = (await discovery.find(args.kind)).kind
         ref = ObjectRef(kind, args.name, namespace if kind.namespaced else "")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import getattr_static, signature
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args, get_origin
 
+from myrmidon.api.conditions import RECONCILING, STALLED
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
 from myrmidon.api.resource import Resource
@@ -25,6 +26,7 @@ from myrmidon.fsm.states import Declaration, State, declaration_of, signature_pr
 from myrmidon.fsm.watches import Watch
 
 R = TypeVar("R", bound=Resource[Any, Any])
+_KSTATUS = (RECONCILING, STALLED)
 Index: TypeAlias = Callable[[Json], Iterable[str]]
 
 
@@ -94,6 +96,7 @@ class Controller(Generic[R]):
         cls.channels = _entries(cls, "channels", Channel, 'Channel("name")')
         _check_options(cls)
         cls.graph = checked_graph(cls.__name__, _states_of(cls))
+        _check_written_fields(cls)
         cls.managed_kinds = _kinds(cls, "manages")
         cls.read_kinds = tuple(dict.fromkeys((*_kinds(cls, "reads"), *_watched(cls))))
         cls.index_functions = _index_functions(cls)
@@ -169,6 +172,17 @@ def _check_options(cls: type[Controller[Any]]) -> None:
         raise DefinitionError(
             f"{cls.__name__}.options is {cls.options!r}, which is not a ControllerOptions.\n"
             "  fix: write options = ControllerOptions(workers=4)"
+        )
+
+
+def _check_written_fields(cls: type[Controller[Any]]) -> None:
+    """Refuse conditions and status fields that an option writes and the class has as its own."""
+    taken = [state for state in cls.graph.states.values() if state.condition in _KSTATUS]
+    if cls.options.kstatus and taken:
+        raise DefinitionError(
+            f"{cls.__name__}.{taken[0].name} owns the condition {taken[0].condition!r}, which "
+            "ControllerOptions(kstatus=True) writes.\n"
+            "  fix: choose another condition, or switch kstatus off"
         )
 
 

@@ -111,6 +111,11 @@ class Outcome(NamedTuple):
         return () if self.failure is None else (self.failure, *self.others)
 
     @property
+    def is_terminal(self) -> bool:
+        """Whether the pass failed and is not retried before the object changes."""
+        return self.failure is not None and not self.backoff and self.after is None
+
+    @property
     def unsettled(self) -> bool:
         """Whether the pass failed or is not finished.  A schedule (``again``) does not count."""
         return self.failure is not None or self.after is not None or self.backoff

@@ -23,6 +23,7 @@ from myrmidon.api.model import Model, problems_of
 from myrmidon.api.objects import Json
 from myrmidon.api.quantities import INT_OR_STRING, QUANTITY_PATTERN, Quantity
 from myrmidon.api.resource import Resource
+from myrmidon.api.status import OCCASIONAL_FIELDS
 from myrmidon.errors import DefinitionError
 from myrmidon.generate.constraints import flattened, put_constraints, put_markers, put_null_choice
 from myrmidon.generate.docstrings import field_docs
@@ -55,6 +56,8 @@ def schema_of_resource(resource: type[Resource[Any, Any]]) -> Json:
         # Without a default for spec itself, the server would not fill in the defaults inside it.
         spec["default"] = _filled(resource.SPEC()).to_wire() if _has_rules(resource.SPEC) else {}
     status = schema_of_model(resource.STATUS, defaults=False)
+    for name, schema in OCCASIONAL_FIELDS.items():
+        status["properties"].setdefault(name, dict(schema))
     root: Json = {
         "type": "object",
         "properties": {

@@ -13,10 +13,11 @@ from typing import Any
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.managed_fields import field_manager
-from myrmidon.api.objects import Json, generation_of
+from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.reconcile_request import Revision, revision_of
 from myrmidon.fsm.watches import Key
 from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client
@@ -93,7 +94,7 @@ class ControllerLoop:
             clock=clock,
             log=self._log,
             resync=self._resync_seconds,
-            generation=self._generation,
+            revision=self._revision,
             began=self._own_writes.begin_pass,
             ended=self._pass_ended,
         )
@@ -189,8 +190,8 @@ class ControllerLoop:
         period = self.controller.options.sync_period
         return None if period is None else period.total_seconds() * self._rng.uniform(0.9, 1.1)
 
-    def _generation(self, ref: ObjectRef) -> int:
-        return generation_of(self.view.look(ref) or {})
+    def _revision(self, ref: ObjectRef) -> Revision:
+        return revision_of(self.view.look(ref) or {})
 
     def _listen_to_channels(self) -> list[Callable[[], None]]:
         return [channel.subscribe(self._from_channel) for channel in self.controller.channels]

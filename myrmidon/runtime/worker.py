@@ -16,7 +16,7 @@ worker starts no further pass, even if the interrupted state swallowed the cance
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -51,7 +51,7 @@ class WorkerPool:
     clock: Clock
     log: Logger
     resync: Callable[[], float | None]  # seconds until the next pass of a healthy object
-    generation: Callable[[ObjectRef], int]
+    revision: Callable[[ObjectRef], Hashable]  # a new one resets the backoff
     began: Callable[[ObjectRef], None] = lambda _key: None
     ended: Callable[[ObjectRef], None] = lambda _key: None
     wakeup: Wakeup = field(default_factory=Wakeup)
@@ -139,7 +139,7 @@ def _requeue(pool: WorkerPool, key: ObjectRef, outcome: Outcome | None, *, broke
     """Requeue a key as its outcome asks: with backoff, after a time, or for the next resync."""
     retry: float | None = None
     if broken or (outcome is not None and outcome.backoff):
-        retry = pool.backoff.failed(key, pool.generation(key))
+        retry = pool.backoff.failed(key, pool.revision(key))
     else:
         pool.backoff.succeeded(key)
         if outcome is None or outcome.released:

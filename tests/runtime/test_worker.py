@@ -43,7 +43,7 @@ class Day:
             clock=VirtualClock(loop),
             log=Logger(),
             resync=lambda: RESYNC,
-            generation=lambda _key: 1,
+            revision=lambda _key: 1,
             ended=lambda _key: self.ended.append(loop.time()),
         )
 

@@ -16,7 +16,7 @@ record managers of their entries, so such a condition has to be removed by hand.
 from collections.abc import Sequence
 from functools import cache
 
-from myrmidon.api.conditions import READY, STALLED
+from myrmidon.api.conditions import READY, RECONCILING, STALLED
 from myrmidon.api.managed_fields import conditions_of
 from myrmidon.api.objects import conditions_in
 from myrmidon.errors import ApiError, TransportError
@@ -26,7 +26,8 @@ from myrmidon.runtime.reconcile.subject import Subject
 def undeclared_conditions(subject: Subject) -> list[str]:
     """Return the condition types that no state declares and that may be ours."""
     controller = subject.deps.controller
-    declared = _declared(controller.graph.conditions, controller.options.ready_condition)
+    options = controller.options
+    declared = _declared(controller.graph.conditions, options.ready_condition, options.kstatus)
     listed = conditions_in(subject.obj)
     try:
         if declared.issuperset([one["type"] for one in listed]):
@@ -54,6 +55,7 @@ async def former_conditions(subject: Subject, undeclared: Sequence[str]) -> tupl
 
 
 @cache  # every pass of a controller uses the same ones
-def _declared(conditions: tuple[str, ...], ready: bool) -> frozenset[str]:
+def _declared(conditions: tuple[str, ...], ready: bool, kstatus: bool) -> frozenset[str]:
     own = (*conditions, STALLED)  # Stalled is removed by the first pass that is not stalled
+    own = (*own, RECONCILING) if kstatus else own
     return frozenset((*own, READY) if ready else own)

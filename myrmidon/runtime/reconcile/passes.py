@@ -30,9 +30,10 @@ from functools import partial
 from typing import Any
 
 from myrmidon.api.conditions import STALLED, status_of
-from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting
+from myrmidon.api.objects import Json, finalizers_of, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource
+from myrmidon.api.status import LAST_HANDLED
 from myrmidon.errors import (
     OutputError,
     SelfOutputError,
@@ -56,6 +57,7 @@ from myrmidon.fsm.engine import (
     Write,
     unfinished,
 )
+from myrmidon.fsm.reconcile_request import revision_of
 from myrmidon.fsm.results import Failed, Wait, failure_of
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import own_fields, status_after
@@ -92,7 +94,7 @@ class Pass:
         controller = self._controller = deps.controller
         self._now = deps.clock.now()
         self._subject = Subject(deps, ref, obj, log)
-        self._generation = generation_of(obj)  # of the spec that states see
+        self._revision = revision_of(obj)  # of the object that states see
         self._declared = Declared(type(controller), ref.namespace)
         self._walk = Walk(
             type(controller).__name__,
@@ -163,7 +165,7 @@ class Pass:
         report = await ensure_finalizer(self._subject)
         if isinstance(report, Acted):
             self._typed = self._controller.resource.from_json(self.obj)
-            self._generation = generation_of(self.obj)
+            self._revision = revision_of(self.obj)
             self._subject.moved = False  # states see the object with that change
         return report
 
@@ -228,6 +230,10 @@ class Pass:
         self.overtaken = self.overtaken or bool(changed)
         strange = undeclared_conditions(self._subject)
         former = await former_conditions(self._subject, strange) if strange else ()
+        options = self._controller.options
+        generation, token = self._revision
+        if token:
+            changed = {**changed, LAST_HANDLED: token}
 
         def status(obj: Json) -> Json:
             return status_after(
@@ -237,10 +243,11 @@ class Pass:
                 now=self._now,
                 managed=self._subject.managed.by_now(obj),
                 own_fields=changed,
-                ready=self._controller.options.ready_condition,
-                generation=self._generation,
+                ready=options.ready_condition,
+                generation=generation,
                 hint=hint,
                 former=former,
+                kstatus=options.kstatus,
             )
 
         return await write_status(self._subject, status, outcome)

@@ -19,6 +19,7 @@ from myrmidon.api.conditions import READY, status_of
 from myrmidon.api.objects import Json, generation_of, is_deleting
 from myrmidon.api.refs import ObjectRef
 from myrmidon.api.requests import Request, Verb
+from myrmidon.api.status import LAST_HANDLED
 from myrmidon.errors import (
     ApiError,
     ConflictError,
@@ -29,6 +30,7 @@ from myrmidon.errors import (
 )
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.raised import UnexpectedError
+from myrmidon.fsm.reconcile_request import token_of
 from myrmidon.fsm.results import Failed, Wait, failure_of
 from myrmidon.fsm.status import status_after
 from myrmidon.fsm.suspension import is_suspended
@@ -168,15 +170,24 @@ class Reconciler:
         """Write to the status which fields are not valid for the model; other objects go on."""
         failed = Outcome(failure=Failed("InvalidObject", "; ".join(error.problems), retry=False))
         controller, now = self._deps.controller, self._deps.clock.now()
-        hint = ""
+        hint, token = "", token_of(obj)
         if is_deleting(obj):
             hint = remedy(ref)
             said = f"its finalizer cannot run, because {error}; {hint}"
             self._deps.record_event(obj, "Warning", "InvalidObject", said)
 
         def status(obj: Json) -> Json:
-            ready = controller.options.ready_condition
-            made = status_after(failed, controller.graph, obj, now=now, ready=ready, hint=hint)
+            options = controller.options
+            made = status_after(
+                failed,
+                controller.graph,
+                obj,
+                now=now,
+                own_fields={LAST_HANDLED: token} if token else None,
+                ready=options.ready_condition,
+                hint=hint,
+                kstatus=options.kstatus,
+            )
             made.pop("resourceRefs", None)  # the recorded children stay
             return made
 
