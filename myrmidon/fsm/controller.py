@@ -17,6 +17,7 @@ from myrmidon.api.conditions import RECONCILING, STALLED
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
 from myrmidon.api.resource import Resource
+from myrmidon.api.status import ATTEMPTS, NEXT_ATTEMPT
 from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
 from myrmidon.fsm.channel import Channel
 from myrmidon.fsm.graph import Graph, checked_graph
@@ -183,6 +184,14 @@ def _check_written_fields(cls: type[Controller[Any]]) -> None:
             f"{cls.__name__}.{taken[0].name} owns the condition {taken[0].condition!r}, which "
             "ControllerOptions(kstatus=True) writes.\n"
             "  fix: choose another condition, or switch kstatus off"
+        )
+    fields = {name: field.alias for name, field in cls.resource.STATUS.model_fields.items()}
+    own = [name for name, alias in fields.items() if alias in (ATTEMPTS, NEXT_ATTEMPT)]
+    if cls.options.report_attempts and own:
+        raise DefinitionError(
+            f"{cls.resource.STATUS.__name__}.{own[0]} is a field that "
+            f"ControllerOptions(report_attempts=True) of {cls.__name__} writes.\n"
+            "  fix: rename the field, or switch report_attempts off"
         )
 
 

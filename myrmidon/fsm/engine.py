@@ -93,6 +93,14 @@ class Schedule(NamedTuple):
     state: str
 
 
+class Attempt(NamedTuple):
+    """A failed attempt: its number in a row, and the seconds until the next; None for no other."""
+
+    number: int
+    delay: float | None
+    said: str = ""  # why retrying was given up, and how to go on
+
+
 class Outcome(NamedTuple):
     """The result of a pass: what ran, how it ended, and when to run again."""
 
@@ -104,6 +112,7 @@ class Outcome(NamedTuple):
     backoff: bool = False  # requeue with a growing delay
     again: Schedule | None = None  # a pass at this time, although nothing is left to do
     others: tuple[Failed, ...] = ()  # failures after the first, of other branches of a fork
+    attempt: Attempt | None = None  # of a failure that is or was retried; the runtime sets it
 
     @property
     def failures(self) -> tuple[Failed, ...]:
@@ -363,6 +372,7 @@ def unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
         backoff=outcome.backoff or after is None,
         again=outcome.again,
         others=outcome.failures if isinstance(report, Failed) else outcome.others,
+        attempt=outcome.attempt,
     )
 
 

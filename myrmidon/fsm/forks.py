@@ -37,14 +37,14 @@ States: TypeAlias = Mapping[str, State]
 Edge: TypeAlias = tuple[str, str]
 
 
-class Shape(NamedTuple):
+class ForkShape(NamedTuple):
     """A fork: the state that joins its branches, None for none, and the states before the join."""
 
     join: str | None
     inside: frozenset[str]
 
 
-def shapes_of(controller: str, states: States) -> dict[str, Shape]:
+def shapes_of(controller: str, states: States) -> dict[str, ForkShape]:
     """Return the shape of each fork by the name of its state; raise ``ForkError`` for a fault."""
     forks = [state for state in states.values() if state.fork]
     shapes = {fork.name: _shape(controller, fork, states) for fork in forks}
@@ -57,7 +57,7 @@ def shapes_of(controller: str, states: States) -> dict[str, Shape]:
     return shapes
 
 
-def _shape(controller: str, fork: State, states: States) -> Shape:
+def _shape(controller: str, fork: State, states: States) -> ForkShape:
     reached = [_reachable(branch, states) for branch in fork.then]
     every = frozenset().union(*reached)
     shared = {name for name in every if sum(name in one for one in reached) > 1}
@@ -78,10 +78,10 @@ def _shape(controller: str, fork: State, states: States) -> Shape:
             f"has branches that come together in {' and '.join(map(repr, entries))}",
             "let all branches lead to one state that joins them, and go on from there",
         )
-    return Shape(entries[0] if entries else None, inside)
+    return ForkShape(entries[0] if entries else None, inside)
 
 
-def _check_nesting(controller: str, outer: str, join: str, inner: State, shape: Shape) -> None:
+def _check_nesting(controller: str, outer: str, join: str, inner: State, shape: ForkShape) -> None:
     """Refuse a branch of an inner fork that goes to the join of the outer one past its own."""
     if join in inner.then or (shape.join is not None and join in shape.inside):
         raise ForkError(
@@ -119,7 +119,7 @@ class _Open:
 class Course:
     """Which state a walk enters next, in a graph with forks."""
 
-    def __init__(self, shapes: Mapping[str, Shape]) -> None:
+    def __init__(self, shapes: Mapping[str, ForkShape]) -> None:
         self._shapes = shapes
         self._open: list[_Open] = []
         self.stopped = False
@@ -170,7 +170,7 @@ class Course:
 # --------------------------------------------------------------------------- for drawings
 
 
-def drawn_edges(states: States, shapes: Mapping[str, Shape]) -> tuple[list[Edge], list[str]]:
+def drawn_edges(states: States, shapes: Mapping[str, ForkShape]) -> tuple[list[Edge], list[str]]:
     """Return the edges of a drawing, with a bar for each fork and join, and the names of the bars."""
     joined = {
         (name, shape.join)

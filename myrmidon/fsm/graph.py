@@ -25,7 +25,7 @@ from myrmidon.errors import (
     UnknownStateError,
     UnreachableStateError,
 )
-from myrmidon.fsm.forks import Shape, drawn_edges, shapes_of
+from myrmidon.fsm.forks import ForkShape, drawn_edges, shapes_of
 from myrmidon.fsm.states import State
 
 _CONDITION_TYPE = re.compile(
@@ -40,7 +40,7 @@ class Graph:
     states: Mapping[str, State]
     initial: str
     finalizer: str | None = None
-    forks: Mapping[str, Shape] = field(default_factory=dict)
+    forks: Mapping[str, ForkShape] = field(default_factory=dict)
     """The forks by the name of their state: where the branches join."""
 
     def start(self, *, deleting: bool) -> State:

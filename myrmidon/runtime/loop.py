@@ -17,7 +17,9 @@ from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.reconcile_request import Revision, revision_of
+from myrmidon.fsm.retry_limits import RetryLimits
 from myrmidon.fsm.watches import Key
 from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client
@@ -33,8 +35,10 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.queue import Urgency, WorkQueue
+from myrmidon.runtime.rate_limits import ObjectRate, RetryBudget
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.reconciler import Reconciler
+from myrmidon.runtime.retries import Retries
 from myrmidon.runtime.trace import Traced, TracedApplicator, Tracer
 from myrmidon.runtime.triggers import Trigger, Triggers, key_of
 from myrmidon.runtime.worker import Reconcile, WorkerPool, work
@@ -72,6 +76,9 @@ class ControllerLoop:
         self.tracer = Tracer(clock) if trace else None
         applicator = self._applicator(client, clock)
         self.stalled = applicator.stalled
+        backoff = Backoff[ObjectRef](options.retry_min, options.retry_max, rng.random)
+        limits = RetryLimits(options.max_attempts, options.retry_for)
+        retries = Retries(backoff, limits, clock.monotonic, self._gave_up)
         deps = PassDependencies(
             controller,
             client,
@@ -81,6 +88,7 @@ class ControllerLoop:
             observing,
             record_event,
             Discovery(client, clock=clock),
+            retries,
         )
         self.reconciler = Reconciler(deps, log, self._look_again)
         reconcile: Reconcile = self.reconciler.reconcile
@@ -88,7 +96,7 @@ class ControllerLoop:
             reconcile = self.tracer.around(reconcile, self.view.look)
         self.pool = WorkerPool(
             queue=WorkQueue(),
-            backoff=Backoff(options.retry_min, options.retry_max, rng.random),
+            backoff=backoff,
             reconcile=reconcile,
             observing=observing,
             clock=clock,
@@ -97,6 +105,8 @@ class ControllerLoop:
             revision=self._revision,
             began=self._own_writes.begin_pass,
             ended=self._pass_ended,
+            object_rate=_object_rate(options),
+            retry_budget=_retry_budget(options),
         )
         self._unsubscribe = self._listen_to_channels()
 
@@ -183,6 +193,10 @@ class ControllerLoop:
         self.pool.observing.triggered(trigger.key, trigger.cause)
         self.pool.add(trigger.key, cause=trigger.cause, urgency=urgency)
 
+    def _gave_up(self, key: ObjectRef, said: str) -> None:
+        self.pool.observing.gave_up()
+        self._log.warning("retries given up", object=key.key, why=said)
+
     def _look_again(self, key: ObjectRef) -> None:
         self.pool.add(key, cause=Cause("again", ref=key))
 
@@ -201,3 +215,13 @@ class ControllerLoop:
         ref = key_of(self.controller.kind(), key)
         if self.view.concerns(ref):
             self._inbox.put(ref, debounce.total_seconds())
+
+
+def _object_rate(options: ControllerOptions) -> ObjectRate[ObjectRef] | None:
+    limit = options.passes_per_minute
+    return None if limit is None else ObjectRate(limit)
+
+
+def _retry_budget(options: ControllerOptions) -> RetryBudget | None:
+    rate = options.retries_per_second
+    return None if rate is None else RetryBudget(rate, options.retries_burst)

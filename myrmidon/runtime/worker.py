@@ -31,12 +31,14 @@ from myrmidon.runtime.backoff import Backoff
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.queue import DUE_NOW, Turn, Urgency, WorkQueue
+from myrmidon.runtime.rate_limits import ObjectRate, RetryBudget
 from myrmidon.runtime.reconcile.run_state import is_failure
 from myrmidon.runtime.requeueing import requeue_of
 
 Reconcile = Callable[[Turn[ObjectRef]], Awaitable[Outcome | None]]
 
 REQUEUE_SECONDS_MAX = timedelta(days=366).total_seconds()
+_POSTPONED_MAX = 200  # turns that one take may postpone; about 2 ms
 _NO_OUTCOME = Outcome()  # of a pass that broke
 
 
@@ -54,6 +56,8 @@ class WorkerPool:
     revision: Callable[[ObjectRef], Hashable]  # a new one resets the backoff
     began: Callable[[ObjectRef], None] = lambda _key: None
     ended: Callable[[ObjectRef], None] = lambda _key: None
+    object_rate: ObjectRate[ObjectRef] | None = None
+    retry_budget: RetryBudget | None = None
     wakeup: Wakeup = field(default_factory=Wakeup)
     stopping: bool = False
 
@@ -80,12 +84,47 @@ class WorkerPool:
         """
         now = self.clock.monotonic()
         turn = self.queue.take(now)
+        if turn is not None and (self.object_rate is not None or self.retry_budget is not None):
+            turn = self._within_limits(turn, now)
         wake_at = self.queue.wake_at()
         if wake_at == DUE_NOW:
             self.wakeup.ring()
         elif wake_at is not None:
             self.wakeup.ring_within(wake_at - now)
         return turn
+
+    def _within_limits(self, turn: Turn[ObjectRef], now: float) -> Turn[ObjectRef] | None:
+        """Return the first due turn that the rate limits allow; postpone those before it.
+
+        At most ``_POSTPONED_MAX`` at once, so that the event loop is not blocked: the worker that
+        the alarm wakes goes on with the rest.
+        """
+        for _ in range(_POSTPONED_MAX):
+            until = self._not_before(turn, now)
+            if until <= now:
+                if self.object_rate is not None:
+                    self.object_rate.began(turn.key, now)
+                return turn
+            self.queue.postpone(turn, until, now=now)
+            following = self.queue.take(now)
+            if following is None:
+                return None
+            turn = following
+        self.queue.postpone(turn, now, now=now)
+        return None
+
+    def _not_before(self, turn: Turn[ObjectRef], now: float) -> float:
+        """Return when the pass may begin, by both limits; reserve a token for a retry."""
+        until = now if self.object_rate is None else self.object_rate.not_before(turn.key)
+        if self.retry_budget is not None and not turn.admitted and self._is_retry(turn):
+            turn.admitted = True
+            until = max(until, self.retry_budget.reserve(now))
+        return until
+
+    def _is_retry(self, turn: Turn[ObjectRef]) -> bool:
+        """Whether only a growing delay caused the turn."""
+        timers = all(cause.relation == "timer" for cause in turn.causes)
+        return timers and self.backoff.failures(turn.key) > 0
 
     def stop(self) -> None:
         """Start no new passes; passes under way go on."""
@@ -139,10 +178,16 @@ def _requeue(pool: WorkerPool, key: ObjectRef, outcome: Outcome | None, *, broke
     """Requeue a key as its outcome asks: with backoff, after a time, or for the next resync."""
     retry: float | None = None
     if broken or (outcome is not None and outcome.backoff):
-        retry = pool.backoff.failed(key, pool.revision(key))
+        attempt = outcome.attempt if outcome is not None else None
+        if attempt is not None and attempt.delay is not None:
+            retry = attempt.delay
+        else:
+            retry = pool.backoff.failed(key, pool.revision(key))
     else:
         pool.backoff.succeeded(key)
         if outcome is None or outcome.released:
+            if pool.object_rate is not None:
+                pool.object_rate.forget(key)
             return
     found = requeue_of(
         outcome or _NO_OUTCOME,

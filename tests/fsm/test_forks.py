@@ -20,6 +20,7 @@ from tests.fsm.graphs import drawings
 from tests.fsm.things import define, graph_of, marked
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+MOSTLY = st.sampled_from([True, True, True, False])
 SOON, LATER = timedelta(seconds=5), timedelta(hours=1)
 
 
@@ -64,13 +65,13 @@ def block(draw: st.DrawFn, sketch: Sketch, depth: int) -> tuple[str, list[str]]:
     sketch.edges[name] = [first for first, _ in parts]
     if kind == "choice":
         return name, [end for _, ends in parts for end in ends]
-    leading = [ends for _, ends in parts if ends and draw(st.integers(0, 3))]
+    leading = [ends for _, ends in parts if ends != [] and draw(MOSTLY)]
     if len(leading) < 2:
         sketch.joins[name] = None
         return name, []
     join = sketch.joins[name] = sketch.new()
     for ends in leading:
-        chosen = [end for end in ends if draw(st.integers(0, 3))] or ends
+        chosen = [end for end in ends if draw(MOSTLY)] or ends
         for end in chosen:
             sketch.edges[end].append(join)
     return name, [join]
@@ -99,7 +100,8 @@ def model(graph: Graph, joins: dict[str, str | None], answers: dict[str, Any]) -
                     return "ended", None
                 name = answer.goto or found.then[0]
                 continue
-            inner = stops | ({joins[name]} - {None})  # type: ignore[operator]
+            join = joins[name]
+            inner = stops if join is None else stops | {join}
             ends = [walked(branch, inner) for branch in found.then]
             if any(how == "stopped" for how, _ in ends):
                 return "stopped", None

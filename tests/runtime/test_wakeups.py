@@ -41,7 +41,7 @@ class Office:
             clock=VirtualClock(loop),
             log=Logger(),
             resync=lambda: None,
-            generation=lambda _key: 1,
+            revision=lambda _key: 1,
             ended=self.ended,
         )
 

@@ -83,6 +83,10 @@ class Observing:
         counter = self.metrics.timeouts if timed_out else self.metrics.panics
         counter.labels(self._name).inc()
 
+    def gave_up(self) -> None:
+        """Count an object whose retries were given up."""
+        self.metrics.retries_given_up.labels(self._name).inc()
+
     def queue_looked_at(self, queue: WorkQueue[ObjectRef], now: float) -> None:
         """Set the gauges of the queue, for a scrape."""
         ages = [now - since for since in queue.working.values()]

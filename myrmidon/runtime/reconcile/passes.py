@@ -59,6 +59,7 @@ from myrmidon.fsm.engine import (
 )
 from myrmidon.fsm.reconcile_request import revision_of
 from myrmidon.fsm.results import Failed, Wait, failure_of
+from myrmidon.fsm.retry_limits import attempt_fields
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import own_fields, status_after
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
@@ -222,9 +223,10 @@ class Pass:
             except UnreadableObjectError as error:
                 outcome = unfinished(outcome, failure_of(error))
         outcome, changed = self._own_fields(outcome)
-        hint = ""
+        outcome = self._deps.retries.judged(self._ref, outcome, self._revision)
+        hint = outcome.attempt.said if outcome.attempt is not None else ""
         if outcome.failure is not None and is_deleting(self.obj):
-            hint = remedy(self._ref)
+            hint = "; ".join(filter(None, (hint, remedy(self._ref))))
             failed = "; ".join(failure.message for failure in outcome.failures)
             self._subject.event("Warning", BLOCKED, f"{failed}; {hint}")
         self.overtaken = self.overtaken or bool(changed)
@@ -234,6 +236,9 @@ class Pass:
         generation, token = self._revision
         if token:
             changed = {**changed, LAST_HANDLED: token}
+        if options.report_attempts:
+            fields = attempt_fields(outcome.attempt, self._deps.clock.now(), outcome.after)
+            changed = {**changed, **fields}
 
         def status(obj: Json) -> Json:
             return status_after(
