@@ -17,9 +17,17 @@ import orjson
 
 from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.conditions import READY, Condition
-from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting, metadata
+from myrmidon.api.conditions import READY, Condition, timestamp
+from myrmidon.api.objects import (
+    Json,
+    finalizers_of,
+    generation_of,
+    is_deleting,
+    metadata,
+    status_fields,
+)
 from myrmidon.api.refs import ObjectRef
+from myrmidon.api.status import ATTEMPTS, NEXT_ATTEMPT
 from myrmidon.api.wire import HttpRequest
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.views import age
@@ -103,7 +111,20 @@ def told(ref: ObjectRef, obj: Json, clock: Clock) -> Iterator[str]:
         why = f"  {one.reason}: {one.message}" if one.status != "True" else ""
         since = _since(one.last_transition_time, clock)
         yield f"  {_SIGNS.get(one.status, '?')} {one.type}  for {since}{why}{old}"
+    yield from _attempts(obj, clock)
     yield from _writers(obj, clock)
+
+
+def _attempts(obj: Json, clock: Clock) -> Iterator[str]:
+    """Yield what ``report_attempts`` wrote to the status: failures in a row, and the next attempt."""
+    status = status_fields(obj)
+    if status.get(ATTEMPTS) is None:
+        return
+    said = f"attempts that failed in a row: {status[ATTEMPTS]}"
+    if status.get(NEXT_ATTEMPT):
+        yield f"{said}; the next one follows at {status[NEXT_ATTEMPT]}, now it is {timestamp(clock.now())}"
+    else:
+        yield f"{said}; no other one follows until the object changes, or `myrmidon reconcile` is run"
 
 
 def _summary(obj: Json, ready: Condition | None, clock: Clock) -> str:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from myrmidon import Manager, ManagerOptions
+from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.cli.explain import last_pass, passed
+from myrmidon.cli.explain import last_pass, passed, told
 from myrmidon.cli.main import main
 from myrmidon.generate import crd
 from myrmidon.io.timers.clock import LoopClock
@@ -73,6 +74,17 @@ def test_when_it_looks_again() -> None:
     assert line == f"  looks again at {now:%H:%M:%S} (in 0s), because state first said so"
     _, line = passed({**told, "againAt": now.isoformat(), "againFor": ""}, LoopClock())
     assert line == "  the next one comes in 0s at the latest"
+
+
+def test_attempts_that_failed() -> None:
+    """With the time of the next one, or how to cause one."""
+    ref = ObjectRef(Thing.KIND, "it", "default")
+    obj: Json = {"metadata": {"generation": 1}, "status": {"attempts": 3}}
+    (line,) = [one for one in told(ref, obj, LoopClock()) if one.startswith("attempts")]
+    assert line.startswith("attempts that failed in a row: 3; no other one follows")
+    obj["status"]["nextAttempt"] = "2026-01-01T00:00:00Z"
+    (line,) = [one for one in told(ref, obj, LoopClock()) if one.startswith("attempts")]
+    assert "the next one follows at 2026-01-01T00:00:00Z" in line
 
 
 @pytest.mark.parametrize(("name", "trace"), [("other", True), ("it", False)])
