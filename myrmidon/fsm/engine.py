@@ -40,6 +40,7 @@ from myrmidon.api.conditions import ConditionValue
 from myrmidon.errors import FinalizerScheduleError, StateResultError, UndeclaredEdgeError
 from myrmidon.fsm.forks import Course
 from myrmidon.fsm.graph import Graph
+from myrmidon.fsm.next_pass import Attempt, Schedule, scheduled
 from myrmidon.fsm.results import Done, Failed, Result, Wait
 from myrmidon.fsm.states import State
 
@@ -84,21 +85,6 @@ class Visit(NamedTuple):
     value: ConditionValue
     failed: bool = False
     branch: str = ""  # the branch of a fork that the state is in
-
-
-class Schedule(NamedTuple):
-    """When a state that holds wants the next pass (``Done(again=...)``), and which state."""
-
-    at: datetime
-    state: str
-
-
-class Attempt(NamedTuple):
-    """A failed attempt: its number in a row, and the seconds until the next; None for no other."""
-
-    number: int
-    delay: float | None
-    said: str = ""  # why retrying was given up, and how to go on
 
 
 class Outcome(NamedTuple):
@@ -161,6 +147,10 @@ _RESULTS, _STOPS = (Done, Wait, Failed), (Wait, Failed)
 class Walk:
     """The decisions of one pass, from its first action to ``Skip`` or ``Finish``."""
 
+    _again: Schedule | None = None
+    _others: tuple[Failed, ...] = ()
+    _course: Course | None = None  # only in a graph with forks
+
     def __init__(
         self,
         controller: str,
@@ -181,9 +171,8 @@ class Walk:
         self._failure: Failed | None = None
         self._after: timedelta | None = None
         self._backoff = False
-        self._again: Schedule | None = None
-        self._others: tuple[Failed, ...] = ()
-        self._course = Course(graph.forks) if graph.forks else None
+        if graph.forks:
+            self._course = Course(graph.forks)
         self.action: Action = self._first(finalizer in finalizers, suspended)
 
     def report(self, report: object) -> Action:
@@ -205,7 +194,7 @@ class Walk:
         """End the walk at its current action, because the driver cannot continue."""
         match self.action:
             case Enter(state) | Write(state):
-                self._visit(state, _value_of_stop(failure), failed=True)
+                self._stop_at(state, failure)
             case _:
                 pass
         finish = self._finish(failure)
@@ -233,12 +222,14 @@ class Walk:
         if not isinstance(report, _RESULTS):
             wrong = StateResultError(self._controller, state.name, report)
             return Failed(wrong.reason, wrong, retry=False)
-        if isinstance(report, Done) and report.pause is None and self._strays(state, report):
+        if not isinstance(report, Done):
+            return report
+        if report.pause is None and self._strays(state, report):
             stray = UndeclaredEdgeError(
                 self._controller, state.name, report.goto, state.then, fork=state.fork
             )
             return Failed(stray.reason, stray, retry=False)
-        if isinstance(report, Done) and report.again is not None and self._deleting:
+        if report.again is not None and self._deleting:
             error = FinalizerScheduleError(self._controller, state.name)
             return Failed(error.reason, error, retry=False)
         return report
@@ -262,7 +253,8 @@ class Walk:
         result = self._result
         if not isinstance(result, Done):
             return self._stopped(state, result)
-        self._visit(state, _value_of(result))
+        branch = "" if self._course is None else self._course.branch
+        self._visits.append(Visit(state, _value_of(result), branch=branch))
         if result.pause is not None:
             return self._halted(result.pause)
         if result.recheck is not None:
@@ -276,7 +268,7 @@ class Walk:
         return self._arrived()
 
     def _stopped(self, state: State, result: Wait | Failed) -> Action:
-        self._visit(state, _value_of_stop(result), failed=isinstance(result, Failed))
+        self._stop_at(state, result)
         return self._halted(result)
 
     def _halted(self, result: Wait | Failed) -> Action:
@@ -292,9 +284,11 @@ class Walk:
             return _enter(self._graph.states[following])
         return Finish(self._outcome()) if self._course.stopped else self._arrived()
 
-    def _visit(self, state: State, value: ConditionValue, *, failed: bool = False) -> None:
+    def _stop_at(self, state: State, result: Wait | Failed) -> None:
+        """Note a state that waits or failed, with the branch that it is in."""
+        value = ConditionValue("False", result.reason, result.message)
         branch = "" if self._course is None else self._course.branch
-        self._visits.append(Visit(state, value, failed, branch))
+        self._visits.append(Visit(state, value, isinstance(result, Failed), branch))
 
     def _arrived(self) -> Action:
         self._ended = True
@@ -339,9 +333,9 @@ class Walk:
 
     def _schedule(self, again: timedelta | datetime, state: State) -> None:
         """Take note of a time for the next pass; the earliest wins, also over a later failure."""
-        at = again if isinstance(again, datetime) else _later(self._now, again)
-        if self._again is None or at < self._again.at:
-            self._again = Schedule(at, state.name)
+        asked = scheduled(again, self._now, state.name)
+        if self._again is None or asked.at < self._again.at:
+            self._again = asked
 
     def _outcome(self, *, released: bool = False) -> Outcome:
         return Outcome(
@@ -374,19 +368,6 @@ def unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
         others=outcome.failures if isinstance(report, Failed) else outcome.others,
         attempt=outcome.attempt,
     )
-
-
-def _later(now: datetime, delay: timedelta) -> datetime:
-    """Return the time after that delay, at most the last one that a datetime can express."""
-    try:
-        return now + delay
-    except OverflowError:
-        return datetime.max.replace(tzinfo=UTC)
-
-
-def _value_of_stop(result: Wait | Failed) -> ConditionValue:
-    """Return the condition value of a state that waits or failed."""
-    return ConditionValue("False", result.reason, result.message)
 
 
 def _value_of(result: Done) -> ConditionValue:

@@ -23,7 +23,8 @@ from typing import NamedTuple
 from myrmidon.api.conditions import timestamp
 from myrmidon.api.objects import Json
 from myrmidon.api.status import ATTEMPTS, NEXT_ATTEMPT
-from myrmidon.fsm.engine import Attempt, Outcome
+from myrmidon.fsm.engine import Outcome
+from myrmidon.fsm.next_pass import Attempt
 from myrmidon.fsm.reconcile_request import Revision
 from myrmidon.fsm.results import Failed
 

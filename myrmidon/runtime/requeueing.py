@@ -14,6 +14,7 @@ pass walks all states again and asks for them again.  That is also why no time h
 first pass after a restart computes all of them anew.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -32,14 +33,20 @@ class Requeue(NamedTuple):
 
 
 def requeue_of(
-    outcome: Outcome, *, retry: float | None, resync: float | None, now: datetime
+    outcome: Outcome,
+    *,
+    retry: float | None,
+    resync: float | None,
+    now: Callable[[], datetime],
 ) -> Requeue | None:
     """Return the earliest pass that the outcome asks for; None if only a change causes one.
 
     - ``retry``: the seconds of the growing delay; None if the outcome asks for none.
     - ``resync``: the seconds until the resync; None for never.
-    - ``now``: the wall-clock time, from which the delay of a schedule is computed.
+    - ``now``: returns the wall-clock time, from which the delay of a schedule is computed.
     """
+    if retry is None and outcome.after is None and outcome.again is None:  # as most outcomes are
+        return None if resync is None else Requeue("resync", resync, Urgency.BACKGROUND)
     found: list[Requeue] = []
     if retry is not None:
         found.append(Requeue("timer", retry))
@@ -48,9 +55,7 @@ def requeue_of(
     if resync is not None and not found:
         found.append(Requeue("resync", resync, Urgency.BACKGROUND))
     if outcome.again is not None:
-        found.append(Requeue("schedule", (outcome.again.at - now).total_seconds()))
-    if not found:
-        return None
+        found.append(Requeue("schedule", (outcome.again.at - now()).total_seconds()))
     first = min(found, key=lambda one: one.delay)
     return (
         first if first.delay >= REQUEUE_SECONDS_MIN else first._replace(delay=REQUEUE_SECONDS_MIN)

@@ -8,7 +8,8 @@ decisions are in ``fsm.retry_limits``; this class remembers the series and the b
 from collections.abc import Callable
 
 from myrmidon.api.refs import ObjectRef
-from myrmidon.fsm.engine import Attempt, Outcome
+from myrmidon.fsm.engine import Outcome
+from myrmidon.fsm.next_pass import Attempt
 from myrmidon.fsm.reconcile_request import Revision
 from myrmidon.fsm.retry_limits import (
     RetryLimits,

@@ -193,7 +193,7 @@ def _requeue(pool: WorkerPool, key: ObjectRef, outcome: Outcome | None, *, broke
         outcome or _NO_OUTCOME,
         retry=retry,
         resync=pool.resync() if retry is None else None,
-        now=pool.clock.now(),
+        now=pool.clock.now,
     )
     if found is not None:
         pool.add(key, cause=Cause(found.relation), delay=found.delay, urgency=found.urgency)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from myrmidon.api.conditions import ConditionValue
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import ControllerOptions, Failed
-from myrmidon.fsm.engine import Attempt, Outcome, Visit
+from myrmidon.fsm.engine import Outcome, Visit
+from myrmidon.fsm.next_pass import Attempt
 from myrmidon.fsm.retry_limits import (
     RetryLimits,
     Series,

@@ -16,9 +16,9 @@ from myrmidon.fsm.engine import (
     Finish,
     Outcome,
     ReleaseFinalizer,
-    Schedule,
     unfinished,
 )
+from myrmidon.fsm.next_pass import Schedule
 from myrmidon.fsm.states import State
 from tests.fsm.graphs import Drawn, drawings, results
 from tests.fsm.things import graph_of

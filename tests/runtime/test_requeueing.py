@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.fsm.engine import Outcome, Schedule
+from myrmidon.fsm.engine import Outcome
+from myrmidon.fsm.next_pass import Schedule
 from myrmidon.runtime.queue import Urgency
 from myrmidon.runtime.requeueing import REQUEUE_SECONDS_MIN, Requeue, requeue_of
 
@@ -28,7 +29,7 @@ def test_no_pass_comes_later_than_the_earliest_that_was_asked_for(
         after=None if after is None else timedelta(seconds=after),
         again=None if again is None else Schedule(NOW + timedelta(seconds=again), "a"),
     )
-    found = requeue_of(outcome, retry=retry, resync=resync, now=NOW)
+    found = requeue_of(outcome, retry=retry, resync=resync, now=lambda: NOW)
     unsettled = after is not None or retry is not None
     asked = [one for one in (after, again, retry, None if unsettled else resync) if one is not None]
     if not asked:
@@ -48,8 +49,10 @@ def test_a_schedule_beside_a_resync() -> None:
     soon = Outcome(ended=True, again=Schedule(NOW + timedelta(hours=1), "a"))
     late = Outcome(ended=True, again=Schedule(NOW + timedelta(days=9), "a"))
 
-    assert requeue_of(soon, retry=None, resync=36_000, now=NOW) == Requeue("schedule", 3600)
-    assert requeue_of(late, retry=None, resync=36_000, now=NOW) == Requeue(
+    assert requeue_of(soon, retry=None, resync=36_000, now=lambda: NOW) == Requeue("schedule", 3600)
+    assert requeue_of(late, retry=None, resync=36_000, now=lambda: NOW) == Requeue(
         "resync", 36_000, Urgency.BACKGROUND
     )
-    assert requeue_of(late, retry=None, resync=None, now=NOW) == Requeue("schedule", 9 * 86_400)
+    assert requeue_of(late, retry=None, resync=None, now=lambda: NOW) == Requeue(
+        "schedule", 9 * 86_400
+    )

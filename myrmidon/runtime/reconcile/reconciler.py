@@ -224,6 +224,8 @@ class Reconciler:
             self._deps.observing.processed(
                 turn.key, generation, turn.added_at, now, success=not failed
             )
+        if not failed:
+            return
         for failure, state in zip(outcome.failures, _failed_states(outcome), strict=False):
             log.failed(
                 "pass failed",
