@@ -2,10 +2,11 @@
 
 The names that the author of a controller needs are here:
 
-    a resource       Resource, Model, Status, Column, Scale, Rule
+    a resource       Resource, Model, Status, ExternalStatus, Column, Scale, Rule
     its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController
     ready-made parts when_children_ready, delete_children_foreground, exists, has_condition
     results          Done, Wait, Failed, Result, ConditionValue
+    other systems    External, ExternalRefusedError
     other objects    kinds, Kind, ObjectRef, Watch, changed, Channel, hashed_name
     running it       Manager, ManagerOptions
 
@@ -36,13 +37,14 @@ if TYPE_CHECKING:
     from myrmidon.api.model import Model
     from myrmidon.api.refs import Kind, ObjectRef
     from myrmidon.api.resource import Resource
-    from myrmidon.api.status import Status
-    from myrmidon.errors import MyrmidonError
+    from myrmidon.api.status import ExternalStatus, Status
+    from myrmidon.errors import ExternalRefusedError, MyrmidonError
     from myrmidon.fsm.channel import Channel
     from myrmidon.fsm.children import delete_children_foreground, when_children_ready
     from myrmidon.fsm.claims import ClaimController
     from myrmidon.fsm.context import Cause, Context
     from myrmidon.fsm.controller import Controller
+    from myrmidon.fsm.external import External
     from myrmidon.fsm.naming import hashed_name
     from myrmidon.fsm.options import ControllerOptions
     from myrmidon.fsm.readiness import exists, has_condition
@@ -67,13 +69,14 @@ _HOMES = {
     "myrmidon.api.model": ("Model",),
     "myrmidon.api.refs": ("Kind", "ObjectRef"),
     "myrmidon.api.resource": ("Resource",),
-    "myrmidon.api.status": ("Status",),
-    "myrmidon.errors": ("MyrmidonError",),
+    "myrmidon.api.status": ("ExternalStatus", "Status"),
+    "myrmidon.errors": ("ExternalRefusedError", "MyrmidonError"),
     "myrmidon.fsm.channel": ("Channel",),
     "myrmidon.fsm.children": ("delete_children_foreground", "when_children_ready"),
     "myrmidon.fsm.claims": ("ClaimController",),
     "myrmidon.fsm.context": ("Cause", "Context"),
     "myrmidon.fsm.controller": ("Controller",),
+    "myrmidon.fsm.external": ("External",),
     "myrmidon.fsm.naming": ("hashed_name",),
     "myrmidon.fsm.options": ("ControllerOptions",),
     "myrmidon.fsm.readiness": ("exists", "has_condition"),
@@ -116,6 +119,9 @@ __all__ = [
     "Controller",
     "ControllerOptions",
     "Done",
+    "External",
+    "ExternalRefusedError",
+    "ExternalStatus",
     "Failed",
     "Kind",
     "Manager",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from myrmidon.api.model import Model
     from myrmidon.api.quantities import Base64, Duration, IntOrString, Quantity
     from myrmidon.api.resource import Resource, status_patch
-    from myrmidon.api.status import Status
+    from myrmidon.api.status import ExternalStatus, Status
 
 _TYPED = {
     "AtomicMap": "myrmidon.api.markers",
@@ -40,6 +40,7 @@ _TYPED = {
     "ConditionValue": "myrmidon.api.conditions",
     "Duration": "myrmidon.api.quantities",
     "Embedded": "myrmidon.api.markers",
+    "ExternalStatus": "myrmidon.api.status",
     "IntOrString": "myrmidon.api.quantities",
     "ListMap": "myrmidon.api.markers",
     "ListSet": "myrmidon.api.markers",
@@ -70,6 +71,7 @@ __all__ = [
     "ConditionValue",
     "Duration",
     "Embedded",
+    "ExternalStatus",
     "HttpRequest",
     "HttpResponse",
     "IntOrString",

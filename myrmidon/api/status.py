@@ -5,7 +5,8 @@ inside a list or map is found, and a timestamp that the server only spells diffe
 change.
 """
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -38,16 +39,47 @@ _RESOURCE_REFS: Json = {
     "x-kubernetes-list-type": "atomic",
 }
 
+_EXTERNALS: Json = {
+    "type": "object",
+    "description": "The ledger of resources outside the cluster, one entry per name.",
+    "additionalProperties": {
+        "type": "object",
+        "required": ["state", "sequence", "token"],
+        "properties": {
+            "state": {
+                "type": "string",
+                "description": "Pending until the id is known, Created, or Removed.",
+                "enum": ["Pending", "Created", "Removed"],
+            },
+            "sequence": {
+                "type": "integer",
+                "format": "int64",
+                "description": "Counts the resources that were created under this name.",
+            },
+            "token": {"type": "string", "description": "The idempotency token of its creation."},
+            "id": {"type": "string", "description": "The id in the external system."},
+            "at": {
+                "type": "string",
+                "format": "date-time",
+                "description": "When the creation was attempted, or answered.",
+            },
+        },
+    },
+}
+
 FRAMEWORK_FIELDS = {
     "conditions": "conditions",
     "observedGeneration": "observed_generation",
     "resourceRefs": "resource_refs",
 }
 """The fields that the framework writes, by their names on the wire and in Python."""
+_WITH_EXTERNALS = {**FRAMEWORK_FIELDS, "externals": "externals"}
 
 
 class Status(Model):
     """The status fields that the framework writes on every resource that has a controller."""
+
+    FRAMEWORK_FIELDS: ClassVar[Mapping[str, str]] = FRAMEWORK_FIELDS
 
     conditions: Annotated[list[Json], OpenApi(_CONDITIONS)] = Field(default_factory=list)
     observed_generation: Annotated[int | None, OpenApi({"type": "integer", "format": "int64"})] = (
@@ -56,14 +88,28 @@ class Status(Model):
     resource_refs: Annotated[list[Json], OpenApi(_RESOURCE_REFS)] = Field(default_factory=list)
 
 
+class ExternalStatus(Status):
+    """The base class of statuses of resources whose controller has ``externals``.
+
+    ``externals`` is the ledger: state, sequence, token and, once it is known, id of each external
+    resource, by name.  The framework writes it; states can read it:
+    ``claim.status.externals["database"]["id"]``.
+    """
+
+    FRAMEWORK_FIELDS: ClassVar[Mapping[str, str]] = _WITH_EXTERNALS
+
+    externals: Annotated[dict[str, Json], OpenApi(_EXTERNALS)] = Field(default_factory=dict)
+
+
 def difference(status: Status, read: Any) -> Json:
     """Return the merge patch from the status as it was read to its current value; ``{}`` for none.
 
-    Conditions, observedGeneration and resourceRefs are left out: the framework writes those.
+    The fields that the framework writes, such as conditions and resourceRefs, are left out.
     """
-    mine = {key: value for key, value in (read or {}).items() if key not in FRAMEWORK_FIELDS}
+    written = status.FRAMEWORK_FIELDS
+    mine = {key: value for key, value in (read or {}).items() if key not in written}
     before: Json = type(status).from_wire(mine).to_wire() if mine else {}
-    after = status.to_wire(without=FRAMEWORK_FIELDS.values())
+    after = status.to_wire(without=written.values())
     return _difference(before, after)
 
 

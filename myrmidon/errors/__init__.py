@@ -14,6 +14,7 @@ MyrmidonError
     UndeclaredEdgeError      a result goes to a state that is not in the state's ``then``
     UndeclaredOutputError    an output of a kind that is not managed
     UndeclaredReadError      a read of a kind that is neither managed nor read
+    UndeclaredExternalError  an External that the controller does not list
     OutputError              an output that cannot be written as it is
       UnidentifiedObjectError  an output without apiVersion, kind or name
       GeneratedNameError       an output with generateName
@@ -31,6 +32,7 @@ MyrmidonError
   TerminatingError         the object is being deleted; it can be created when it is gone
   UnfitObjectError         an object on the server does not fit its model
   UnreadableObjectError    an object on the server cannot be read at all
+  ExternalRefusedError     an external system answered that it did not act
   ApiError                 the server refused the request
     BadRequestError          400
     UnknownFieldError        400, 422 or 500, a field that the schema does not have
@@ -87,6 +89,7 @@ from myrmidon.errors.definitions import (
     UnknownStateError,
     UnreachableStateError,
 )
+from myrmidon.errors.external import ExternalRefusedError
 from myrmidon.errors.objects import (
     AlreadyOwnedError,
     NotAdoptedError,
@@ -112,6 +115,7 @@ from myrmidon.errors.programming import (
     StateResultError,
     StatusError,
     UndeclaredEdgeError,
+    UndeclaredExternalError,
     UndeclaredOutputError,
     UndeclaredReadError,
     UnidentifiedObjectError,
@@ -137,6 +141,7 @@ __all__ = [
     "ConflictError",
     "DefinitionError",
     "ExpiredError",
+    "ExternalRefusedError",
     "FieldConflictError",
     "FinalizerStateError",
     "ForbiddenError",
@@ -170,6 +175,7 @@ __all__ = [
     "TransportError",
     "UnauthorizedError",
     "UndeclaredEdgeError",
+    "UndeclaredExternalError",
     "UndeclaredOutputError",
     "UndeclaredReadError",
     "UnfitObjectError",

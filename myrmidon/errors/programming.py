@@ -65,6 +65,19 @@ class UndeclaredReadError(ProgrammingError):
         )
 
 
+class UndeclaredExternalError(ProgrammingError):
+    """A state used an ``External`` that the controller does not list in ``externals``."""
+
+    reason = "UndeclaredExternal"
+
+    def __init__(self, controller: str, state: str, external: str) -> None:
+        self.controller, self.state, self.external = controller, state, external
+        super().__init__(
+            f"{controller}.{state} used {external}, which {controller}.externals does not list.\n"
+            "  fix: add the class to externals"
+        )
+
+
 class StateResultError(ProgrammingError):
     """A state returned a value that is not a result."""
 

@@ -6,11 +6,14 @@ states and this package depend on no network code.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import ObjectRef
+from myrmidon.fsm.external import External
+from myrmidon.fsm.results import Failed, Result, Wait
 
+Observed = TypeVar("Observed")
 Relation = Literal["self", "child", "relative", "timer", "resync", "again", "channel"]
 
 
@@ -87,6 +90,18 @@ class Context(Reader, Protocol):
 
     async def children(self) -> Mapping[ObjectRef, Json | None]:
         """Return every child of the object, this pass's writes included; None for a missing one."""
+        ...
+
+    async def ensure(self, external: External[Any, Observed]) -> Observed | Wait | Failed:
+        """Create or update the external resource; return what ``observe`` says about it then.
+
+        Return the ``Wait`` or ``Failed`` from the state if it is one:
+        ``if isinstance(found, Wait | Failed): return found``.
+        """
+        ...
+
+    async def remove(self, external: External[Any, Any]) -> Result:
+        """Delete the external resource; ``Done`` when it is gone, else a ``Wait`` or ``Failed``."""
         ...
 
     def event(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:

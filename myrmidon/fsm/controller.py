@@ -18,6 +18,7 @@ from myrmidon.api.refs import Kind
 from myrmidon.api.resource import Resource
 from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
 from myrmidon.fsm.channel import Channel
+from myrmidon.fsm.external import External, checked_externals
 from myrmidon.fsm.graph import Graph, checked_graph
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.readiness import ReadinessRule, ReadinessRules
@@ -55,6 +56,9 @@ class Controller(Generic[R]):
     It replaces the rule for that kind in ``ctx.is_ready``, ``when_children_ready`` and claims:
     ``{SERVICE_MONITOR: exists, TASK_RUN: has_condition("Succeeded")}``.  A custom kind needs one if
     it never reports a condition ``Ready`` or ``Available``.  Default: none."""
+    externals: ClassVar[tuple[type[External[Any, Any]], ...]] = ()
+    """The classes of resources outside the cluster that the objects own, for ``ctx.ensure`` and
+    ``ctx.remove``.  A controller that has some needs a finalizer state.  Default: none."""
     channels: ClassVar[tuple[Channel, ...]] = ()
     """Sources of events from outside the cluster.  Default: none."""
     options: ClassVar[ControllerOptions] = ControllerOptions()
@@ -94,6 +98,7 @@ class Controller(Generic[R]):
         cls.channels = _entries(cls, "channels", Channel, 'Channel("name")')
         _check_options(cls)
         cls.graph = checked_graph(cls.__name__, _states_of(cls))
+        cls.externals = checked_externals(cls.__name__, cls.externals, cls.resource, cls.graph)
         cls.managed_kinds = _kinds(cls, "manages")
         cls.read_kinds = tuple(dict.fromkeys((*_kinds(cls, "reads"), *_watched(cls))))
         cls.index_functions = _index_functions(cls)

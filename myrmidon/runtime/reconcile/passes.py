@@ -22,6 +22,7 @@ Where the parts are:
     the status write                                                 ``status_writer``
     children without an owner reference                              ``tracked_children``
     deleting children that are no longer emitted                     ``pruning``
+    resources outside the cluster                                    ``external``
 """
 
 import asyncio
@@ -56,6 +57,7 @@ from myrmidon.fsm.engine import (
     Write,
     unfinished,
 )
+from myrmidon.fsm.external import External
 from myrmidon.fsm.results import Failed, failure_of
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import own_fields, status_after
@@ -65,6 +67,11 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.reconcile.blocked_deletion import BLOCKED, remedy
 from myrmidon.runtime.reconcile.context import Declared, PassContext
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
+from myrmidon.runtime.reconcile.external import (
+    ensure_external,
+    remove_external,
+    unremoved_externals,
+)
 from myrmidon.runtime.reconcile.finalizer_edits import ensure_finalizer, release_finalizer
 from myrmidon.runtime.reconcile.former_conditions import former_conditions, undeclared_conditions
 from myrmidon.runtime.reconcile.pruning import settle_unsure, tidy
@@ -207,6 +214,9 @@ class Pass:
         return UnwatchedNamespaceError(name, state.name, str(ref), ref.namespace, watched)
 
     async def _release_finalizer(self) -> Report:
+        left = unremoved_externals(self._subject)
+        if left is not None:
+            return left
         report = await delete_children(self._subject, self._flush)
         return await release_finalizer(self._subject) if isinstance(report, Acted) else report
 
@@ -312,7 +322,12 @@ class Pass:
             cause=self._causes,
             record=self._subject.event,
             managed=self._children,
+            external=self._settle_external,
         )
+
+    async def _settle_external(self, external: External[Any, Any], wanted: bool) -> Any:
+        act = ensure_external if wanted else remove_external
+        return await act(self._subject, external, self._typed, self._declared.state)
 
     async def _children(self) -> list[ObjectRef]:
         """Return the managed objects; during a deletion also children that no status records."""
