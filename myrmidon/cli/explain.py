@@ -24,6 +24,7 @@ from myrmidon.api.wire import HttpRequest
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.views import age
 from myrmidon.errors import NotFoundError, TransportError, UsageError
+from myrmidon.fsm.ledger import unremoved
 from myrmidon.fsm.readiness import is_ready
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.access.kubeconfig import Endpoint
@@ -83,6 +84,7 @@ async def _explained(client: Client, args: argparse.Namespace, namespace: str) -
     lines = list(told(ref, obj, LoopClock()))
     if args.process:
         lines += await last_pass(args.process, ref, LoopClock())
+    lines += externals(obj)
     lines += await _children(client, discovery, obj)
     lines += await _events(client, obj, ref, LoopClock())
     return lines
@@ -161,6 +163,15 @@ def passed(told: Json, clock: Clock) -> Iterator[str]:
         yield f"  the next one comes in {wait} at the latest"
     if told["writes"]:
         yield f"  last writes: {', '.join(told['writes'][-_WRITES_SHOWN:])}"
+
+
+def externals(obj: Json) -> list[str]:
+    """Return a line for each resource outside the cluster that exists or may exist."""
+    lines = [
+        f"  {'✓' if one.id else '…'} {name}  {one.id or f'no id yet, token {one.token}'}"
+        for name, one in unremoved(obj).items()
+    ]
+    return ["outside the cluster:", *lines] if lines else []
 
 
 async def _children(client: Client, discovery: Discovery, obj: Json) -> list[str]:

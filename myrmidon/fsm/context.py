@@ -84,6 +84,11 @@ class Context(Reader, Protocol):
         ...
 
     @property
+    def planning(self) -> bool:
+        """True while ``myrmidon plan`` asks what a pass would do: call no other system then."""
+        ...
+
+    @property
     def cause(self) -> tuple[Cause, ...]:
         """What triggered this pass; at most the first eight causes are kept."""
         ...

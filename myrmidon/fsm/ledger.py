@@ -290,6 +290,21 @@ def _present(known: str, seen: Seen, last: Last, *, wanted: bool) -> Action:
     return CallUpdate(known)
 
 
+def planned(action: WriteEntry | CallCreate | CallUpdate | CallDelete) -> str:
+    """Return what an action would do, for ``myrmidon plan``."""
+    match action:
+        case CallUpdate(known):
+            return f"{known} would be updated"
+        case CallDelete(known):
+            return f"{known} would be deleted"
+        case WriteEntry(LedgerEntry(state="Created", id=known)):
+            return f"{known} would be recorded"
+        case WriteEntry(LedgerEntry(state="Removed")):
+            return "it is gone, and would be recorded as removed"
+        case _:
+            return "it would be created"
+
+
 def after_record(before: LedgerEntry | None, entry: LedgerEntry, rules: Rules) -> Last:
     """Return what the run did last, after it has replaced the entry ``before``."""
     if entry.state != "Pending":

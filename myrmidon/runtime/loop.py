@@ -57,6 +57,7 @@ class ControllerLoop:
         record_event: RecordEvent,
         namespaces: Iterable[str] = (),
         trace: bool = False,
+        planning: bool = False,
     ) -> None:
         self.controller = controller
         self._own_writes = OwnWrites[Trigger](controller.name, caches)
@@ -80,6 +81,7 @@ class ControllerLoop:
             observing,
             record_event,
             Discovery(client, clock=clock),
+            planning=planning,
         )
         self.reconciler = Reconciler(deps, log, self._look_again)
         reconcile: Reconcile = self.reconciler.reconcile

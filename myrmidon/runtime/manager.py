@@ -319,6 +319,7 @@ class Manager:
             record_event=record_event,
             namespaces=self.options.namespaces,
             trace=self.options.trace,
+            planning=self.options.planning,
         )
         return loop
 

@@ -84,6 +84,9 @@ class ManagerOptions:
     """Keep the last pass and the last writes of each object, for ``Manager.snapshot`` and for
     ``/passes`` on the health address, which ``myrmidon explain --process`` reads.  Off by
     default."""
+    planning: bool = False
+    """Run states without an effect outside the API server: ``ctx.planning`` is True, and
+    ``ctx.ensure`` and ``ctx.remove`` only look.  ``myrmidon plan`` sets it.  Off by default."""
 
     def __post_init__(self) -> None:
         for name in ("client_qps", "client_burst"):

@@ -10,7 +10,7 @@ from myrmidon import Manager, ManagerOptions
 from myrmidon.api.refs import ObjectRef
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.cli.explain import last_pass
+from myrmidon.cli.explain import externals, last_pass
 from myrmidon.cli.main import main
 from myrmidon.generate import crd
 from myrmidon.io.timers.clock import LoopClock
@@ -50,6 +50,22 @@ def test_why_the_last_pass_ran() -> None:
         "  because of self create of Thing.test.myrmidon.dev default/it",
         "  last writes: patch Thing it status",
     ]
+
+
+def test_resources_outside_the_cluster() -> None:
+    """With the id, or the token while the id is not known; those that are removed are not listed."""
+    entry = {"sequence": 1, "token": "t-1"}
+    ledger = {
+        "database": {**entry, "state": "Created", "id": "db-1"},
+        "bucket": {**entry, "state": "Pending"},
+        "queue": {**entry, "state": "Removed"},
+    }
+    assert externals({"status": {"externals": ledger}}) == [
+        "outside the cluster:",
+        "  ✓ database  db-1",
+        "  … bucket  no id yet, token t-1",
+    ]
+    assert externals({}) == []
 
 
 @pytest.mark.parametrize(("name", "trace"), [("other", True), ("it", False)])

@@ -37,6 +37,7 @@ from myrmidon.fsm.ledger import (
     decide,
     entry_of,
     found,
+    planned,
     removed,
     token_of,
     unremoved,
@@ -418,6 +419,22 @@ def test_what_a_ledger_write_means_for_the_next_decision() -> None:
     assert after_record(FIRST, replace(FIRST, at=NOW + 49 * SECOND), RULES) is Last.AGAIN
     assert after_record(FIRST, replace(FIRST, at=NOW + 50 * SECOND), RULES) is Last.ALONE
     assert after_record(replace(FIRST, at=None), FIRST, RULES) is Last.ALONE
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        (WriteEntry(FIRST), "it would be created"),
+        (CallCreate(FIRST, "any"), "it would be created"),
+        (WriteEntry(MADE), "id would be recorded"),
+        (WriteEntry(removed(MADE)), "it is gone, and would be recorded as removed"),
+        (CallUpdate("id"), "id would be updated"),
+        (CallDelete("id"), "id would be deleted"),
+    ],
+)
+def test_what_would_be_done(action: Any, said: str) -> None:
+    """In words, for `myrmidon plan`."""
+    assert planned(action) == said
 
 
 def test_a_token_belongs_to_one_resource() -> None:

@@ -27,6 +27,11 @@ def test_other_controllers_of_the_module_do_not_count_and_its_imports_do() -> No
     assert usage_of(usages.Creating).deleted == SHARED
 
 
+def test_the_delete_of_an_external_is_not_the_deletion_of_an_output() -> None:
+    """``Store`` stands in the same module, and deletes what only a run could tell."""
+    assert usage_of(usages.Plain).deleted is not None
+
+
 def test_replacing_needs_no_patch() -> None:
     """And what is read live is seen."""
     usage = usage_of(usages.Replacing)

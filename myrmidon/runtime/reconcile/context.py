@@ -132,10 +132,11 @@ class PassContext:
         record: Callable[[str, str, str], None],
         managed: Callable[[], Awaitable[Iterable[ObjectRef]]],
         external: Callable[[External[Any, Any], bool], Awaitable[Any]],
+        planning: bool,
     ) -> None:
         self._declared, self._objects, self._client = declared, objects, client
         self._record, self._managed, self._external = record, managed, external
-        self.now, self.log, self.cause = now, log, cause
+        self.now, self.log, self.cause, self.planning = now, log, cause, planning
 
     @property
     def live(self) -> Reader:

@@ -31,6 +31,8 @@ class PassDependencies:
     observing: Observing
     record_event: Callable[[Json, str, str, str], None]
     discovery: Discovery
+    planning: bool = False
+    """Whether no pass may have an effect outside the API server (``ManagerOptions.planning``)."""
     settled: dict[ObjectRef, tuple[str, str]] = field(default_factory=dict)
     """Per object: the last status patch that the server accepted but stored differently (for
     example pruned), and the resourceVersion it produced; it is not sent again for that version."""

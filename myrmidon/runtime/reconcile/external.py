@@ -10,6 +10,7 @@ the pass has to stop.  What must hold:
 - Nothing is called for an object without our finalizer, and nothing is created for one that is
   being deleted, except to learn the id of a resource whose create got no answer.
 - A call that raises, times out or is cancelled leaves the entry as it is.
+- While ``myrmidon plan`` asks, the external system is only asked, never told.
 
 ``unremoved_externals`` keeps the finalizer while an entry is not Removed, whatever the states did.
 """
@@ -48,6 +49,7 @@ from myrmidon.fsm.ledger import (
     decide,
     entry_of,
     found,
+    planned,
     unremoved,
 )
 from myrmidon.fsm.results import Done, Failed, Result, Wait
@@ -187,6 +189,8 @@ class _Run:
         entry: LedgerEntry | None,
         action: WriteEntry | Look | CallCreate | CallUpdate | CallDelete,
     ) -> Wait | Failed | None:
+        if self._subject.deps.planning and not isinstance(action, Look):
+            return Wait("Planned", f"{self._external.name}: {planned(action)}")
         match action:
             case WriteEntry(new):
                 return await self._record(new)
@@ -206,7 +210,8 @@ class _Run:
             async with self._limit():
                 known = await self._external.find(self._obj, look.token)
             if known is not None:
-                return await self._record(found(entry, self._rules, known, self._clock.now()))
+                new = found(entry, self._rules, known, self._clock.now())
+                return await self._act(entry, WriteEntry(new))
             self._seen = Seen(Sight.ABSENT, asked_at)
             return None
         async with self._limit():

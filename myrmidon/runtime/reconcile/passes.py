@@ -323,6 +323,7 @@ class Pass:
             record=self._subject.event,
             managed=self._children,
             external=self._settle_external,
+            planning=self._deps.planning,
         )
 
     async def _settle_external(self, external: External[Any, Any], wanted: bool) -> Any:

@@ -13,6 +13,7 @@ from myrmidon import (
     Done,
     ExternalRefusedError,
     Failed,
+    ManagerOptions,
     Result,
     Wait,
     kinds,
@@ -340,6 +341,21 @@ def test_a_converged_pass_writes_nothing() -> None:
         cluster.restart()
         cluster.settle()
         assert system.calls == ["GET /ext-1"]
+
+
+@STORES
+def test_a_plan_only_looks(store: type[ByToken]) -> None:
+    """Neither create, update nor delete is called, and the ledger is not written."""
+    system = stand_in(store)
+    options = ManagerOptions(seed=0, planning=True)
+    with Harness(Claims(store(system)), options=options) as cluster:
+        cluster.apply(claim())
+        cluster.step()
+        condition = cluster.condition(Claim, "it", "Stored")
+        assert condition is not None
+        assert (condition.reason, condition.message) == ("Planned", "store: it would be created")
+        assert cluster.get(Claim, "it").status.externals == {}
+        assert not any(call.startswith(("POST", "PATCH", "DELETE")) for call in system.calls)
 
 
 # --------------------------------------------------------------------------- late values
