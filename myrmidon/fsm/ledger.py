@@ -89,7 +89,9 @@ def _entry(raw: Any) -> LedgerEntry | None:
     if not isinstance(sequence, int) or not isinstance(token, str):
         return None
     named = raw.get("id")
-    state = "Pending" if raw["state"] == "Created" and not named else raw["state"]
+    state: EntryState = raw["state"]
+    if state == "Created" and not named:
+        state = "Pending"
     return LedgerEntry(state, sequence, token, named and str(named), _time(raw.get("at")))
 
 

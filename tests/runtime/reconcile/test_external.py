@@ -25,6 +25,7 @@ from myrmidon.api.wire import HttpRequest
 from myrmidon.sets import OutputSet
 from myrmidon.testing import (
     Crash,
+    Delay,
     ExternalStandIn,
     Fault,
     Hang,
@@ -272,6 +273,23 @@ def test_an_answer_that_is_not_an_id_is_a_mistake() -> None:
 # ---------------------------------------------------------------------------- the ledger
 
 
+def test_a_create_is_not_sent_after_a_slow_ledger_write() -> None:
+    """It would take effect later than other processes expect of an entry of that time."""
+    system = stand_in(ByTag)
+
+    def is_ledger(request: HttpRequest) -> bool:
+        return is_write(request) and b'"externals"' in request.body
+
+    slow = Script({1: Delay(40)}, is_ledger)
+    with Harness(Claims(ByTag(system)), faults=slow) as cluster:
+        cluster.apply(claim())
+        cluster.advance(timedelta(seconds=45))
+        assert cluster.get(Claim, "it").status.externals["store"]["state"] == "Pending"
+        assert not any(call.startswith("POST") for call in system.calls)
+        cluster.settle()
+        assert len(system.ever) == 1
+
+
 def test_a_server_that_drops_the_ledger_stops_the_create() -> None:
     """As one with an older CRD does: without the entry, the resource could be lost."""
     system = stand_in(ByToken)
@@ -304,7 +322,10 @@ def test_a_state_cannot_overwrite_the_ledger() -> None:
     with Harness(Careless(ByToken(system))) as cluster:
         cluster.apply(claim())
         cluster.settle()
+        cluster.patch(Claim, "it", {"spec": {"size": 2}})
+        cluster.settle()
         assert cluster.get(Claim, "it").status.externals["store"]["id"] == "ext-1"
+        assert sum(call.startswith("POST") for call in system.calls) == 1
 
 
 def test_an_entry_that_another_process_wrote_is_not_overwritten() -> None:
@@ -386,6 +407,12 @@ def test_what_the_system_chose_is_written_to_fields_that_are_not_set() -> None:
         assert seen.status.observed_generation == 2
         assert cluster.ready(Claim, "it")
         cluster.at_rest()
+
+        cluster.patch(Claim, "it", {"spec": {"zone": None}})
+        cluster.settle()
+        seen = cluster.get(Claim, "it")
+        assert seen.spec.zone == "z1"
+        assert seen.status.observed_generation == seen.raw["metadata"]["generation"] == 4
 
 
 def test_a_field_that_is_set_is_never_changed() -> None:
