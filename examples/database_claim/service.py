@@ -40,11 +40,10 @@ class DatabaseService:
         app.router.add_patch("/databases/{id}", self._update)
         app.router.add_delete("/databases/{id}", self._delete)
         runner = web.AppRunner(app)
-        loop.run_until_complete(runner.setup())
-        loop.run_until_complete(web.TCPSite(runner, "127.0.0.1", port).start())
         thread = Thread(target=loop.run_forever, daemon=True)
         thread.start()
         try:
+            asyncio.run_coroutine_threadsafe(_listen(runner, port), loop).result()
             host, bound = runner.addresses[0][:2]
             yield f"http://{host}:{bound}"
         finally:
@@ -86,6 +85,11 @@ class DatabaseService:
     async def _delete(self, request: web.Request) -> web.Response:
         found = self.databases.pop(request.match_info["id"], None)
         return web.Response(status=204 if found else 404)
+
+
+async def _listen(runner: web.AppRunner, port: int) -> None:
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
 
 
 def _stored(body: Json) -> Json:

@@ -195,10 +195,11 @@ def _defines(cls: type, method: str) -> bool:
 
 def _resource_of(cls: type) -> type[Resource[Any, Any]] | None:
     """Return the Resource in this class's own ``External[...]`` base; None if it has none."""
-    for base in getattr(cls, "__orig_bases__", ()):
-        origin = get_origin(base)
-        if isinstance(origin, type) and issubclass(origin, External):
-            for argument in get_args(base):
-                if isinstance(argument, type) and issubclass(argument, Resource):
-                    return argument
-    return None
+    named = (
+        argument
+        for base in getattr(cls, "__orig_bases__", ())
+        if issubclass(get_origin(base) or object, External)
+        for argument in get_args(base)
+        if isinstance(argument, type) and issubclass(argument, Resource)
+    )
+    return next(named, None)

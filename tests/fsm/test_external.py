@@ -1,13 +1,14 @@
 """Definitions of ``External``: what is missing is refused at import, with the fix."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from types import new_class
 from typing import Any
 
 import pytest
 
 from myrmidon.api import ExternalStatus, Model, Resource, Status
-from myrmidon.errors import DefinitionError
+from myrmidon.errors import DefinitionError, ExternalRefusedError, UndeclaredExternalError
 from myrmidon.fsm import Controller, Done, External, Result, state
 from myrmidon.fsm.external import late_defaults
 from myrmidon.sets import OutputSet
@@ -192,3 +193,22 @@ def test_the_defaults_do_nothing_or_say_so() -> None:
 def test_late_values_only_fill_gaps(spec: Any, chosen: Any, unset: Any) -> None:
     """A field that is set is never part of the patch."""
     assert late_defaults(spec, chosen) == unset
+
+
+def test_a_refusal_says_whether_to_try_again() -> None:
+    """By default not before the object changes."""
+    refused = ExternalRefusedError("TooLarge", "at most 100 GiB")
+    assert (refused.reason, str(refused)) == ("TooLarge", "at most 100 GiB")
+    assert (refused.retry, refused.after) == (False, None)
+    assert ExternalRefusedError("Busy", "", retry=True).retry
+    assert ExternalRefusedError("Busy", "", after=timedelta(1)).after == timedelta(1)
+
+
+def test_an_external_that_is_not_declared_is_named() -> None:
+    """With the state that used it, and the fix."""
+    wrong = UndeclaredExternalError("Boxes", "made", "Store")
+    assert wrong.reason == "UndeclaredExternal"
+    assert str(wrong) == (
+        "Boxes.made used Store, which Boxes.externals does not list.\n"
+        "  fix: add the class to externals"
+    )
