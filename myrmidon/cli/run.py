@@ -49,6 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where metrics are served (default :8080; '' for none)",
     )
     parser.add_argument(
+        "--metrics-auth",
+        action=argparse.BooleanOptionalAction,
+        help="serve metrics only to those who may get /metrics, by their bearer token",
+    )
+    parser.add_argument(
         "--health-addr",
         default=":8081",
         metavar="ADDR",
@@ -151,6 +156,7 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         leader_election_id=args.leader_election_id,
         leader_election_namespace=args.leader_election_namespace,
         metrics_addr=args.metrics_addr,
+        metrics_auth=bool(args.metrics_auth),
         health_addr=args.health_addr,
         kubeconfig=args.kubeconfig,
         context=args.context,

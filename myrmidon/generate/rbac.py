@@ -177,6 +177,27 @@ def lease_role(name: str, namespace: str, lease: str) -> Json:
     )
 
 
+def metrics_roles(name: str) -> tuple[Json, Json]:
+    """The ClusterRole that lets the program check who scrapes it, and the one for those who scrape."""
+    reviews = [
+        {
+            "apiGroups": ["authentication.k8s.io"],
+            "resources": ["tokenreviews"],
+            "verbs": ["create"],
+        },
+        {
+            "apiGroups": ["authorization.k8s.io"],
+            "resources": ["subjectaccessreviews"],
+            "verbs": ["create"],
+        },
+    ]
+    scrapes = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    return (
+        _role("ClusterRole", f"{name}-metrics-auth", "", reviews),
+        _role("ClusterRole", f"{name}-metrics-reader", "", scrapes),
+    )
+
+
 def binding(role: Json, account: str, namespace: str) -> Json:
     """The binding that gives a role to a ServiceAccount."""
     kind = role["kind"]

@@ -56,6 +56,7 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics.client import RequestCounter
 from myrmidon.runtime.metrics.families import Metrics
+from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import preflight
 from myrmidon.runtime.remotes import check_remotes, watch_remote
@@ -92,6 +93,7 @@ class Manager:
         self._stopping = asyncio.Event()
         self._caches: Caches | None = None
         self._elector: Elector | None = None
+        self._access: ScrapeAccess | None = None
         self._writes: UnansweredWrites | None = None
         self._working = asyncio.Event()
         self._workers: Tasks = []
@@ -262,6 +264,10 @@ class Manager:
             stack.push_async_callback(transport.close)
             namespace = namespace or endpoint.namespace
         counter = RequestCounter(self.metrics, host)
+        if options.metrics_auth:
+            # The bare transport: a replica that does not lead is scraped, too.
+            reviews = Client(transport, clock=self._clock, observer=counter, rng=self._rng)
+            self._access = ScrapeAccess(reviews, self._clock)
         if options.leader_election:
             # The elector uses the bare transport: renewals are neither fenced nor rate-limited.
             self._elector = self._candidate(transport, namespace or "default", counter)
@@ -331,7 +337,7 @@ class Manager:
         if probes and self.options.trace:
             tables[probes].append(trace_routes(self.view))
         if metrics:
-            routes = metrics_routes(self.metrics, self._refresh)
+            routes = metrics_routes(self.metrics, self._refresh, self._access)
             tables.setdefault(metrics, []).append(routes)
         for address, routes_of in tables.items():
             bound = await stack.enter_async_context(serving(address, *routes_of))

@@ -38,6 +38,10 @@ class ManagerOptions:
     metrics_addr: str = ""
     """Where ``/metrics`` is served, as ``host:port`` or ``:port``; not at all by default.  May be
     the same address as ``health_addr``."""
+    metrics_auth: bool = False
+    """Let only those read ``/metrics`` whose bearer token the API server accepts, and who may
+    ``get`` the path ``/metrics``; ``myrmidon generate rbac --metrics-auth`` writes the roles.  Off
+    by default.  The tokens are not encrypted on the way, unless a proxy or a mesh does that."""
     health_addr: str = ""
     """Where ``/healthz``, ``/livez`` and ``/readyz`` are served, as ``host:port`` or ``:port``; not
     at all by default.  With ``trace`` also ``/passes``."""
