@@ -1,7 +1,7 @@
-"""What has changed between two objects, field by field: removed, modified, added.
+"""Compare two objects field by field: which fields were removed, modified and added.
 
-Only branches that differ are walked.  Values that are equal have no changed fields, so one
-comparison of the whole branch, which the interpreter does fast, stands for the walk through it.
+Only branches that differ are walked.  Equal branches are skipped with one ``==``, which the
+interpreter does much faster than a walk.
 """
 
 from collections.abc import Callable
@@ -14,26 +14,26 @@ from myrmidon.apiserver.fields.shapes import Shape
 
 
 class Comparison(NamedTuple):
-    """Three sets of fields, as the contents of the objects' roots."""
+    """The removed, modified and added fields, each as the root node of a field set."""
 
     removed: Node
     modified: Node
     added: Node
 
     def filtered(self, keep: Callable[[Node], Node]) -> "Comparison":
-        """The comparison with each set passed through a filter."""
+        """Return the comparison with each set passed through a filter."""
         return Comparison(keep(self.removed), keep(self.modified), keep(self.added))
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.modified or self.added)
 
     def written(self) -> Node:
-        """What the change has put into the object."""
+        """Return the fields that the change wrote: modified and added."""
         return union(self.modified, self.added)
 
 
 class _Change(NamedTuple):
-    """Changes inside one field; None for no change, an empty node for the field as a leaf."""
+    """The changes inside one field.  None: no change.  An empty node: the field itself changed."""
 
     removed: Node | None = None
     modified: Node | None = None
@@ -46,17 +46,17 @@ _MODIFIED = _Change(modified={})
 
 
 def compare(old: Any, new: Any, shape: Shape) -> Comparison:
-    """Compare two objects; raises ``ShapeError`` where they do not fit the shape."""
+    """Compare two objects; raise ``ShapeError`` if one does not fit the schema."""
     change = _NOTHING if old is new or old == new else _changed(old, new, shape)
     return Comparison(change.removed or {}, change.modified or {}, change.added or {})
 
 
 def _changed(old: Any, new: Any, shape: Shape) -> _Change:
-    """Both values are there, and they are not equal."""
+    """Return the changes between two values that both exist and are not equal."""
     was, now = shape.atoms_of(old), shape.atoms_of(new)
     if was == now:
         return _changed_as(was[0], old, new, shape)
-    # A scalar that became a map, say: what it was is gone, and what it is has come.
+    # The type changed, for example from a scalar to a map: the old value is removed, the new added.
     return _both(
         _changed_as(was[0], old, new, shape),
         _changed_as(now[0], old, new, shape),
@@ -125,7 +125,7 @@ def _change(removed: Node, modified: Node, added: Node) -> _Change:
 
 
 def _changed_items(old: list[Any], new: list[Any], shape: Shape) -> _Change:
-    """Items of one path element.  Duplicates are owned together, as if they were one leaf."""
+    """Compare the items of one path element.  Duplicates count as one leaf with one owner."""
     match len(old), len(new):
         case 1, 0:
             return _Change(removed=everything(old[0], shape))
