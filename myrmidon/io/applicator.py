@@ -41,6 +41,7 @@ from myrmidon.io.stall_guard import StallGuard, Wish
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.warning_headers import Warnings
 from myrmidon.sets.adoption import is_adoption
+from myrmidon.sets.options import DEFAULT
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import Parent, reference_to
 from myrmidon.sets.planning import plan
@@ -358,7 +359,8 @@ def _question(output: Output, parent: Parent, creating: bool) -> int:
         return hash((output, parent, creating))
     owner = output.options.owner
     wanted = orjson.dumps((output.manifest, owner and reference_to(owner)))
-    return hash((wanted, output.options, output.author, parent, creating))
+    chosen = None if output.options is DEFAULT else output.options  # a hash of all options is dear
+    return hash((wanted, chosen, output.author, parent, creating))
 
 
 def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
