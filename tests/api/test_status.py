@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api import resource, status_patch
+from myrmidon.api import status_patch
+from myrmidon.api.status import difference
 from myrmidon.patch.merge_patch import merge
 from tests.api.typed import App, AppStatus, Port, manifest
 
@@ -119,10 +120,12 @@ def test_the_status_may_be_replaced_as_a_whole() -> None:
 def test_a_status_that_no_state_used_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most passes do not touch it; then nothing is encoded.  One look at it is enough to compare."""
     compared: list[Any] = []
-    real = resource.difference
-    monkeypatch.setattr(
-        resource, "difference", lambda *both: (compared.append(both), real(*both))[1]
-    )
+
+    def counted(*both: Any) -> Any:
+        compared.append(both)
+        return difference(*both)
+
+    monkeypatch.setattr("myrmidon.api.resource.difference", counted)
     app = App.from_json(manifest(status={"hosts": ["a"]}))
 
     assert status_patch(app) == {}
