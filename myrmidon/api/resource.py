@@ -39,11 +39,12 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
     SPEC: ClassVar[type[Model]]
     STATUS: ClassVar[type[Status]]
 
-    __slots__ = ("_raw", "_spec", "_status")
+    __slots__ = ("_may_have_changed", "_raw", "_spec", "_status")
 
     _raw: Json | None
     _spec: SpecT | None
     _status: StatusT | None
+    _may_have_changed: bool  # whether the status may differ from the one in ``_raw``
 
     def __init_subclass__(
         cls,
@@ -188,12 +189,14 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
     @property
     def status(self) -> StatusT:
         """The observed state.  What a state changes here is written at the end of the pass."""
+        self._set("_may_have_changed", True)
         if self._status is None:
             self._set("_status", self.STATUS())
         return cast("StatusT", self._status)
 
     @status.setter
     def status(self, value: StatusT) -> None:
+        self._set("_may_have_changed", True)
         self._set("_status", self._part("status", value))
 
     @property
@@ -239,6 +242,7 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
         set_slot(self, "_metadata", metadata)
         set_slot(self, "_spec", spec)
         set_slot(self, "_status", status)
+        set_slot(self, "_may_have_changed", raw is None)
 
     def _part(self, part: str, value: Any) -> Any:
         model = self.SPEC if part == "spec" else self.STATUS
@@ -254,8 +258,11 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
 def status_patch(resource: Resource[Any, Any]) -> Json:
     """Return the merge patch from the status as it was read to its current value; ``{}`` for none.
 
-    Conditions, observedGeneration and resourceRefs are left out: the framework writes those.
+    Conditions, observedGeneration and resourceRefs are left out: the framework writes those.  The
+    two are compared only if ``resource.status`` was used since the object was read.
     """
+    if not resource._may_have_changed:  # noqa: SLF001  the other half of the class above
+        return {}
     return difference(resource.status, resource.raw.get("status"))
 
 

@@ -95,6 +95,7 @@ class Manager:
         self._elector: Elector | None = None
         self._access: ScrapeAccess | None = None
         self._writes: UnansweredWrites | None = None
+        self._synced = asyncio.Event()
         self._working = asyncio.Event()
         self._workers: Tasks = []
         self._supervisor: Supervisor | None = None
@@ -193,8 +194,7 @@ class Manager:
         if isinstance(self._clock, LoopClock):
             tasks += supervisor.start("lag", self._lag.run)
         if self.options.freeze_garbage:
-            freeze = partial(freeze_until, self._working.is_set, self._clock)
-            tasks += supervisor.start("garbage", freeze, may_end=self._working.is_set)
+            tasks += supervisor.start("garbage", self._freeze_garbage, may_end=lambda: True)
         for loop in self.loops:
             name = loop.controller.name
             tasks += supervisor.start(f"feed of {name}", loop.feed)
@@ -214,11 +214,18 @@ class Manager:
             tasks += supervisor.start("election", self._elector.run)
         return tasks
 
+    async def _freeze_garbage(self) -> None:
+        """Exclude the caches, and what the first passes leave, from garbage collections."""
+        await freeze_until(self._synced.is_set, self._clock)
+        await self._working.wait()
+        await freeze_until(lambda: self.is_idle, self._clock)
+
     async def _lead(self, supervisor: Supervisor) -> None:
         """Start the workers once the caches are in sync and this process leads."""
         for loop in self.loops:
             await loop.view.wait_synced()
         self._log.info("caches in sync")
+        self._synced.set()
         if self._elector is not None:
             await self._elector.elected.wait()
         for loop in self.loops:

@@ -80,8 +80,9 @@ class ManagerOptions:
     are cancelled.  Keep it below the pod's ``terminationGracePeriodSeconds``."""
     freeze_garbage: bool = False
     """Exclude the caches from Python's garbage collection (``gc.freeze``), which would block the
-    process for up to 200 ms with 50,000 objects.  Reference cycles that exist before the workers
-    start are then never collected.  Off by default; ``myrmidon run`` switches it on."""
+    process for up to 200 ms with 50,000 objects.  Reference cycles that exist while the caches fill,
+    or during the first pass of each object (each for a minute at most), are then never collected.
+    Off by default; ``myrmidon run`` switches it on."""
     seed: int | None = None
     """The seed of all jitter, for repeatable tests; by default a random one."""
     trace: bool = False

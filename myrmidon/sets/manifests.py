@@ -45,7 +45,7 @@ def manifest_of(obj: Any) -> Json:
     # The status belongs to the controller of that kind; the server drops it from such a write.
     manifest.pop("status", None)
     meta = manifest.get("metadata")
-    if isinstance(meta, dict) and not _SERVER_METADATA.isdisjoint(meta):
+    if type(meta) is dict and not _SERVER_METADATA.isdisjoint(meta):
         manifest["metadata"] = {
             field: value for field, value in meta.items() if field not in _SERVER_METADATA
         }
@@ -103,7 +103,7 @@ def _not_json(declared: Mapping[str, Any], error: NotJsonError) -> OutputError:
 
 
 def _declared(obj: Any) -> Mapping[str, Any]:
-    if isinstance(obj, Mapping):
+    if type(obj) is dict or isinstance(obj, Mapping):  # the first is faster, and true for most
         return obj
     if hasattr(obj, "to_json"):
         try:

@@ -3,10 +3,12 @@
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from myrmidon.api import status_patch
+from myrmidon.api.status import difference
 from myrmidon.patch.merge_patch import merge
 from tests.api.typed import App, AppStatus, Port, manifest
 
@@ -113,3 +115,31 @@ def test_the_status_may_be_replaced_as_a_whole() -> None:
     app.status = AppStatus(hosts=["b"])
 
     assert status_patch(app) == {"url": None, "hosts": ["b"]}
+
+
+def test_a_status_that_no_state_used_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most passes do not touch it; then nothing is encoded.  One look at it is enough to compare."""
+    compared: list[Any] = []
+
+    def counted(*both: Any) -> Any:
+        compared.append(both)
+        return difference(*both)
+
+    monkeypatch.setattr("myrmidon.api.resource.difference", counted)
+    app = App.from_json(manifest(status={"hosts": ["a"]}))
+
+    assert status_patch(app) == {}
+    assert not compared
+    hosts = app.status.hosts
+    assert status_patch(app) == {}
+    assert len(compared) == 1
+    hosts.append("b")  # in place, after the status was compared
+    assert status_patch(app) == {"hosts": ["a", "b"]}
+
+
+def test_a_status_that_was_replaced_without_a_look_at_the_old_one() -> None:
+    """Assigning the status counts as a use of it."""
+    app = App.from_json(manifest(status={"url": "u"}))
+    app.status = AppStatus()
+
+    assert status_patch(app) == {"url": None}

@@ -97,7 +97,8 @@ class Store:
 
     def stamp(self, name: str, namespace: str = "") -> int:
         """Return a hash of the cached bytes, 0 if the object is absent."""
-        entry = self.entry((namespace, name))
+        names = self._objects.get(namespace)  # without a call: every pass asks this for each output
+        entry = None if names is None else names.get(name)
         return 0 if entry is None else hash(entry)  # cheap: bytes cache their hash
 
     # ------------------------------------------------------------------- for the cache

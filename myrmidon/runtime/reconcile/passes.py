@@ -93,7 +93,7 @@ class Pass:
         self._now = deps.clock.now()
         self._subject = Subject(deps, ref, obj, log)
         self._generation = generation_of(obj)  # of the spec that states see
-        self._declared = Declared(type(controller), ref.namespace)
+        self._declared: Declared | None = None  # for the first state with a context
         self._walk = Walk(
             type(controller).__name__,
             controller.graph,
@@ -167,7 +167,6 @@ class Pass:
         return report
 
     async def _enter(self, state: State) -> Report:
-        self._declared.state = state.name
         self._out = OutputSet(
             self._controller.managed_kinds,
             namespace=self._ref.namespace,
@@ -178,7 +177,7 @@ class Pass:
         method = getattr(self._controller, state.name)
         call = partial(method, self._typed, self._out)
         if state.takes_context:
-            call = partial(call, self._context())
+            call = partial(call, self._context(state))
         ran = self._deps.observing.state_ran
         return await run_state(state, call, self._deps.clock, self._log, ran)
 
@@ -186,13 +185,15 @@ class Pass:
         outputs = list(self._out)
         if not outputs:
             return ACTED
-        objects = self._deps.objects
+        objects, tracked = self._deps.objects, list[ObjectRef]()
         for output in outputs:
-            if output.ref == self._ref or not (objects.covers_all or objects.covers(output.ref)):
+            ref = output.ref
+            if ref == self._ref or not (objects.covers_all or objects.covers(ref)):
                 misplaced = self._misplaced(output, state)
                 if misplaced is not None:
-                    return refusal(output.ref, misplaced)
-        tracked = [one.ref for one in outputs if isinstance(one, Apply) and is_tracked(one)]
+                    return refusal(ref, misplaced)
+            if isinstance(output, Apply) and is_tracked(output):
+                tracked.append(ref)
         obstacle = await record_children(self._subject, tracked) if tracked else None
         return obstacle or await self._flush(outputs, state.name)
 
@@ -279,7 +280,11 @@ class Pass:
         ref, applied = output.ref, isinstance(output, Apply)
         said = verb or ("apply" if applied else "delete")
         self._deps.observing.wrote(ref.kind.kind, said, outcome)
-        if outcome == "changed" and ref.kind in self._declared.read:
+        if error is None and applied:
+            self._subject.managed.applied[ref] = None
+            if verb is None:
+                return  # nothing was sent
+        if outcome == "changed" and self._declared is not None and ref.kind in self._declared.read:
             self.overtaken = True
         if verb is not None:
             self.wrote.append(f"{verb} {ref}")
@@ -288,12 +293,10 @@ class Pass:
             self._subject.event(
                 "Normal", "Adopted", f"{ref} existed before and is managed from now on"
             )
-        if error is None and applied:
-            self._subject.managed.applied[ref] = None
-        elif error is None and self._deps.objects.get(ref) is None:
-            self._subject.managed.gone[ref] = None
-        elif error is not None:
+        if error is not None:
             self._note_unsure(output)
+        elif not applied and self._deps.objects.get(ref) is None:
+            self._subject.managed.gone[ref] = None
 
     def _note_unsure(self, output: Output) -> None:
         """Remember an output that may exist, because its write got no clear answer."""
@@ -302,13 +305,16 @@ class Pass:
 
     # --------------------------------------------------------------------------- others
 
-    def _context(self) -> PassContext:
+    def _context(self, state: State) -> PassContext:
+        if self._declared is None:
+            self._declared = Declared(type(self._controller), self._ref.namespace)
+        self._declared.state = state.name
         return PassContext(
             self._declared,
             self._deps.objects,
             self._deps.client,
             now=self._now,
-            log=self._log.having(state=self._declared.state),
+            log=self._log.having(state=state.name),
             cause=self._causes,
             record=self._subject.event,
             managed=self._children,
