@@ -34,6 +34,7 @@ from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.queue import Urgency, WorkQueue
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.reconciler import Reconciler
+from myrmidon.runtime.refused_outputs import RefusedOutputs
 from myrmidon.runtime.trace import Traced, TracedApplicator, Tracer
 from myrmidon.runtime.triggers import Trigger, Triggers, key_of
 from myrmidon.runtime.worker import Reconcile, WorkerPool, work
@@ -61,7 +62,8 @@ class ControllerLoop:
         self.controller = controller
         self._own_writes = OwnWrites[Trigger](controller.name, caches)
         self.view = ClusterView(type(controller), caches, namespaces, options=controller.options)
-        self._triggers = Triggers(type(controller), metrics.user_function_failed)
+        refused = RefusedOutputs()
+        self._triggers = Triggers(type(controller), metrics.user_function_failed, refused)
         self._subscription = Subscription()
         self._inbox = Inbox(asyncio.get_running_loop())
         self._rng = rng
@@ -80,6 +82,7 @@ class ControllerLoop:
             observing,
             record_event,
             Discovery(client, clock=clock),
+            refused,
         )
         self.reconciler = Reconciler(deps, log, self._look_again)
         reconcile: Reconcile = self.reconciler.reconcile

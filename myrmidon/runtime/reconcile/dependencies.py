@@ -13,6 +13,7 @@ from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.runtime.cluster_view import ClusterView
 from myrmidon.runtime.metrics.controller import Observing
+from myrmidon.runtime.refused_outputs import RefusedOutputs
 
 
 @dataclass(slots=True)
@@ -31,6 +32,7 @@ class PassDependencies:
     observing: Observing
     record_event: Callable[[Json, str, str, str], None]
     discovery: Discovery
+    refused: RefusedOutputs = field(default_factory=RefusedOutputs)
     settled: dict[ObjectRef, tuple[str, str]] = field(default_factory=dict)
     """Per object: the last status patch that the server accepted but stored differently (for
     example pruned), and the resourceVersion it produced; it is not sent again for that version."""
@@ -45,5 +47,6 @@ class PassDependencies:
     def forget(self, ref: ObjectRef) -> None:
         """Drop everything that is remembered about an object, because it is gone."""
         self.observing.forget(ref)
+        self.refused.drop(ref)
         for memory in (self.settled, self.unsure, self.strangers, self.foreign_conditions):
             memory.pop(ref, None)

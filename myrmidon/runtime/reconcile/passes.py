@@ -73,6 +73,7 @@ from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import delete_children, record_children
 from myrmidon.runtime.reconcile.write_errors import refusal
+from myrmidon.runtime.refused_outputs import REFUSALS, is_blocked
 from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
 from myrmidon.sets.ownership import is_tracked
 
@@ -110,8 +111,8 @@ class Pass:
         self.wrote: list[str] = []
         """The writes of this pass, for the log."""
         self.overtaken = False
-        """True if the pass changed a kind that an earlier state had read: that state may have
-        decided on stale data, so the object gets another pass."""
+        """True if the pass changed a kind that an earlier state had read, or if an object that was
+        in the way of an output is gone: the pass decided on stale data, so the object gets another."""
         self._out: OutputSet
 
     @property
@@ -295,8 +296,17 @@ class Pass:
             )
         if error is not None:
             self._note_unsure(output)
+            if isinstance(error, REFUSALS):
+                self._note_refused(output)
         elif not applied and self._deps.objects.get(ref) is None:
             self._subject.managed.gone[ref] = None
+
+    def _note_refused(self, output: Output) -> None:
+        """Wait for the object in the way; look again at once if it has gone away meanwhile."""
+        self._deps.refused.note(self._ref, output.ref)
+        current = self._deps.objects.get(output.ref)
+        if not is_blocked(current, output, self._subject.parent):
+            self.overtaken = True
 
     def _note_unsure(self, output: Output) -> None:
         """Remember an output that may exist, because its write got no clear answer."""

@@ -70,6 +70,7 @@ class Reconciler:
             return self._unavailable(turn, error, log)
         log.debug("pass begins", cause=turn.causes, collapsed=turn.collapsed)
         generation = generation_of(obj)
+        self._deps.refused.drop(turn.key)
         try:
             single = Pass(self._deps, turn.key, obj, turn.causes, log)
             outcome = await self._in_time(single)
