@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import split_api_version
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import split_api_version
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.auth.users import Attributes, Authorizer, Tokens, User
 from myrmidon.apiserver.environment import Environment
 from myrmidon.apiserver.failures import Failure, StatusCause, conflict, invalid_object, not_found

@@ -15,12 +15,12 @@ from datetime import datetime
 
 import orjson
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.conditions import READY, Condition
-from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting, metadata
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, finalizers_of, generation_of, is_deleting, metadata
+from myrmidon.api.objects.conditions import READY, Condition
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.views import age
 from myrmidon.errors import NotFoundError, TransportError, UsageError

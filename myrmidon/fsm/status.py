@@ -22,13 +22,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
-from myrmidon.api.conditions import READY, STALLED, ConditionValue, timestamp
-from myrmidon.api.json_values import NotJsonError, json_value
-from myrmidon.api.objects import Json, conditions_in, generation_of, status_fields, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
-from myrmidon.api.resource import Resource, status_patch
-from myrmidon.api.texts import condition_message, is_shortened, printable, text_of
+from myrmidon.api.objects.accessors import (
+    Json,
+    conditions_in,
+    generation_of,
+    status_fields,
+    version_of,
+)
+from myrmidon.api.objects.conditions import READY, STALLED, ConditionValue, timestamp
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
+from myrmidon.api.typed.resource import Resource, status_patch
+from myrmidon.api.values.json_values import NotJsonError, json_value
+from myrmidon.api.values.texts import condition_message, is_shortened, printable, text_of
 from myrmidon.errors import StatusError
 from myrmidon.fsm.engine import Outcome, Visit
 from myrmidon.fsm.graph import Graph

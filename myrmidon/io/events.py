@@ -19,10 +19,10 @@ from datetime import datetime
 from typing import Any, NamedTuple, NoReturn
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.kinds import EVENT
-from myrmidon.api.objects import Json, name_of, namespace_of, uid_of, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.texts import event_message, event_reason, printable, text_of
+from myrmidon.api.objects.accessors import Json, name_of, namespace_of, uid_of, version_of
+from myrmidon.api.objects.kinds import EVENT
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.values.texts import event_message, event_reason, printable, text_of
 from myrmidon.errors import AlreadyExistsError, NotFoundError
 from myrmidon.io.client import Client
 from myrmidon.io.throttle import TokenBucket

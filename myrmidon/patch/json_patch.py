@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 OPERATIONS_MAX = 10_000  # kube-apiserver refuses longer patches
 

@@ -9,7 +9,7 @@ so that sending less has the effect of sending everything.
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 
 def merge(target: Any, patch: Any) -> Any:

@@ -30,7 +30,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from myrmidon.api.wire import Transport
+from myrmidon.api.requests.transport import Transport
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.fronts.local import LocalTransport

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from myrmidon.api import Resource, Status, kinds
-from myrmidon.api.conditions import ConditionValue, find, timestamp
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Verb
+from myrmidon.api import Resource, Status
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.conditions import ConditionValue, find, timestamp
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Verb
 from myrmidon.errors import StatusError
 from myrmidon.fsm import Done, Failed, Graph, Wait, Walk
 from myrmidon.fsm import status as status_module

@@ -5,7 +5,7 @@ import sys
 
 from hypothesis import example, given
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.patch import difference, same
 from tests.strategies import documents
 

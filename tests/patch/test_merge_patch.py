@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.patch import covers, merge, missing, same
 from tests.strategies import documents, values
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from myrmidon import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.runtime.children import (
     Managed,
     by_parent,

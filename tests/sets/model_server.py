@@ -8,9 +8,9 @@ built-in kinds and for metadata it drops what is empty.  Versions and uids are c
 from copy import deepcopy
 from typing import Any
 
-from myrmidon.api.objects import Json, name_of, uid_of, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.api.objects.accessors import Json, name_of, uid_of, version_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.errors import (
     AlreadyExistsError,
     ConflictError,

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.patch import same
 from myrmidon.sets import plan
 from myrmidon.sets.fingerprints import fingerprint

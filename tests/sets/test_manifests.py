@@ -18,8 +18,8 @@ from kubernetes_asyncio.client import (
 
 from myrmidon.api import Model as ApiModel
 from myrmidon.api import Quantity, Resource, Status
-from myrmidon.api.json_values import DEPTH_MAX
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.json_values import DEPTH_MAX
 from myrmidon.errors import OutputError
 from myrmidon.sets.manifests import manifest_of
 from tests.fsm.things import Thing, ThingSpec

@@ -11,7 +11,7 @@ ever see a definition.
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.builtin.definitions import CLEANUP, CRDS
 from myrmidon.apiserver.call import Core

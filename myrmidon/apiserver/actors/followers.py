@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from myrmidon.api.objects import Json, controller_of, name_of, namespace_of, uid_of
+from myrmidon.api.objects.accessors import Json, controller_of, name_of, namespace_of, uid_of
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch
 from myrmidon.apiserver.golang.json import same

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from myrmidon.api.objects import Json, is_deleting, name_of, namespace_of, uid_of
+from myrmidon.api.objects.accessors import Json, is_deleting, name_of, namespace_of, uid_of
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.followers import Follower, create, pod_of, pods_path
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch

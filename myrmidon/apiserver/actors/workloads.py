@@ -6,7 +6,7 @@ the new one is available.
 
 from hashlib import blake2b
 
-from myrmidon.api.objects import (
+from myrmidon.api.objects.accessors import (
     Json,
     annotations_of,
     generation_of,

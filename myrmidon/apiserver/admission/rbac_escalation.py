@@ -6,7 +6,7 @@ of the role, or the verb ``bind`` on it.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.auth.rbac import GROUP, RoleAuthorizer
 from myrmidon.apiserver.auth.users import MASTERS, Attributes, User
 from myrmidon.apiserver.call import Admission, Call

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 
 class ObjectLookup(Protocol):

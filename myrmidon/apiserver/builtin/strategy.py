@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.base_strategy import BuiltinStrategy
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import StatusCause

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.custom.printer_columns import CustomLayout
 from myrmidon.apiserver.failures import StatusCause

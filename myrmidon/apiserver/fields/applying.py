@@ -13,7 +13,7 @@ All of it is a function of values; the result is the object and its new ``manage
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fields import entries, last_applied
 from myrmidon.apiserver.fields.checking import check

@@ -7,7 +7,7 @@ Custom resources begin with nothing but their type.
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.catalog.types import GoType
 from myrmidon.apiserver.schema_node import Schema
 

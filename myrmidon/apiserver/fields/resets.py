@@ -4,7 +4,7 @@ The server resets them after the owners are worked out, so a change there must n
 their owner.
 """
 
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, keeping, resetting
 
 _STATUS = resetting("status")

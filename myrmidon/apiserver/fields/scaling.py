@@ -7,7 +7,7 @@ owners of ``spec.replicas`` of the Scale; after it, what changed there goes back
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fields import entries
 from myrmidon.apiserver.fields.elements import Path
 from myrmidon.apiserver.fields.entries import FieldManager, Owned

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fields import entries
 from myrmidon.apiserver.fields.comparing import Comparison, compare
 from myrmidon.apiserver.fields.entries import EntryError, FieldManager, Owned

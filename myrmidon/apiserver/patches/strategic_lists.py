@@ -8,7 +8,7 @@ container stands before the old ones.
 from collections.abc import Callable
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fields.checking import go_text
 from myrmidon.apiserver.golang.types import go_type, go_type_name
 

@@ -5,7 +5,7 @@ They have a kind and metadata like any object, so both are read and checked like
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes, names
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.object_meta import ObjectMetaError, decode_object_meta

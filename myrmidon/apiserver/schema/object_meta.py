@@ -7,7 +7,7 @@ structure that built-in kinds have.  What does not fit is an error in the words 
 import re
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang.times import TimeError, parse_time, written_time
 from myrmidon.apiserver.golang.types import json_kind
 

@@ -6,7 +6,7 @@ not fail because of it, so findings about values that are as they were are forgi
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.schema.problems import UNCORRELATED
 

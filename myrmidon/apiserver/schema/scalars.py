@@ -8,7 +8,7 @@ from collections.abc import Callable
 from math import isfinite, trunc
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.golang import text as go_text
 from myrmidon.apiserver.golang.json import same

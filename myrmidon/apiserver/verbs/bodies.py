@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, bad_request, unsupported_media_type
 from myrmidon.apiserver.golang import json as go_json

@@ -2,7 +2,7 @@
 
 from copy import copy
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.call import Admission, Call
 from myrmidon.apiserver.failures import already_exists, bad_request, internal

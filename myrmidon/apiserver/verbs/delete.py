@@ -4,7 +4,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.admission.steps import run_validating
 from myrmidon.apiserver.call import Admission, Call
 from myrmidon.apiserver.causes import invalid, not_supported

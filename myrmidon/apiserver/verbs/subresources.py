@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.builtin.decoding import DecodingError, decode
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.catalog.types import schema_of

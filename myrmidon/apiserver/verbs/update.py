@@ -1,6 +1,6 @@
 """PUT, and what every change of an object goes through."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.call import Admission, Call
 from myrmidon.apiserver.causes import invalid

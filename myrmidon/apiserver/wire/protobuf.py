@@ -15,8 +15,8 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import split_api_version
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import split_api_version
 from myrmidon.apiserver.golang.times import from_unix, written_micro_time, written_time
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"

@@ -9,10 +9,10 @@ from contextlib import suppress
 from datetime import datetime
 from typing import NoReturn
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import (
     ApiError,
     ConflictError,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.catalog.types import schema_of
 from myrmidon.apiserver.patches.strategic import StrategicPatchError, strategic_merge
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import assume, given
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.schema.conforming import reshape
 from myrmidon.apiserver.schema.defaulting import default

@@ -2,7 +2,7 @@
 
 import re
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 from myrmidon.apiserver.builtin.quantities import rounded_to_milli
 

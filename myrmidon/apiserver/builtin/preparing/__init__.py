@@ -7,7 +7,7 @@ computed by a controller; on an update it restores what the request may not chan
 from collections.abc import Callable
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.builtin.preparing import core, pods, services, storage, workloads
 

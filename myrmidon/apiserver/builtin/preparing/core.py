@@ -1,6 +1,6 @@
 """Namespaces, nodes, secrets, leases and API services."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 
 KUBERNETES = "kubernetes"  # the finalizer by which the namespace controller holds a namespace

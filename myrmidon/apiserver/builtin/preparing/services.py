@@ -6,7 +6,7 @@ What is taken is read from the services that exist, so there is no second record
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 
 ADDRESSES = IPv4Network("10.0.0.0/24")

@@ -1,6 +1,6 @@
 """Volumes and claims."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"

@@ -1,6 +1,6 @@
 """Deployments, daemon sets and jobs."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.golang.numbers import read_int
 

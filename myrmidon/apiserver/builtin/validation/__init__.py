@@ -6,7 +6,7 @@ A rule is a generator of causes.  Metadata is looked at elsewhere, as it is the 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.builtin.validation import (
     access,

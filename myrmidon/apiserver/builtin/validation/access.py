@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label_selector, subdomain
 from myrmidon.apiserver.causes import invalid, not_supported, required
 from myrmidon.apiserver.failures import StatusCause

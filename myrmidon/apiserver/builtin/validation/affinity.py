@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label_selector, qualified
 from myrmidon.apiserver.causes import forbidden, invalid, required
 from myrmidon.apiserver.failures import StatusCause

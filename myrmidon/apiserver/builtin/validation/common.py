@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address, ip_network
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.causes import IMMUTABLE, invalid, not_supported, required
 from myrmidon.apiserver.failures import StatusCause

@@ -5,7 +5,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import unchanged
 from myrmidon.apiserver.causes import forbidden, invalid, required, too_long
 from myrmidon.apiserver.failures import StatusCause

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label
 from myrmidon.apiserver.causes import duplicate, forbidden, required
 from myrmidon.apiserver.failures import StatusCause

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import positive, qualified, unchanged
 from myrmidon.apiserver.causes import invalid, required
 from myrmidon.apiserver.failures import StatusCause

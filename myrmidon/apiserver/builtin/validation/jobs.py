@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from zoneinfo import available_timezones
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import (
     choice,
     label_selector,

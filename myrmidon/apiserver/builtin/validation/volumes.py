@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label, one_of
 from myrmidon.apiserver.builtin.validation.containers import check_descending
 from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required

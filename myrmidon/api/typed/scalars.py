@@ -1,0 +1,331 @@
+"""Types of the Kubernetes API that Python does not have: quantities, durations, bytes, ports.
+
+Each type converts to and from JSON, refuses the values that the server refuses, and carries the
+schema (``OpenApi``) that makes the server refuse them.
+"""
+
+import re
+from base64 import b64decode, b64encode
+from datetime import timedelta
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import total_ordering
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import PydanticCustomError, core_schema
+
+from myrmidon.api.typed.markers import OpenApi
+from myrmidon.api.values.json_values import INT_MAX, INT_MIN
+
+INT_OR_STRING: dict[str, Any] = {
+    "anyOf": [{"type": "integer"}, {"type": "string"}],
+    "x-kubernetes-int-or-string": True,
+}
+
+IntOrString: TypeAlias = Annotated[int | str, OpenApi(INT_OR_STRING)]
+"""An integer or a string, such as a port by number or by name."""
+
+# ------------------------------------------------------------------------------ quantity
+
+Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
+
+_NUMBER = r"([+-])?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
+QUANTITY_PATTERN = rf"^{_NUMBER}([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$"
+_QUANTITY = re.compile(
+    r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))"
+    r"(?:(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?",
+    re.ASCII,
+)
+_BINARY = {
+    suffix: 2 ** (10 * power)
+    for power, suffix in enumerate(("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
+}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
+_LARGEST = Decimal(2**63 - 1)  # the server caps larger amounts
+_NANO = Decimal(10) ** -9
+_EXACT = Context(prec=200)
+
+
+@total_ordering
+class Quantity:
+    """An amount with a unit suffix: ``500m``, ``2Gi``, ``1e3``.
+
+    Compares and computes by value: ``Quantity("1024Ki") == Quantity("1Mi")``.  ``str`` gives the
+    canonical spelling that the server uses for its own kinds.  A quantity that was read is written
+    back as it was read, because the server does not normalise those of custom resources.
+    """
+
+    __slots__ = ("_parsed", "_wire")
+
+    def __init__(self, value: str | int | Decimal) -> None:
+        self._wire: str | int | None = None
+        self._parsed: tuple[Decimal, Format] | None = None  # on first use: most are only passed on
+        match value:
+            case bool() | float():
+                raise ValueError(f"{value!r} is not a quantity; write it as text, such as '500m'")
+            case str():
+                if not _QUANTITY.fullmatch(value):
+                    raise ValueError(
+                        f"{value!r} is not a quantity; write a number with a suffix, such as 500m or 2Gi"
+                    )
+                self._wire = value
+            case int():
+                self._wire = value
+            case _:
+                self._parsed = _bounded(value), "DecimalSI"
+
+    @classmethod
+    def _of(cls, value: Decimal, written: Format) -> Self:
+        made = cls(0)
+        made._wire, made._parsed = None, (_bounded(value), written)
+        return made
+
+    def _parts(self) -> tuple[Decimal, Format]:
+        if self._parsed is None:
+            self._parsed = _parse(str(self._wire))
+        return self._parsed
+
+    @property
+    def value(self) -> Decimal:
+        """The amount as a number; ``500m`` is 0.5."""
+        return self._parts()[0]
+
+    @property
+    def format(self) -> Format:
+        """The family of suffixes that it is written with."""
+        return self._parts()[1]
+
+    @property
+    def wire(self) -> str | int:
+        """The amount as it is written in JSON."""
+        return str(self) if self._wire is None else self._wire
+
+    def __str__(self) -> str:
+        if self.value == 0:
+            return "0"
+        whole = self.value == self.value.to_integral_value()
+        if self.format == "BinarySI" and whole and abs(self.value) >= 1024:
+            return _binary_text(int(self.value))
+        return _decimal_text(self.value, self.format)
+
+    def __repr__(self) -> str:
+        return f"Quantity({str(self)!r})"
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Quantity):
+            return NotImplemented
+        return self.value == other.value
+
+    def __lt__(self, other: "Quantity") -> bool:
+        return self.value < other.value
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value.to_integral_value(ROUND_CEILING))  # rounded up, as the server does
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __add__(self, other: "Quantity") -> "Quantity":
+        return Quantity._of(_EXACT.add(self.value, other.value), self.format)
+
+    def __sub__(self, other: "Quantity") -> "Quantity":
+        return Quantity._of(_EXACT.subtract(self.value, other.value), self.format)
+
+    def __mul__(self, factor: int | Decimal) -> "Quantity":
+        return Quantity._of(_EXACT.multiply(self.value, Decimal(factor)), self.format)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: int | Decimal) -> "Quantity":
+        return Quantity._of(_EXACT.divide(self.value, Decimal(divisor)), self.format)
+
+    def __neg__(self) -> "Quantity":
+        return Quantity._of(-self.value, self.format)
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            _validated_quantity,
+            serialization=core_schema.plain_serializer_function_ser_schema(_wire_of),
+        )
+
+
+def _validated_quantity(value: Any) -> Quantity:
+    if isinstance(value, Quantity):
+        return value
+    is_int = isinstance(value, int) and not isinstance(value, bool) and INT_MIN <= value <= INT_MAX
+    if is_int or isinstance(value, str):
+        try:
+            return Quantity(value)
+        except ValueError:
+            pass
+    raise PydanticCustomError("quantity", "Input should be a quantity such as 500m, 2 or 1Gi")
+
+
+def _wire_of(quantity: Quantity) -> str | int:
+    return quantity.wire
+
+
+def _parse(text: str) -> tuple[Decimal, Format]:
+    found = _QUANTITY.fullmatch(text)
+    assert found is not None, "checked when the quantity was made"
+    number = Decimal(found["number"])
+    if found["binary"]:
+        return _bounded(_EXACT.multiply(number, Decimal(_BINARY[found["binary"]]))), "BinarySI"
+    if found["exponent"]:
+        # Beyond these bounds every number except 0 is capped, or rounds to the smallest amount.
+        exponent = _small_exponent(found["exponent"])
+        return _bounded(number.scaleb(exponent, _EXACT)), "DecimalExponent"
+    return _bounded(number.scaleb(_DECIMAL[found["decimal"] or ""], _EXACT)), "DecimalSI"
+
+
+def _small_exponent(text: str) -> int:
+    """Read an exponent of any length as one between -1000 and 1000."""
+    digits = text.lstrip("+-0")[:4] or "0"  # four digits, if there are more, exceed the bounds
+    return max(-1000, min(1000, -int(digits) if text.startswith("-") else int(digits)))
+
+
+def _bounded(value: Decimal) -> Decimal:
+    """Return the amount as the server stores it: capped, and rounded away from zero to 1n."""
+    bounded = max(-_LARGEST, min(_LARGEST, value))
+    rounding = ROUND_CEILING if bounded > 0 else ROUND_FLOOR
+    return bounded.quantize(_NANO, rounding=rounding, context=_EXACT)
+
+
+def _decimal_text(value: Decimal, written: Format) -> str:
+    digits = value.normalize(_EXACT)
+    _, numerals, exponent = digits.as_tuple()
+    assert isinstance(exponent, int), "a quantity is finite"
+    mantissa = int("".join(map(str, numerals))) * (-1 if digits < 0 else 1)
+    while exponent % 3:
+        mantissa, exponent = mantissa * 10, exponent - 1
+    if written == "DecimalExponent":
+        return f"{mantissa}e{exponent}" if exponent else str(mantissa)
+    return f"{mantissa}{_SUFFIX[exponent]}"
+
+
+def _binary_text(value: int) -> str:
+    suffixes = list(_BINARY)
+    power = 0
+    while value % 1024 == 0 and power < len(suffixes) - 1:
+        value, power = value // 1024, power + 1
+    return f"{value}{suffixes[power]}"
+
+
+# ------------------------------------------------------------------------------ duration
+
+DURATION_PATTERN = r"^-?(0|([0-9]{1,9}(\.[0-9]{1,9})?(ns|us|ms|s|m|h)){1,6})$"
+_DURATION = re.compile(DURATION_PATTERN)
+_DURATION_PART = re.compile(r"([0-9.]+)(ns|us|ms|s|m|h)")
+_MICROSECONDS = {
+    "ns": Decimal("0.001"),
+    "us": Decimal(1),
+    "ms": Decimal(10**3),
+    "s": Decimal(10**6),
+    "m": Decimal(60 * 10**6),
+    "h": Decimal(3600 * 10**6),
+}
+
+
+def parse_duration(text: str) -> timedelta:
+    """Read a duration as Go writes it: ``1h30m``, ``1.5s``, ``250ms``."""
+    if not _DURATION.match(text) or text.endswith("\n"):
+        raise ValueError(f"{text!r} is not a duration; write it as 1h30m, 10s or 250ms")
+    parts = _DURATION_PART.findall(text)
+    total = sum((Decimal(amount) * _MICROSECONDS[unit] for amount, unit in parts), Decimal(0))
+    return timedelta(microseconds=int(total)) * (-1 if text.startswith("-") else 1)
+
+
+def print_duration(duration: timedelta) -> str:
+    """Write a duration as Go does: ``1h30m0s``, ``1.5s``, ``250ms``."""
+    micros = round(duration / timedelta(microseconds=1))
+    sign, micros = ("-", -micros) if micros < 0 else ("", micros)
+    if micros == 0:
+        return "0s"
+    if micros < 1000:
+        return f"{sign}{micros}us"
+    if micros < 10**6:
+        return f"{sign}{_plain(Decimal(micros) / 1000)}ms"
+    minutes, rest = divmod(micros, 60 * 10**6)
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{_plain(Decimal(rest) / 10**6)}s"
+    if hours:
+        return f"{sign}{hours}h{minutes}m{seconds}"
+    return f"{sign}{minutes}m{seconds}" if minutes else f"{sign}{seconds}"
+
+
+def _plain(number: Decimal) -> str:
+    return f"{number.normalize():f}"
+
+
+class _DurationText:
+    """Duration on the wire, timedelta in Python."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            _validated_duration,
+            serialization=core_schema.plain_serializer_function_ser_schema(print_duration),
+        )
+
+
+def _validated_duration(value: Any) -> timedelta:
+    if isinstance(value, timedelta):
+        return value
+    if isinstance(value, str):
+        try:
+            return parse_duration(value)
+        except ValueError:
+            pass
+    raise PydanticCustomError("duration", "Input should be a duration such as 1h30m, 10s or 250ms")
+
+
+Duration: TypeAlias = Annotated[
+    timedelta, _DurationText(), OpenApi({"type": "string", "pattern": DURATION_PATTERN})
+]
+"""A ``timedelta`` that is written as ``1h30m`` in JSON."""
+
+# --------------------------------------------------------------------------------- bytes
+
+BASE64_PATTERN = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+_BASE64 = re.compile(BASE64_PATTERN)
+
+
+class _Base64Text:
+    """Base64 on the wire, bytes in Python."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            _validated_bytes,
+            serialization=core_schema.plain_serializer_function_ser_schema(_base64_text),
+        )
+
+
+def _validated_bytes(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str) and _BASE64.match(value) and not value.endswith("\n"):
+        return b64decode(value)
+    raise PydanticCustomError("base64", "Input should be base64 with padding, such as aGVsbG8=")
+
+
+def _base64_text(value: bytes) -> str:
+    return b64encode(value).decode()
+
+
+Base64: TypeAlias = Annotated[
+    bytes, _Base64Text(), OpenApi({"type": "string", "pattern": BASE64_PATTERN})
+]
+"""``bytes`` that are written as base64 text in JSON."""

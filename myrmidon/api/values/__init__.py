@@ -1,0 +1,7 @@
+"""The values inside JSON documents and what they mean; one module per rule, for all packages.
+
+json_values   Python values as JSON, or an error that names the path
+texts         text for conditions, Events and logs: encodable and bounded
+"""
+
+__all__: list[str] = []
