@@ -33,13 +33,13 @@ from myrmidon.api.objects.conditions import READY, STALLED, ConditionValue, time
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Request, Verb
 from myrmidon.api.typed.resource import Resource, status_patch
+from myrmidon.api.values.equality import same
 from myrmidon.api.values.json_values import NotJsonError, json_value
 from myrmidon.api.values.texts import condition_message, is_shortened, printable, text_of
 from myrmidon.errors import StatusError
 from myrmidon.fsm.engine import Outcome, Visit
 from myrmidon.fsm.graph import Graph
 from myrmidon.patch.covering import covers
-from myrmidon.patch.merge_patch import same
 
 T = TypeVar("T")
 _Said: TypeAlias = tuple[ConditionValue, bool]  # the value, and whether the state failed

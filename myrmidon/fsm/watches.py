@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from myrmidon.api.objects.accessors import Json, annotations_of, generation_of, labels_of
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.patch.merge_patch import same
+from myrmidon.api.values.equality import same
 
 Key: TypeAlias = ObjectRef | tuple[str, str] | str
 """An object of the controller: a reference, ``(namespace, name)``, ``"namespace/name"`` or

@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from myrmidon.patch.merge_patch import same
+from myrmidon.api.values.equality import same
 
 _QUANTITY = re.compile(
     r"([+-]?(?:\d++(?:\.\d*+)?|\.\d++))([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d++)?", re.ASCII

@@ -13,6 +13,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.conditions import ConditionValue, find, timestamp
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Verb
+from myrmidon.api.values.equality import same
 from myrmidon.errors import StatusError
 from myrmidon.fsm import Done, Failed, Graph, Wait, Walk
 from myrmidon.fsm import status as status_module
@@ -25,7 +26,7 @@ from myrmidon.fsm.status import (
     status_after,
     status_request,
 )
-from myrmidon.patch import merge, same
+from myrmidon.patch import merge
 from tests.fsm.graphs import drawings, results
 from tests.fsm.things import KIND, Thing, Things, ThingSpec, define, marked
 from tests.strategies import documents, refs

@@ -6,7 +6,8 @@ import sys
 from hypothesis import example, given
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.patch import difference, same
+from myrmidon.api.values.equality import same
+from myrmidon.patch import difference
 from tests.strategies import documents
 
 

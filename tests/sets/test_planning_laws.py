@@ -10,8 +10,9 @@ from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, annotations_of, owners_of, uid_of, version_of
 from myrmidon.api.objects.refs import Kind
 from myrmidon.api.requests.request import Verb
+from myrmidon.api.values.equality import same
 from myrmidon.errors import AlreadyOwnedError, ApiError, MissingLockError, TerminatingError
-from myrmidon.patch import covers, merge, same
+from myrmidon.patch import covers, merge
 from myrmidon.sets import Delete, plan
 from myrmidon.sets.fingerprints import fingerprint
 from tests.sets.model_server import DEFAULT, ModelServer

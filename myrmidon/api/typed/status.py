@@ -12,6 +12,7 @@ from pydantic import Field
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.markers import OpenApi
 from myrmidon.api.typed.model import Model
+from myrmidon.api.values.equality import same
 
 _CONDITIONS: Json = {
     "type": "array",
@@ -80,17 +81,6 @@ def _difference(before: Json, after: Json) -> Json:
             inner = _difference(old, value)
             if inner:
                 patch[key] = inner
-        elif key not in before or not _same(old, value):
+        elif key not in before or not same(old, value):
             patch[key] = value
     return patch
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal; unlike Python, ``True`` is not 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    return bool(one == other)

@@ -1,5 +1,6 @@
 """The values inside JSON documents and what they mean; one module per rule, for all packages.
 
+equality      whether two JSON values are equal, to a client and to the server
 json_values   Python values as JSON, or an error that names the path
 texts         text for conditions, Events and logs: encodable and bounded
 """

@@ -1,11 +1,11 @@
 """PUT, and what every change of an object goes through."""
 
 from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.call import Admission, Call
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import Failure, bad_request, internal, invalid_object
-from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validate_metadata_update
 from myrmidon.apiserver.resources.strategy import DecodeError
@@ -144,7 +144,7 @@ def update(
     meta["resourceVersion"] = str(record.revision)
     if _is_over(call, obj):
         return _finish_deletion(call, record, obj)
-    if same(obj, record.value) and not always:
+    if identical(obj, record.value) and not always:
         return record
     return commit(call, record.key, obj)
 

@@ -106,6 +106,16 @@ def test_retain_keys_drops_the_others() -> None:
     assert result["spec"]["strategy"] == {"type": "Recreate"}
 
 
+def test_a_key_of_another_type_is_another_key() -> None:
+    """``1 == true`` in Python, and ``1 == 1.0``; in Go the keys differ, so elements are added."""
+    port = {"containerPort": 1, "name": "one"}
+    original = {"containers": [{"name": "c", "ports": [port]}]}
+    for key in (True, 1.0):
+        patch = {"containers": [{"name": "c", "ports": [{"containerPort": key}]}]}
+        (container,) = merged(original, patch)["containers"]
+        assert len(container["ports"]) == 2
+
+
 def test_finalizers_are_added_and_taken_off() -> None:
     """A list of scalars merges by value."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.builtin.validation.common import (
     at_most_all,
     int_or_percent,
@@ -209,7 +210,7 @@ def check_revision(revision: Json) -> Iterator[StatusCause]:
 
 def check_revision_change(new: Json, old: Json) -> Iterator[StatusCause]:
     """A revision is a record."""
-    if new.get("data") != old.get("data"):
+    if not identical(new.get("data"), old.get("data")):
         yield invalid("data", new.get("data"), IMMUTABLE)
 
 
