@@ -7,15 +7,21 @@ schema (``OpenApi``) that makes the server refuse them.
 import re
 from base64 import b64decode, b64encode
 from datetime import timedelta
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_UP, Context, Decimal
 from functools import total_ordering
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Self, TypeAlias
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
 from myrmidon.api.typed.markers import OpenApi
 from myrmidon.api.values.json_values import INT_MAX, INT_MIN
+from myrmidon.api.values.quantities import (
+    QuantityFormat,
+    is_quantity,
+    parse_quantity,
+    write_quantity,
+)
 
 INT_OR_STRING: dict[str, Any] = {
     "anyOf": [{"type": "integer"}, {"type": "string"}],
@@ -27,24 +33,9 @@ IntOrString: TypeAlias = Annotated[int | str, OpenApi(INT_OR_STRING)]
 
 # ------------------------------------------------------------------------------ quantity
 
-Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
-
-_NUMBER = r"([+-])?([0-9]+(\.[0-9]*)?|\.[0-9]+)"
-QUANTITY_PATTERN = rf"^{_NUMBER}([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$"
-_QUANTITY = re.compile(
-    r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))"
-    r"(?:(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?",
-    re.ASCII,
-)
-_BINARY = {
-    suffix: 2 ** (10 * power)
-    for power, suffix in enumerate(("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
-}
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
-_LARGEST = Decimal(2**63 - 1)  # the server caps larger amounts
 _NANO = Decimal(10) ** -9
 _EXACT = Context(prec=200)
+_BEYOND_SUFFIXES = Decimal(10) ** 21
 
 
 @total_ordering
@@ -60,12 +51,14 @@ class Quantity:
 
     def __init__(self, value: str | int | Decimal) -> None:
         self._wire: str | int | None = None
-        self._parsed: tuple[Decimal, Format] | None = None  # on first use: most are only passed on
+        self._parsed: tuple[Decimal, QuantityFormat] | None = (
+            None  # on first use: most are only passed on
+        )
         match value:
             case bool() | float():
                 raise ValueError(f"{value!r} is not a quantity; write it as text, such as '500m'")
             case str():
-                if not _QUANTITY.fullmatch(value):
+                if not is_quantity(value):
                     raise ValueError(
                         f"{value!r} is not a quantity; write a number with a suffix, such as 500m or 2Gi"
                     )
@@ -73,17 +66,18 @@ class Quantity:
             case int():
                 self._wire = value
             case _:
-                self._parsed = _bounded(value), "DecimalSI"
+                self._parsed = _rounded(value), "DecimalSI"
 
     @classmethod
-    def _of(cls, value: Decimal, written: Format) -> Self:
+    def _of(cls, value: Decimal, written: QuantityFormat) -> Self:
         made = cls(0)
-        made._wire, made._parsed = None, (_bounded(value), written)
+        made._wire, made._parsed = None, (_rounded(value), written)
         return made
 
-    def _parts(self) -> tuple[Decimal, Format]:
+    def _parts(self) -> tuple[Decimal, QuantityFormat]:
         if self._parsed is None:
-            self._parsed = _parse(str(self._wire))
+            parsed = parse_quantity(str(self._wire))
+            self._parsed = parsed.amount, parsed.format
         return self._parsed
 
     @property
@@ -92,7 +86,7 @@ class Quantity:
         return self._parts()[0]
 
     @property
-    def format(self) -> Format:
+    def format(self) -> QuantityFormat:
         """The family of suffixes that it is written with."""
         return self._parts()[1]
 
@@ -102,12 +96,12 @@ class Quantity:
         return str(self) if self._wire is None else self._wire
 
     def __str__(self) -> str:
-        if self.value == 0:
-            return "0"
-        whole = self.value == self.value.to_integral_value()
-        if self.format == "BinarySI" and whole and abs(self.value) >= 1024:
-            return _binary_text(int(self.value))
-        return _decimal_text(self.value, self.format)
+        sign, digits, scale = self.value.as_tuple()
+        assert isinstance(scale, int), "a quantity is finite"
+        mantissa = int("".join(map(str, digits))) * (-1 if sign else 1)
+        # The server writes 1000E as 1; an exponent says what is meant.
+        is_huge = self.format == "DecimalSI" and abs(self.value) >= _BEYOND_SUFFIXES
+        return write_quantity(mantissa, scale, "DecimalExponent" if is_huge else self.format)
 
     def __repr__(self) -> str:
         return f"Quantity({str(self)!r})"
@@ -175,50 +169,14 @@ def _wire_of(quantity: Quantity) -> str | int:
     return quantity.wire
 
 
-def _parse(text: str) -> tuple[Decimal, Format]:
-    found = _QUANTITY.fullmatch(text)
-    assert found is not None, "checked when the quantity was made"
-    number = Decimal(found["number"])
-    if found["binary"]:
-        return _bounded(_EXACT.multiply(number, Decimal(_BINARY[found["binary"]]))), "BinarySI"
-    if found["exponent"]:
-        # Beyond these bounds every number except 0 is capped, or rounds to the smallest amount.
-        exponent = _small_exponent(found["exponent"])
-        return _bounded(number.scaleb(exponent, _EXACT)), "DecimalExponent"
-    return _bounded(number.scaleb(_DECIMAL[found["decimal"] or ""], _EXACT)), "DecimalSI"
-
-
-def _small_exponent(text: str) -> int:
-    """Read an exponent of any length as one between -1000 and 1000."""
-    digits = text.lstrip("+-0")[:4] or "0"  # four digits, if there are more, exceed the bounds
-    return max(-1000, min(1000, -int(digits) if text.startswith("-") else int(digits)))
-
-
-def _bounded(value: Decimal) -> Decimal:
-    """Return the amount as the server stores it: capped, and rounded away from zero to 1n."""
-    bounded = max(-_LARGEST, min(_LARGEST, value))
-    rounding = ROUND_CEILING if bounded > 0 else ROUND_FLOOR
-    return bounded.quantize(_NANO, rounding=rounding, context=_EXACT)
-
-
-def _decimal_text(value: Decimal, written: Format) -> str:
-    digits = value.normalize(_EXACT)
-    _, numerals, exponent = digits.as_tuple()
-    assert isinstance(exponent, int), "a quantity is finite"
-    mantissa = int("".join(map(str, numerals))) * (-1 if digits < 0 else 1)
-    while exponent % 3:
-        mantissa, exponent = mantissa * 10, exponent - 1
-    if written == "DecimalExponent":
-        return f"{mantissa}e{exponent}" if exponent else str(mantissa)
-    return f"{mantissa}{_SUFFIX[exponent]}"
-
-
-def _binary_text(value: int) -> str:
-    suffixes = list(_BINARY)
-    power = 0
-    while value % 1024 == 0 and power < len(suffixes) - 1:
-        value, power = value // 1024, power + 1
-    return f"{value}{suffixes[power]}"
+def _rounded(value: Decimal) -> Decimal:
+    """Return the amount as the server stores it: rounded away from zero to 1n."""
+    _, _, exponent = value.as_tuple()
+    if not isinstance(exponent, int):
+        raise ValueError(f"{value} is not a quantity; an amount is finite")  # noqa: TRY004 - not a type
+    if exponent >= -9:
+        return value
+    return value.quantize(_NANO, rounding=ROUND_UP, context=Context(prec=len(str(value)) + 9))
 
 
 # ------------------------------------------------------------------------------ duration

@@ -2,6 +2,7 @@
 
 equality      whether two JSON values are equal, to a client and to the server
 json_values   Python values as JSON, or an error that names the path
+quantities    500m, 2Gi, 1e3: read, write, compare
 texts         text for conditions, Events and logs: encodable and bounded
 """
 

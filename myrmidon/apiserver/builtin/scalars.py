@@ -9,9 +9,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from myrmidon.apiserver.builtin.quantities import canonical
+from myrmidon.api.values.quantities import QuantityError, parse_quantity
 from myrmidon.apiserver.golang import times as go_times
-from myrmidon.apiserver.golang.quantities import QuantityError
 from myrmidon.apiserver.golang.types import json_kind
 
 
@@ -63,7 +62,7 @@ def _quantity(value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     text = value if isinstance(value, str) else str(value) if number else "?"
     try:
-        return canonical(text)
+        return str(parse_quantity(text))
     except QuantityError as error:
         raise DecodingError(str(error)) from None
 

@@ -20,9 +20,9 @@ TEXTS = st.builds(lambda number, suffix: number + suffix, NUMBERS, SUFFIXES)
 @pytest.mark.parametrize(
     ("text", "canonical"),
     [
-        ("1024Ki", "1Mi"), ("0.5Gi", "512Mi"), ("1500m", "1500m"), ("1.5k", "1500"), ("1000", "1k"), ("0.1", "100m"), ("100E", "9223372036854775807"),
+        ("1024Ki", "1Mi"), ("0.5Gi", "512Mi"), ("1500m", "1500m"), ("1.5k", "1500"), ("1000", "1k"), ("0.1", "100m"), ("100E", "100E"), ("1000E", "1e21"),
         ("1e3", "1e3"), ("1e4", "10e3"), ("12e5", "1200e3"), ("1.5e-10", "1e-9"), ("-1.5Gi", "-1536Mi"), ("0.1Ki", "102400m"), ("1023Ki", "1023Ki"),
-        ("0", "0"), ("0Gi", "0"), ("-0", "0"), ("5.", "5"), (".5", "500m"), ("1E", "1E"), ("+1", "1"), ("100n", "100n"), ("0.1n", "1n"), ("1e999999999", "9223372036854775807"),
+        ("0", "0"), ("0Gi", "0"), ("-0", "0"), ("5.", "5"), (".5", "500m"), ("1E", "1E"), ("+1", "1"), ("100n", "100n"), ("0.1n", "1n"), ("1e999999999", "10e999"), ("100Ei", "9223372036854775807"),
     ],
 )  # fmt: skip
 def test_prints_as_kubernetes_does(text: str, canonical: str) -> None:
@@ -65,6 +65,14 @@ def test_arithmetic_keeps_the_family_of_the_left_side() -> None:
     assert int(Quantity("1500m")) == 2
     assert float(Quantity("1500m")) == 1.5
     assert Quantity(Decimal("0.25")).wire == "250m"
+
+
+def test_computed_amounts_have_no_upper_bound() -> None:
+    """A sum is written so that it can be read again; a number that is not finite is refused."""
+    total = Quantity("900E") + Quantity("100E")
+    assert (total.wire, Quantity(total.wire)) == ("1e21", Quantity("1e21"))
+    with pytest.raises(ValueError, match="is not a quantity"):
+        Quantity(Decimal("inf"))
 
 
 @pytest.mark.parametrize("value", ["", "x", "1 Gi", "1gi", "--1", "1e", 1.5, True])
@@ -130,7 +138,7 @@ def test_bytes_and_durations_on_the_wire() -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("1e" + "9" * 10_000, "9223372036854775807"),
+        ("1e" + "9" * 10_000, "1e1000"),
         ("1e-" + "9" * 10_000, "1n"),
         ("1e" + "0" * 10_000 + "3", "1000"),
         ("1e0", "1"),

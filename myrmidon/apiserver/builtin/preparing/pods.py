@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
-from myrmidon.apiserver.builtin.quantities import parse_quantity
 from myrmidon.apiserver.failures import Failure
 
 _NOT_READY = "node.kubernetes.io/not-ready"

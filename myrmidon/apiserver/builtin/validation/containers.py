@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.builtin.quantities import parse_quantity
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import (
     label,
     non_negative,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.builtin.quantities import parse_quantity
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import (
     at_most_all,
     choice,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.builtin.quantities import parse_quantity
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import (
     choice,
     label_selector,
