@@ -29,13 +29,14 @@ from myrmidon.api.objects.accessors import (
     status_fields,
     version_of,
 )
-from myrmidon.api.objects.conditions import READY, STALLED, ConditionValue, timestamp
+from myrmidon.api.objects.conditions import READY, STALLED, ConditionValue
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Request, Verb
 from myrmidon.api.typed.resource import Resource, status_patch
 from myrmidon.api.values.equality import same
 from myrmidon.api.values.json_values import NotJsonError, json_value
 from myrmidon.api.values.texts import condition_message, is_shortened, printable, text_of
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.errors import StatusError
 from myrmidon.fsm.engine import Outcome, Visit
 from myrmidon.fsm.graph import Graph
@@ -246,7 +247,7 @@ def _condition(kind: str, said: _Said, old: Json | None, generation: int, now: d
         "reason": reason,
         "message": message,
         "observedGeneration": generation,
-        "lastTransitionTime": since or timestamp(now),
+        "lastTransitionTime": since or write_time(now),
     }
     return _kept(old, made)
 

@@ -1,6 +1,5 @@
 """Status conditions: as values, as JSON, and in the status of an object."""
 
-from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from myrmidon.api.objects.accessors import Json, conditions_in
@@ -75,8 +74,3 @@ def _find(obj: Json, condition_type: str) -> Json | None:
         if isinstance(raw, dict) and raw.get("type") == condition_type:
             return raw
     return None
-
-
-def timestamp(now: datetime) -> str:
-    """Return the time as Kubernetes writes it: UTC, whole seconds."""
-    return f"{now.astimezone(UTC).isoformat()[:19]}Z"

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.frozen import frozen
+from myrmidon.api.values.timestamps import read_time
 
 
 class HasMetadata:
@@ -117,4 +118,4 @@ class HasMetadata:
 
 
 def _time(value: Any) -> datetime | None:
-    return datetime.fromisoformat(value) if isinstance(value, str) and value else None
+    return read_time(value) if isinstance(value, str) and value else None

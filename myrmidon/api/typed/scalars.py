@@ -15,6 +15,7 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
 from myrmidon.api.typed.markers import OpenApi
+from myrmidon.api.values.durations import DURATION_PATTERN, parse_duration, print_duration
 from myrmidon.api.values.json_values import INT_MAX, INT_MIN
 from myrmidon.api.values.quantities import (
     QuantityFormat,
@@ -180,49 +181,6 @@ def _rounded(value: Decimal) -> Decimal:
 
 
 # ------------------------------------------------------------------------------ duration
-
-DURATION_PATTERN = r"^-?(0|([0-9]{1,9}(\.[0-9]{1,9})?(ns|us|ms|s|m|h)){1,6})$"
-_DURATION = re.compile(DURATION_PATTERN)
-_DURATION_PART = re.compile(r"([0-9.]+)(ns|us|ms|s|m|h)")
-_MICROSECONDS = {
-    "ns": Decimal("0.001"),
-    "us": Decimal(1),
-    "ms": Decimal(10**3),
-    "s": Decimal(10**6),
-    "m": Decimal(60 * 10**6),
-    "h": Decimal(3600 * 10**6),
-}
-
-
-def parse_duration(text: str) -> timedelta:
-    """Read a duration as Go writes it: ``1h30m``, ``1.5s``, ``250ms``."""
-    if not _DURATION.match(text) or text.endswith("\n"):
-        raise ValueError(f"{text!r} is not a duration; write it as 1h30m, 10s or 250ms")
-    parts = _DURATION_PART.findall(text)
-    total = sum((Decimal(amount) * _MICROSECONDS[unit] for amount, unit in parts), Decimal(0))
-    return timedelta(microseconds=int(total)) * (-1 if text.startswith("-") else 1)
-
-
-def print_duration(duration: timedelta) -> str:
-    """Write a duration as Go does: ``1h30m0s``, ``1.5s``, ``250ms``."""
-    micros = round(duration / timedelta(microseconds=1))
-    sign, micros = ("-", -micros) if micros < 0 else ("", micros)
-    if micros == 0:
-        return "0s"
-    if micros < 1000:
-        return f"{sign}{micros}us"
-    if micros < 10**6:
-        return f"{sign}{_plain(Decimal(micros) / 1000)}ms"
-    minutes, rest = divmod(micros, 60 * 10**6)
-    hours, minutes = divmod(minutes, 60)
-    seconds = f"{_plain(Decimal(rest) / 10**6)}s"
-    if hours:
-        return f"{sign}{hours}h{minutes}m{seconds}"
-    return f"{sign}{minutes}m{seconds}" if minutes else f"{sign}{seconds}"
-
-
-def _plain(number: Decimal) -> str:
-    return f"{number.normalize():f}"
 
 
 class _DurationText:

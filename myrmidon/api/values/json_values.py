@@ -25,7 +25,7 @@ not load pydantic: the command line starts without it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from math import isfinite
@@ -33,6 +33,7 @@ from typing import Any
 from uuid import UUID
 
 from myrmidon.api.values.texts import has_lone_surrogate, text_of
+from myrmidon.api.values.timestamps import write_exact_time
 
 INT_MAX = 2**63 - 1
 INT_MIN = -(2**63)
@@ -73,7 +74,7 @@ def encodable(value: Any) -> Any:
     """
     match value:
         case datetime() if value.tzinfo is not None:
-            return _utc(value)
+            return write_exact_time(value)
         case date() | time() if not isinstance(value, datetime):
             return value.isoformat()
         case _ if hasattr(value, "to_wire"):  # a Model
@@ -206,7 +207,3 @@ def _scalar(value: Any, path: str) -> Any:
 
 def _is(value: Any, kinds: Any) -> bool:
     return isinstance(value, kinds) if isinstance(kinds, type | tuple) else kinds(value)
-
-
-def _utc(value: datetime) -> str:
-    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -13,10 +13,10 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting
 from myrmidon.api.values.equality import identical
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.builtin.definitions import CLEANUP, CRDS
 from myrmidon.apiserver.call import Core
-from myrmidon.apiserver.golang.times import written_time
 from myrmidon.apiserver.resources.conditions import is_true, with_condition
 from myrmidon.apiserver.store import Record, StoredChange
 
@@ -90,7 +90,7 @@ def _bring_up(core: Core, name: str) -> bool:
 def _named(core: Core, definition: Json) -> Json:
     """The status with those names accepted that no other definition has."""
     status: Json = definition.get("status") or {}
-    now = written_time(core.environment.now())
+    now = write_time(core.environment.now())
     accepted, problem = _accept(core, definition, status.get("acceptedNames") or {})
     status = {**status, "acceptedNames": accepted}
     if problem is None:
@@ -161,7 +161,7 @@ def _clean_up(core: Core, name: str, definition: Json) -> bool:
     """Delete the objects of a deleted definition, then let it go."""
     if CLEANUP not in finalizers_of(definition):
         return False
-    now = written_time(core.environment.now())
+    now = write_time(core.environment.now())
     status = with_condition(definition["status"], now, _IN_PROGRESS)
     if core.store.scan(name) and not identical(status, definition["status"]):
         meta = dict(definition["metadata"])

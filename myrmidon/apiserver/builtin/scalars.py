@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from myrmidon.api.values.quantities import QuantityError, parse_quantity
+from myrmidon.api.values.timestamps import write_micro_time, write_time
 from myrmidon.apiserver.golang import times as go_times
 from myrmidon.apiserver.golang.types import json_kind
 
@@ -76,14 +77,14 @@ def _int_or_string(value: Any) -> int | str:
 
 def _time(value: Any) -> str:
     try:
-        return go_times.written_time(go_times.parse_time(_text_of_time(value)))
+        return write_time(go_times.parse_time(_text_of_time(value)))
     except go_times.TimeError as error:
         raise DecodingError(str(error)) from None
 
 
 def _micro_time(value: Any) -> str:
     try:
-        return go_times.written_micro_time(go_times.parse_micro_time(_text_of_time(value)))
+        return write_micro_time(go_times.parse_micro_time(_text_of_time(value)))
     except go_times.TimeError as error:
         raise DecodingError(str(error)) from None
 

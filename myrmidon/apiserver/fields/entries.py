@@ -5,7 +5,6 @@ for updates, the version it writes in.  Entries that nothing happens to are kept
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from myrmidon.api.objects.accessors import Json
@@ -135,11 +134,6 @@ def _order(entry: Json) -> tuple[str, str, str, str, str]:
         entry["apiVersion"],
         entry.get("subresource") or "",
     )
-
-
-def stamp(now: datetime) -> str:
-    """A time as entries have it: UTC, whole seconds."""
-    return now.isoformat()[:19] + "Z"
 
 
 def capped(owners: dict[FieldManager, Owned]) -> dict[FieldManager, Owned]:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.objects.conditions import Condition, find, status_of, timestamp
+from myrmidon.api.objects.conditions import Condition, find, status_of
+from myrmidon.api.values.timestamps import write_time
 from tests.strategies import values
 
 CONDITIONS = st.builds(
@@ -67,5 +68,5 @@ def test_timestamps_are_utc_in_whole_seconds() -> None:
     """As metav1.Time prints them."""
     berlin = timezone(timedelta(hours=1))
 
-    assert timestamp(datetime(2026, 1, 1, 1, 0, 0, 999, tzinfo=berlin)) == "2026-01-01T00:00:00Z"
-    assert timestamp(datetime(2026, 1, 1, tzinfo=UTC)) == "2026-01-01T00:00:00Z"
+    assert write_time(datetime(2026, 1, 1, 1, 0, 0, 999, tzinfo=berlin)) == "2026-01-01T00:00:00Z"
+    assert write_time(datetime(2026, 1, 1, tzinfo=UTC)) == "2026-01-01T00:00:00Z"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myrmidon.api import Base64, Duration, Model, Quantity
-from myrmidon.api.typed.scalars import parse_duration, print_duration
+from myrmidon.api.values.durations import parse_duration, print_duration
 
 NUMBERS = st.builds(lambda sign, whole, part: f"{sign}{whole}{part}", st.sampled_from(["", "-", "+"]), st.integers(0, 10**9), st.sampled_from(["", ".", ".5", ".125", ".0001", ".000000001"]))  # fmt: skip
 SUFFIXES = st.sampled_from(
