@@ -144,7 +144,7 @@ def test_times_in_models_are_written_as_kubernetes_writes_them() -> None:
         (
             {"kind": "ConfigMap", "data": object},
             (
-                "ConfigMap (no name) cannot be written as JSON: data is of type type, which has no JSON.\n"
+                "ConfigMap (no name) cannot be written as JSON: data is of type type, which JSON does not have.\n"
                 "  fix: use strings, numbers, booleans, None, lists and dicts with string keys"
             ),
         ),

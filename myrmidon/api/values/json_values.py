@@ -152,7 +152,7 @@ class _Walk:
             for name, field in type(model).__pydantic_fields__.items():
                 item = model.__dict__.get(name)
                 self.value(item, inside(path, field.serialization_alias or name), depth + 1)
-            raise NotJsonError(path, f"has no JSON: {text_of(error)}", _ORDINARY) from error
+            raise NotJsonError(path, f"cannot be written: {text_of(error)}", _ORDINARY) from error
         return self.value(said, path, depth)
 
 
@@ -200,7 +200,7 @@ def _scalar(value: Any, path: str) -> Any:
         found = (fix for kinds, fix in _FIXES if _is(value, kinds))
         raise NotJsonError(
             path or "the object",
-            f"is of type {type(value).__name__}, which has no JSON",
+            f"is of type {type(value).__name__}, which JSON does not have",
             next(found, _ORDINARY),
         ) from None
 

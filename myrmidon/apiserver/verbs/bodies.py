@@ -74,6 +74,20 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
     return body, duplicates
 
 
+def decode_object(call: Call) -> Json:
+    """Return the object of the body, decoded, checked for unknown fields and with defaults."""
+    body, duplicates = read_object(call)
+    try:
+        obj, unknown = call.type.strategy.decode(body)
+    except DecodeError as error:
+        raise decode_failure(call, error) from None
+    problems = check_fields(call, unknown, duplicates)
+    if problems:
+        raise strict_failure(call, problems)
+    call.type.strategy.default(obj)
+    return obj
+
+
 def read_object_type(call: Call) -> str:
     """The media type of a body that is an object; raises 415."""
     sent = media_type(call)

@@ -8,15 +8,9 @@ from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import Failure, bad_request, internal, invalid_object
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validate_metadata_update
-from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs import managed_fields
-from myrmidon.apiserver.verbs.bodies import (
-    check_fields,
-    decode_failure,
-    read_object,
-    strict_failure,
-)
+from myrmidon.apiserver.verbs.bodies import decode_object
 from myrmidon.apiserver.verbs.create import check_namespace, commit, create_object
 from myrmidon.apiserver.verbs.list import version_problem
 from myrmidon.apiserver.verbs.options import read_write_options
@@ -41,15 +35,7 @@ def replace(call: Call, subresource: str = "") -> tuple[Record, bool]:
     if not call.route.name:
         raise bad_request("name must be provided")
     read_write_options(call, "UpdateOptions")
-    body, duplicates = read_object(call)
-    try:
-        obj, unknown = call.type.strategy.decode(body)
-    except DecodeError as error:
-        raise decode_failure(call, error) from None
-    problems = check_fields(call, unknown, duplicates)
-    if problems:
-        raise strict_failure(call, problems)
-    call.type.strategy.default(obj)
+    obj = decode_object(call)
     meta = obj.setdefault("metadata", {})
     check_name(call, meta)
     check_namespace(call, meta)

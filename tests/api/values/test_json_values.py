@@ -122,15 +122,18 @@ def test_what_has_json_is_written(value: Any, written: Any) -> None:
         ),
         ({"x": 2**63}, "spec.x is an integer of more than 64 bits, which the server rounds"),
         ({"x": {1: 2}}, "spec.x has a key of type int, which is not a string"),
-        ({"x": {1, 2}}, "spec.x is of type set, which has no JSON"),
-        ({"x": b"a"}, "spec.x is of type bytes, which has no JSON"),
-        ({"x": Decimal(1)}, "spec.x is of type Decimal, which has no JSON"),
+        ({"x": {1, 2}}, "spec.x is of type set, which JSON does not have"),
+        ({"x": b"a"}, "spec.x is of type bytes, which JSON does not have"),
+        ({"x": Decimal(1)}, "spec.x is of type Decimal, which JSON does not have"),
         ({"x": datetime(2026, 1, 1)}, "spec.x is a time without a time zone"),  # noqa: DTZ001
-        ({"x": Foreign()}, "spec.x is of type Foreign, which has no JSON"),
-        ({"x": Record()}, "spec.x is of type Record, which has no JSON"),
-        ({"x": Pair(1, 2)}, "spec.x is of type Pair, which has no JSON"),
-        ({"x": object}, "spec.x is of type type, which has no JSON"),
-        ({"x": Part(free={"y": object()})}, "spec.x.free.y is of type object, which has no JSON"),
+        ({"x": Foreign()}, "spec.x is of type Foreign, which JSON does not have"),
+        ({"x": Record()}, "spec.x is of type Record, which JSON does not have"),
+        ({"x": Pair(1, 2)}, "spec.x is of type Pair, which JSON does not have"),
+        ({"x": object}, "spec.x is of type type, which JSON does not have"),
+        (
+            {"x": Part(free={"y": object()})},
+            "spec.x.free.y is of type object, which JSON does not have",
+        ),
         (
             {"x": Part(free={"y": float("nan")})},
             "spec.x.free.y is nan, and JSON has no such number",
@@ -196,7 +199,7 @@ class Sour(Model):
 
 def test_a_model_that_cannot_be_read_says_so() -> None:
     """Where no field is to blame."""
-    with pytest.raises(NotJsonError, match=r"^x has no JSON: no$"):
+    with pytest.raises(NotJsonError, match=r"^x cannot be written: no$"):
         json_value({"x": Sour()})
 
 

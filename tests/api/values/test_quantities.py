@@ -132,6 +132,15 @@ def test_an_amount_is_mantissa_times_a_power_of_ten(text: str) -> None:
     assert parsed.amount == Decimal(parsed.mantissa) * Decimal(10) ** parsed.scale
 
 
+@pytest.mark.parametrize(
+    ("text", "is_big"),
+    [("1" * 18, False), ("1" * 19, True), ("1n", False), ("0.1n", True), ("99Ti", False), ("999Ti", True), ("1.5Ki", True)],
+)  # fmt: skip
+def test_large_and_fine_quantities_are_big(text: str, is_big: bool) -> None:
+    """The limits of ParseQuantity: 18 digits, nanos, and about 15 digits with a binary suffix."""
+    assert parse_quantity(text).is_big is is_big
+
+
 def test_a_number_of_any_length_has_a_value() -> None:
     """Digits beyond the 2,000th do not count, and exponents beyond 1,000 count as 1,000."""
     assert parse_quantity("9" * 100_000).amount > 10**1998
