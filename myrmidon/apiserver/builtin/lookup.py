@@ -1,4 +1,4 @@
-"""What a built-in kind may have to look up: other objects of the same cluster."""
+"""Read access of the built-in kinds to other objects of the cluster."""
 
 from collections.abc import Iterable
 from typing import Protocol

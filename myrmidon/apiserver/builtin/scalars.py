@@ -1,4 +1,4 @@
-"""Values without parts, as Go reads and writes them: each function gives the canonical form.
+"""Scalar values as Go reads and writes them: each function returns the canonical form.
 
 A value of the wrong JSON type is a ``Misfit``, to which the walk adds where it was found; what the
 types of Kubernetes themselves complain about is a ``DecodingError`` as it stands.

@@ -106,7 +106,7 @@ def _check_subject(field: str, subject: Json, *, namespaced: bool) -> Iterator[S
 
 
 def check_binding_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """What a binding grants is decided once."""
+    """The ``roleRef`` of a binding cannot change."""
     if new["roleRef"] != old["roleRef"]:
         role = new["roleRef"]
         shown = {

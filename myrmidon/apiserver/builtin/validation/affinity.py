@@ -1,4 +1,4 @@
-"""Where pods want to be, and beside whom."""
+"""Affinity: on which nodes, and with which other pods, a pod is scheduled."""
 
 from collections.abc import Iterator
 

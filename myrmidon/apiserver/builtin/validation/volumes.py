@@ -30,7 +30,7 @@ _NEEDED = {
 
 
 def check_volumes(field: str, volumes: list[Json]) -> Iterator[StatusCause]:
-    """Volumes have names that differ, and one source each."""
+    """Check the volumes of a pod: unique names, and one source each."""
     names: set[str] = set()
     for index, volume in enumerate(volumes):
         at = f"{field}[{index}]"

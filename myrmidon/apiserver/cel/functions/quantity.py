@@ -25,13 +25,13 @@ class QuantityValue(Opaque):
         self.mantissa, self.scale, self.big, self.computed = mantissa, scale, big, computed
 
     def equals(self, other: Value) -> bool:
-        """A computed quantity on the right side is an error: so it is in the real library."""
+        """Whether the amounts are equal; as in the real library, a computed quantity on the right is an error."""
         if not isinstance(other, QuantityValue) or other.computed:
             raise CelEvaluationError(NO_OVERLOAD)
         return self.compare(other) == 0
 
     def at(self, scale: int) -> int:
-        """The value in units of a power of ten that is not above its own."""
+        """Return the value in units of ``10**scale``, which must not be above its own."""
         return int(self.mantissa * 10 ** (self.scale - scale))
 
     def compare(self, other: "QuantityValue") -> int:
@@ -41,14 +41,14 @@ class QuantityValue(Opaque):
         return (mine > yours) - (mine < yours)
 
     def integer(self) -> int | None:
-        """The value, if it is kept as an integer of 64 bits."""
+        """Return the value if it is kept as an integer of 64 bits, otherwise None."""
         if self.big or self.scale < 0:
             return None
         value = self.at(0)
         return value if _fits(value) else None
 
     def plus(self, other: "QuantityValue", sign: int = 1) -> "QuantityValue":
-        """The sum, or with -1 the difference."""
+        """Return the sum, or with ``sign=-1`` the difference."""
         scale = min(self.scale, other.scale)
         mine, yours = self.at(scale), other.at(scale)
         if not self.big and not other.big:
