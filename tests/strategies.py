@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
 
 KEYS = st.sampled_from(["a", "b", "c", "labels", "limits"])
 NAMES = st.sampled_from(["a", "b", "web"])

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 
 Relation = Literal["self", "child", "relative", "timer", "resync", "again", "channel"]
 

@@ -13,8 +13,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.resource import Resource
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.typed.resource import Resource
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate import deploy
 from myrmidon.generate.definitions import crds

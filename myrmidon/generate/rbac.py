@@ -38,9 +38,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.fsm.controller import Controller, kind_of
 from myrmidon.generate.usage import Usage, usage_of
 

@@ -17,11 +17,11 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import orjson
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json, is_deleting, uid_of, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, is_deleting, uid_of, version_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import (
     AlreadyExistsError,
     ApiError,

@@ -9,9 +9,15 @@ new list.
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.managed_fields import wrote
-from myrmidon.api.objects import Json, annotations_of, controller_of, labels_of, status_fields
-from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name, split_api_version
+from myrmidon.api.objects.accessors import (
+    Json,
+    annotations_of,
+    controller_of,
+    labels_of,
+    status_fields,
+)
+from myrmidon.api.objects.managed_fields import wrote
+from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name, split_api_version
 from myrmidon.fsm.status import managed_after, reference
 from myrmidon.sets.ownership import PARENT_UID
 from myrmidon.sets.planning import APPLIED

@@ -12,9 +12,9 @@ from random import Random
 from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.managed_fields import field_manager
-from myrmidon.api.objects import Json, generation_of
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json, generation_of
+from myrmidon.api.objects.managed_fields import field_manager
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.watches import Key

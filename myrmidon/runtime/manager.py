@@ -30,11 +30,11 @@ from typing import Any
 
 from aiohttp import web
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import Transport
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import Transport
 from myrmidon.errors import DefinitionError, MyrmidonError
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.access.kubeconfig import load_endpoint

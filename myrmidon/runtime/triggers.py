@@ -12,9 +12,9 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from myrmidon.api.objects import Json, controller_of, labels_of, namespace_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.selectors import selector
+from myrmidon.api.objects.accessors import Json, controller_of, labels_of, namespace_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import selector
 from myrmidon.fsm.context import Cause, Relation
 from myrmidon.fsm.controller import Controller, kind_of
 from myrmidon.fsm.watches import Key, Watch

@@ -14,10 +14,10 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api.conditions import timestamp
-from myrmidon.api.json_values import NotJsonError, encodable, inside, json_value
-from myrmidon.api.objects import Json, describe
-from myrmidon.api.texts import printable, text_of
+from myrmidon.api.objects.accessors import Json, describe
+from myrmidon.api.values.json_values import NotJsonError, encodable, inside, json_value
+from myrmidon.api.values.texts import printable, text_of
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.errors import OutputError
 
 # Metadata that only the server sets; it ignores or refuses them in a write.
@@ -152,7 +152,7 @@ def _client_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_client_value(inner) for inner in value]
     if isinstance(value, datetime):
-        return timestamp(value)
+        return write_time(value)
     if isinstance(value, date):
         return value.isoformat()
     return value

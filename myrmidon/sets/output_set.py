@@ -9,10 +9,10 @@ each (``sets.planning``) and sends those that are needed.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from myrmidon.api import kinds as well_known
-from myrmidon.api.managed_fields import field_manager
-from myrmidon.api.objects import Json, describe
-from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
+from myrmidon.api.objects import kinds as well_known
+from myrmidon.api.objects.accessors import Json, describe
+from myrmidon.api.objects.managed_fields import field_manager
+from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.errors import (
     GeneratedNameError,
     OutputError,

@@ -30,7 +30,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, Literal
 
-from myrmidon.api.wire import Transport
+from myrmidon.api.requests.transport import Transport
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.environment import CountingEnvironment

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Context, Controller, ControllerOptions, Done, Result, state
 from myrmidon.sets.output_set import OutputSet
 from tests.generate.usage_helpers import put_away

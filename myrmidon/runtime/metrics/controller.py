@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from myrmidon.api.objects import Json, ref_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.texts import event_reason
+from myrmidon.api.objects.accessors import Json, ref_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.values.texts import event_reason
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome

@@ -19,7 +19,7 @@ from prometheus_client import (
     ProcessCollector,
 )
 
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.runtime.metrics.collectors import OfObjects, PlainCounter, Readiness
 from myrmidon.runtime.metrics.series import Counter, Histogram
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client

@@ -29,10 +29,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from myrmidon.api.conditions import STALLED, status_of
-from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.resource import Resource
+from myrmidon.api.objects.accessors import Json, finalizers_of, generation_of, is_deleting
+from myrmidon.api.objects.conditions import STALLED, status_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import (
     OutputError,
     SelfOutputError,

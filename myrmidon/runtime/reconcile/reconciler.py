@@ -14,10 +14,10 @@ retry with backoff.  Which key is reconciled when is not decided here but in the
 
 from collections.abc import Callable
 
-from myrmidon.api.conditions import READY, status_of
-from myrmidon.api.objects import Json, generation_of, is_deleting
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects.accessors import Json, generation_of, is_deleting
+from myrmidon.api.objects.conditions import READY, status_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import (
     ApiError,
     ConflictError,
