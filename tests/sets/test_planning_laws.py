@@ -483,7 +483,9 @@ def test_w5_nothing_appears_while_the_parent_is_deleted(
 
     assert (ref in server.objects) == (there is not None)
     if there is not None:
-        assert covers(server.get(ref), manifest(spec))
+        # A server-side apply cannot ask for the absence of a field that another manager set.
+        declared = without_nulls(spec) if way == "server-side" else spec
+        assert covers(server.get(ref), manifest(declared))
 
 
 @pytest.mark.parametrize("way", WAYS)
