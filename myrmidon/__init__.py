@@ -31,13 +31,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from myrmidon.api import kinds
-    from myrmidon.api.conditions import Condition, ConditionValue
-    from myrmidon.api.markers import Column, Rule, Scale
-    from myrmidon.api.model import Model
-    from myrmidon.api.refs import Kind, ObjectRef
-    from myrmidon.api.resource import Resource
-    from myrmidon.api.status import ExternalStatus, Status
+    from myrmidon.api.objects import kinds
+    from myrmidon.api.objects.conditions import Condition, ConditionValue
+    from myrmidon.api.objects.refs import Kind, ObjectRef
+    from myrmidon.api.typed.markers import Column, Rule, Scale
+    from myrmidon.api.typed.model import Model
+    from myrmidon.api.typed.resource import Resource
+    from myrmidon.api.typed.status import ExternalStatus, Status
     from myrmidon.errors import ExternalRefusedError, MyrmidonError
     from myrmidon.fsm.channel import Channel
     from myrmidon.fsm.children import delete_children_foreground, when_children_ready
@@ -64,12 +64,12 @@ if TYPE_CHECKING:
     from myrmidon.sets.output_set import OutputSet
 
 _HOMES = {
-    "myrmidon.api.conditions": ("Condition", "ConditionValue"),
-    "myrmidon.api.markers": ("Column", "Rule", "Scale"),
-    "myrmidon.api.model": ("Model",),
-    "myrmidon.api.refs": ("Kind", "ObjectRef"),
-    "myrmidon.api.resource": ("Resource",),
-    "myrmidon.api.status": ("ExternalStatus", "Status"),
+    "myrmidon.api.objects.conditions": ("Condition", "ConditionValue"),
+    "myrmidon.api.typed.markers": ("Column", "Rule", "Scale"),
+    "myrmidon.api.typed.model": ("Model",),
+    "myrmidon.api.objects.refs": ("Kind", "ObjectRef"),
+    "myrmidon.api.typed.resource": ("Resource",),
+    "myrmidon.api.typed.status": ("ExternalStatus", "Status"),
     "myrmidon.errors": ("ExternalRefusedError", "MyrmidonError"),
     "myrmidon.fsm.channel": ("Channel",),
     "myrmidon.fsm.children": ("delete_children_foreground", "when_children_ready"),
@@ -100,7 +100,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     if name == "kinds":
-        return import_module("myrmidon.api.kinds")
+        return import_module("myrmidon.api.objects.kinds")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)

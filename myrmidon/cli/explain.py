@@ -11,16 +11,16 @@ process of the controller knows what woke the last pass.  If it runs with --trac
 import argparse
 import asyncio
 from collections.abc import Iterator
-from datetime import datetime
 
 import orjson
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.conditions import READY, Condition
-from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting, metadata
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, finalizers_of, generation_of, is_deleting, metadata
+from myrmidon.api.objects.conditions import READY, Condition
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import HttpRequest
+from myrmidon.api.values.timestamps import read_time
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.views import age
 from myrmidon.errors import NotFoundError, TransportError, UsageError
@@ -159,7 +159,7 @@ def passed(told: Json, clock: Clock) -> Iterator[str]:
     yield f"last pass: {ago} ago, number {told['passes']} of this process: {path}"
     yield from (f"  because of {cause}" for cause in told["causes"])
     if told["againAt"]:
-        wait = age(clock.now(), datetime.fromisoformat(told["againAt"]))
+        wait = age(clock.now(), read_time(told["againAt"]))
         yield f"  the next one comes in {wait} at the latest"
     if told["writes"]:
         yield f"  last writes: {', '.join(told['writes'][-_WRITES_SHOWN:])}"
@@ -203,6 +203,6 @@ async def _events(client: Client, obj: Json, ref: ObjectRef, clock: Clock) -> li
 
 def _since(stamp: object, clock: Clock) -> str:
     try:
-        return age(datetime.fromisoformat(str(stamp)), clock.now())
+        return age(read_time(str(stamp)), clock.now())
     except ValueError:
         return "an unknown time"

@@ -17,10 +17,10 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from myrmidon.api.objects import Json, namespace_of, uid_of
-from myrmidon.api.paths import object_path
-from myrmidon.api.refs import Kind, ObjectRef, split_api_version
-from myrmidon.api.requests import Patch
+from myrmidon.api.objects.accessors import Json, namespace_of, uid_of
+from myrmidon.api.objects.refs import Kind, ObjectRef, split_api_version
+from myrmidon.api.requests.paths import object_path
+from myrmidon.api.requests.request import Patch
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.targets import load, made

@@ -12,8 +12,9 @@ MyrmidonError
     ManagedKindError         an entry of manages or reads that is not a kind
   ProgrammingError         the controller did what it does not declare; not retried
     UndeclaredEdgeError      a result goes to a state that is not in the state's ``then``
-    UndeclaredOutputError    an output of a kind that is not managed
-    UndeclaredReadError      a read of a kind that is neither managed nor read
+    UndeclaredKindError      a state used a kind that its controller does not declare
+      UndeclaredOutputError  an output of a kind that is not managed
+      UndeclaredReadError    a read of a kind that is neither managed nor read
     UndeclaredExternalError  an External that the controller does not list
     OutputError              an output that cannot be written as it is
       UnidentifiedObjectError  an output without apiVersion, kind or name
@@ -116,6 +117,7 @@ from myrmidon.errors.programming import (
     StatusError,
     UndeclaredEdgeError,
     UndeclaredExternalError,
+    UndeclaredKindError,
     UndeclaredOutputError,
     UndeclaredReadError,
     UnidentifiedObjectError,
@@ -176,6 +178,7 @@ __all__ = [
     "UnauthorizedError",
     "UndeclaredEdgeError",
     "UndeclaredExternalError",
+    "UndeclaredKindError",
     "UndeclaredOutputError",
     "UndeclaredReadError",
     "UnfitObjectError",

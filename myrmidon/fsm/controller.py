@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import getattr_static, signature
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args, get_origin
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
-from myrmidon.api.resource import Resource
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
 from myrmidon.fsm.channel import Channel
 from myrmidon.fsm.external import External, checked_externals

@@ -34,7 +34,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from myrmidon.api.conditions import ConditionValue
+from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.errors import StateResultError, UndeclaredEdgeError
 from myrmidon.fsm.graph import Graph
 from myrmidon.fsm.results import Done, Failed, Result, Wait

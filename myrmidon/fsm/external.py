@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
-from myrmidon.api.objects import Json
-from myrmidon.api.resource import Resource
-from myrmidon.api.status import ExternalStatus
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.typed.resource import Resource
+from myrmidon.api.typed.status import ExternalStatus
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm.graph import Graph
 

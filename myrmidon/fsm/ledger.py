@@ -33,7 +33,7 @@ from enum import Enum
 from typing import Any, Literal, NamedTuple, TypeAlias
 from uuid import UUID, uuid5
 
-from myrmidon.api.objects import Json, status_fields
+from myrmidon.api.objects.accessors import Json, status_fields
 
 EntryState: TypeAlias = Literal["Pending", "Created", "Removed"]
 _STATES: tuple[EntryState, ...] = ("Pending", "Created", "Removed")

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec, resolve_name
 from typing import Any
 
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.fsm.controller import Controller, kind_of
 from myrmidon.fsm.external import External
 

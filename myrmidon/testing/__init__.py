@@ -8,9 +8,11 @@ external       a stand-in for an external system, with the same faults
 recording      a log of all requests
 clock          virtual time for asyncio
 failures       what a failed test prints
+generated_role controllers with exactly the rights of their generated role
 pytest_plugin  the fixture ``harness``
 """
 
+from myrmidon.apiserver.auth.users import User
 from myrmidon.testing.clock import DeadlockError, VirtualClock, VirtualTimeLoop, run
 from myrmidon.testing.cluster import Cluster
 from myrmidon.testing.external import ExternalStandIn
@@ -63,6 +65,7 @@ __all__ = [
     "Stall",
     "Status",
     "Truncate",
+    "User",
     "VirtualClock",
     "VirtualTimeLoop",
     "is_watch",

@@ -22,8 +22,8 @@ from datetime import timedelta
 from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import ExternalRefusedError
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.testing.faults import (

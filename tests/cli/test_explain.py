@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from myrmidon import Manager, ManagerOptions
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.explain import externals, last_pass

@@ -2,7 +2,7 @@
 
 import pytest
 
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller
 from myrmidon.generate.usage import Usage, usage_of
 from tests.generate import usages

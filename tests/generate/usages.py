@@ -3,7 +3,8 @@
 from functools import partial
 from typing import Any
 
-from myrmidon.api import ExternalStatus, Resource, kinds
+from myrmidon.api import ExternalStatus, Resource
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Context, Controller, ControllerOptions, Done, External, Result, state
 from myrmidon.sets.output_set import OutputSet
 from tests.generate.usage_helpers import put_away

@@ -17,7 +17,7 @@ from myrmidon import (
     Wait,
     state,
 )
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.testing import ExternalStandIn
 
 

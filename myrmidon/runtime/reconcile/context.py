@@ -11,10 +11,10 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Literal, Protocol, TypeVar
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.resource import Resource
-from myrmidon.api.selectors import selector
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import selector
+from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import NotFoundError, ProgrammingError, UndeclaredReadError
 from myrmidon.fsm.context import Cause, Reader
 from myrmidon.fsm.controller import Controller, kind_of

@@ -19,8 +19,8 @@ import asyncio
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting, uid_of, version_of
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting, uid_of, version_of
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import (
     ExternalRefusedError,
     MyrmidonError,

@@ -30,10 +30,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from myrmidon.api.conditions import STALLED, status_of
-from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.resource import Resource
+from myrmidon.api.objects.accessors import Json, finalizers_of, generation_of, is_deleting
+from myrmidon.api.objects.conditions import STALLED, status_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import (
     OutputError,
     SelfOutputError,
@@ -80,6 +80,7 @@ from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import delete_children, record_children
 from myrmidon.runtime.reconcile.write_errors import refusal
+from myrmidon.runtime.refused_outputs import REFUSALS, is_blocked
 from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
 from myrmidon.sets.ownership import is_tracked
 
@@ -100,7 +101,7 @@ class Pass:
         self._now = deps.clock.now()
         self._subject = Subject(deps, ref, obj, log)
         self._generation = generation_of(obj)  # of the spec that states see
-        self._declared = Declared(type(controller), ref.namespace)
+        self._declared: Declared | None = None  # for the first state with a context
         self._walk = Walk(
             type(controller).__name__,
             controller.graph,
@@ -117,8 +118,8 @@ class Pass:
         self.wrote: list[str] = []
         """The writes of this pass, for the log."""
         self.overtaken = False
-        """True if the pass changed a kind that an earlier state had read: that state may have
-        decided on stale data, so the object gets another pass."""
+        """True if the pass changed a kind that an earlier state had read, or if an object that was
+        in the way of an output is gone: the pass decided on stale data, so the object gets another."""
         self._out: OutputSet
 
     @property
@@ -174,7 +175,6 @@ class Pass:
         return report
 
     async def _enter(self, state: State) -> Report:
-        self._declared.state = state.name
         self._out = OutputSet(
             self._controller.managed_kinds,
             namespace=self._ref.namespace,
@@ -185,7 +185,7 @@ class Pass:
         method = getattr(self._controller, state.name)
         call = partial(method, self._typed, self._out)
         if state.takes_context:
-            call = partial(call, self._context())
+            call = partial(call, self._context(state))
         ran = self._deps.observing.state_ran
         return await run_state(state, call, self._deps.clock, self._log, ran)
 
@@ -193,13 +193,15 @@ class Pass:
         outputs = list(self._out)
         if not outputs:
             return ACTED
-        objects = self._deps.objects
+        objects, tracked = self._deps.objects, list[ObjectRef]()
         for output in outputs:
-            if output.ref == self._ref or not (objects.covers_all or objects.covers(output.ref)):
+            ref = output.ref
+            if ref == self._ref or not (objects.covers_all or objects.covers(ref)):
                 misplaced = self._misplaced(output, state)
                 if misplaced is not None:
-                    return refusal(output.ref, misplaced)
-        tracked = [one.ref for one in outputs if isinstance(one, Apply) and is_tracked(one)]
+                    return refusal(ref, misplaced)
+            if isinstance(output, Apply) and is_tracked(output):
+                tracked.append(ref)
         obstacle = await record_children(self._subject, tracked) if tracked else None
         return obstacle or await self._flush(outputs, state.name)
 
@@ -289,7 +291,11 @@ class Pass:
         ref, applied = output.ref, isinstance(output, Apply)
         said = verb or ("apply" if applied else "delete")
         self._deps.observing.wrote(ref.kind.kind, said, outcome)
-        if outcome == "changed" and ref.kind in self._declared.read:
+        if error is None and applied:
+            self._subject.managed.applied[ref] = None
+            if verb is None:
+                return  # nothing was sent
+        if outcome == "changed" and self._declared is not None and ref.kind in self._declared.read:
             self.overtaken = True
         if verb is not None:
             self.wrote.append(f"{verb} {ref}")
@@ -298,12 +304,19 @@ class Pass:
             self._subject.event(
                 "Normal", "Adopted", f"{ref} existed before and is managed from now on"
             )
-        if error is None and applied:
-            self._subject.managed.applied[ref] = None
-        elif error is None and self._deps.objects.get(ref) is None:
-            self._subject.managed.gone[ref] = None
-        elif error is not None:
+        if error is not None:
             self._note_unsure(output)
+            if isinstance(error, REFUSALS):
+                self._note_refused(output)
+        elif not applied and self._deps.objects.get(ref) is None:
+            self._subject.managed.gone[ref] = None
+
+    def _note_refused(self, output: Output) -> None:
+        """Wait for the object in the way; look again at once if it has gone away meanwhile."""
+        self._deps.refused.note(self._ref, output.ref)
+        current = self._deps.objects.get(output.ref)
+        if not is_blocked(current, output, self._subject.parent):
+            self.overtaken = True
 
     def _note_unsure(self, output: Output) -> None:
         """Remember an output that may exist, because its write got no clear answer."""
@@ -312,23 +325,26 @@ class Pass:
 
     # --------------------------------------------------------------------------- others
 
-    def _context(self) -> PassContext:
+    def _context(self, state: State) -> PassContext:
+        if self._declared is None:
+            self._declared = Declared(type(self._controller), self._ref.namespace)
+        self._declared.state = state.name
         return PassContext(
             self._declared,
             self._deps.objects,
             self._deps.client,
             now=self._now,
-            log=self._log.having(state=self._declared.state),
+            log=self._log.having(state=state.name),
             cause=self._causes,
             record=self._subject.event,
             managed=self._children,
-            external=self._settle_external,
+            external=partial(self._settle_external, state.name),
             planning=self._deps.planning,
         )
 
-    async def _settle_external(self, external: External[Any, Any], wanted: bool) -> Any:
+    async def _settle_external(self, state: str, external: External[Any, Any], wanted: bool) -> Any:
         act = ensure_external if wanted else remove_external
-        return await act(self._subject, external, self._typed, self._declared.state)
+        return await act(self._subject, external, self._typed, state)
 
     async def _children(self) -> list[ObjectRef]:
         """Return the managed objects; during a deletion also children that no status records."""

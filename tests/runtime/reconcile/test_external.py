@@ -19,9 +19,9 @@ from myrmidon import (
     kinds,
     state,
 )
-from myrmidon.api.objects import Json, finalizers_of
-from myrmidon.api.requests import Patch
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects.accessors import Json, finalizers_of
+from myrmidon.api.requests.request import Patch
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.sets import OutputSet
 from myrmidon.testing import (
     Crash,
