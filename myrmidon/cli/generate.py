@@ -38,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--namespace", help="namespace in which it runs (default: NAME-system)")
     parser.add_argument("--image", help="container image (default: NAME:latest)")
     parser.add_argument(
+        "--metrics-auth",
+        action="store_true",
+        help="serve metrics only to those who may get /metrics, with the roles for that",
+    )
+    parser.add_argument(
         "--replicas", type=int, default=1, help="number of replicas, of which one leads (default 1)"
     )
 
@@ -52,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
         image=args.image or f"{name}:latest",
         target=tuple(map(_in_the_image, args.target)),
         replicas=args.replicas,
+        metrics_auth=args.metrics_auth,
     )
     made = files(args.what, controllers, packaging)
     folder: Path | None = args.output

@@ -11,9 +11,9 @@ import argparse
 import asyncio
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.conditions import READY, find
-from myrmidon.api.objects import Json, generation_of
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json, generation_of
+from myrmidon.api.objects.conditions import READY, find
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.release import found
 from myrmidon.errors import UsageError

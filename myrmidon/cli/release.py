@@ -14,8 +14,8 @@ import argparse
 import asyncio
 from collections.abc import Sequence
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting, uid_of
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting, uid_of
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, UsageError
 from myrmidon.fsm.finalizers import remove_finalizer

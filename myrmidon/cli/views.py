@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.runtime.logs import ROOT, TextFormatter, configure
 from myrmidon.runtime.snapshot import ObjectView, Phase, Snapshot, Step, Wrote, path_text
 

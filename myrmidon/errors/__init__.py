@@ -13,8 +13,10 @@ MyrmidonError
     ManagedKindError         an entry of manages or reads that is not a kind
   ProgrammingError         the controller did what it does not declare; not retried
     UndeclaredEdgeError      a result goes to a state that is not in the state's ``then``
-    UndeclaredOutputError    an output of a kind that is not managed
-    UndeclaredReadError      a read of a kind that is neither managed nor read
+    UndeclaredKindError      a state used a kind that its controller does not declare
+      UndeclaredOutputError  an output of a kind that is not managed
+      UndeclaredReadError    a read of a kind that is neither managed nor read
+    UndeclaredExternalError  an External that the controller does not list
     OutputError              an output that cannot be written as it is
       UnidentifiedObjectError  an output without apiVersion, kind or name
       GeneratedNameError       an output with generateName
@@ -33,6 +35,7 @@ MyrmidonError
   TerminatingError         the object is being deleted; it can be created when it is gone
   UnfitObjectError         an object on the server does not fit its model
   UnreadableObjectError    an object on the server cannot be read at all
+  ExternalRefusedError     an external system answered that it did not act
   ApiError                 the server refused the request
     BadRequestError          400
     UnknownFieldError        400, 422 or 500, a field that the schema does not have
@@ -90,6 +93,7 @@ from myrmidon.errors.definitions import (
     UnknownStateError,
     UnreachableStateError,
 )
+from myrmidon.errors.external import ExternalRefusedError
 from myrmidon.errors.objects import (
     AlreadyOwnedError,
     NotAdoptedError,
@@ -116,6 +120,8 @@ from myrmidon.errors.programming import (
     StateResultError,
     StatusError,
     UndeclaredEdgeError,
+    UndeclaredExternalError,
+    UndeclaredKindError,
     UndeclaredOutputError,
     UndeclaredReadError,
     UnidentifiedObjectError,
@@ -141,6 +147,7 @@ __all__ = [
     "ConflictError",
     "DefinitionError",
     "ExpiredError",
+    "ExternalRefusedError",
     "FieldConflictError",
     "FinalizerScheduleError",
     "FinalizerStateError",
@@ -176,6 +183,8 @@ __all__ = [
     "TransportError",
     "UnauthorizedError",
     "UndeclaredEdgeError",
+    "UndeclaredExternalError",
+    "UndeclaredKindError",
     "UndeclaredOutputError",
     "UndeclaredReadError",
     "UnfitObjectError",

@@ -5,6 +5,7 @@ state's condition.
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from myrmidon.errors.root import MyrmidonError, brief, names_of
 
@@ -48,31 +49,50 @@ class UndeclaredEdgeError(ProgrammingError):
         super().__init__(f"{problem}\n  fix: {fix}")
 
 
-class UndeclaredOutputError(ProgrammingError):
-    """A state applied or deleted an object of a kind the controller does not manage."""
+class UndeclaredKindError(ProgrammingError):
+    """A state used a kind that its controller does not declare; subclasses say how."""
 
-    reason = "UndeclaredOutput"
+    _problem: ClassVar[str]
+    _consequence: ClassVar[str]
+    _declaration: ClassVar[str]
 
     def __init__(self, controller: str, state: str, kind: str) -> None:
         self.controller, self.state, self.kind = controller, state, kind
         super().__init__(
-            f"{controller}.{state} put a {kind} into its outputs, which {controller}.manages does not list.\n"
-            "  Without it the object is not watched and the generated role cannot write it.\n"
-            f"  fix: add it to {controller}.manages, then run `myrmidon generate rbac`"
+            f"{controller}.{state} {self._problem.format(controller=controller, kind=kind)}.\n"
+            f"  Without it {self._consequence}.\n"
+            f"  fix: add it to {controller}.{self._declaration}, then run `myrmidon generate rbac`"
         )
 
 
-class UndeclaredReadError(ProgrammingError):
+class UndeclaredOutputError(UndeclaredKindError):
+    """A state applied or deleted an object of a kind the controller does not manage."""
+
+    reason = "UndeclaredOutput"
+    _problem = "put a {kind} into its outputs, which {controller}.manages does not list"
+    _consequence = "the object is not watched and the generated role cannot write it"
+    _declaration = "manages"
+
+
+class UndeclaredReadError(UndeclaredKindError):
     """A state read a kind that the controller neither manages nor reads."""
 
     reason = "UndeclaredRead"
+    _problem = "read a {kind}, which {controller} lists neither in manages nor in reads"
+    _consequence = "there is no cache to read from and the generated role cannot read it"
+    _declaration = "reads"
 
-    def __init__(self, controller: str, state: str, kind: str) -> None:
-        self.controller, self.state, self.kind = controller, state, kind
+
+class UndeclaredExternalError(ProgrammingError):
+    """A state used an ``External`` that the controller does not list in ``externals``."""
+
+    reason = "UndeclaredExternal"
+
+    def __init__(self, controller: str, state: str, external: str) -> None:
+        self.controller, self.state, self.external = controller, state, external
         super().__init__(
-            f"{controller}.{state} read a {kind}, which {controller} lists neither in manages nor in reads.\n"
-            "  Without it there is no cache to read from and the generated role cannot read it.\n"
-            f"  fix: add it to {controller}.reads, then run `myrmidon generate rbac`"
+            f"{controller}.{state} used {external}, which {controller}.externals does not list.\n"
+            "  fix: add the class to externals"
         )
 
 

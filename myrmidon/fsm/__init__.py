@@ -6,6 +6,7 @@ from myrmidon.fsm.claims import ClaimController
 from myrmidon.fsm.context import Cause, Context
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Walk
+from myrmidon.fsm.external import External
 from myrmidon.fsm.graph import Graph
 from myrmidon.fsm.naming import hashed_name
 from myrmidon.fsm.options import ControllerOptions
@@ -28,6 +29,7 @@ __all__ = [
     "Controller",
     "ControllerOptions",
     "Done",
+    "External",
     "Failed",
     "Fork",
     "Graph",

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import getattr_static, signature
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args, get_origin
 
-from myrmidon.api.conditions import RECONCILING, STALLED
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
-from myrmidon.api.resource import Resource
-from myrmidon.api.status import ATTEMPTS, NEXT_ATTEMPT
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.conditions import RECONCILING, STALLED
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.typed.resource import Resource
+from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
 from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
 from myrmidon.fsm.channel import Channel
+from myrmidon.fsm.external import External, checked_externals
 from myrmidon.fsm.graph import Graph, checked_graph
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.readiness import ReadinessRule, ReadinessRules
@@ -58,6 +59,9 @@ class Controller(Generic[R]):
     It replaces the rule for that kind in ``ctx.is_ready``, ``when_children_ready`` and claims:
     ``{SERVICE_MONITOR: exists, TASK_RUN: has_condition("Succeeded")}``.  A custom kind needs one if
     it never reports a condition ``Ready`` or ``Available``.  Default: none."""
+    externals: ClassVar[tuple[type[External[Any, Any]], ...]] = ()
+    """The classes of resources outside the cluster that the objects own, for ``ctx.ensure`` and
+    ``ctx.remove``.  A controller that has some needs a finalizer state.  Default: none."""
     channels: ClassVar[tuple[Channel, ...]] = ()
     """Sources of events from outside the cluster.  Default: none."""
     options: ClassVar[ControllerOptions] = ControllerOptions()
@@ -98,6 +102,7 @@ class Controller(Generic[R]):
         _check_options(cls)
         cls.graph = checked_graph(cls.__name__, _states_of(cls))
         _check_written_fields(cls)
+        cls.externals = checked_externals(cls.__name__, cls.externals, cls.resource, cls.graph)
         cls.managed_kinds = _kinds(cls, "manages")
         cls.read_kinds = tuple(dict.fromkeys((*_kinds(cls, "reads"), *_watched(cls))))
         cls.index_functions = _index_functions(cls)

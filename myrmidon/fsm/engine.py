@@ -36,7 +36,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from myrmidon.api.conditions import ConditionValue
+from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.errors import FinalizerScheduleError, StateResultError, UndeclaredEdgeError
 from myrmidon.fsm.forks import Course
 from myrmidon.fsm.graph import Graph

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from myrmidon.api.conditions import READY
-from myrmidon.api.texts import CONDITION_TYPE_MAX
+from myrmidon.api.objects.conditions import READY
+from myrmidon.api.values.texts import CONDITION_TYPE_MAX
 from myrmidon.errors import (
     ConditionError,
     FinalizerStateError,

@@ -13,8 +13,8 @@ once and then again after the shortest delay, and one whose retries were given u
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.objects import annotations_of, generation_of, status_fields
-from myrmidon.api.status import LAST_HANDLED
+from myrmidon.api.objects.accessors import annotations_of, generation_of, status_fields
+from myrmidon.api.typed.status import LAST_HANDLED
 
 REQUESTED_AT = "myrmidon.dev/reconcile-requested-at"
 

@@ -11,7 +11,7 @@ A ``Wait`` is not an error and is not logged as one.
 Reason and message become those of the state's condition.  One reason that the API server does not
 accept makes it refuse the whole status, so a reason is checked when the result is constructed.  A
 message can be any text: it is made encodable and shortened where the condition is written
-(``api/texts.py``).
+(``api/values/texts.py``).
 """
 
 import re
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias, get_args
 
-from myrmidon.api.conditions import ConditionStatus, ConditionValue
-from myrmidon.api.texts import CONDITION_REASON_MAX, condition_message, text_of
+from myrmidon.api.objects.conditions import ConditionStatus, ConditionValue
+from myrmidon.api.values.texts import CONDITION_REASON_MAX, condition_message, text_of
 from myrmidon.errors import ProgrammingError, UnreadableObjectError
 from myrmidon.fsm.raised import UnexpectedError
 

@@ -20,9 +20,9 @@ pass anyway, and an object that still fails is retried up to the limit again.
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from myrmidon.api.conditions import timestamp
-from myrmidon.api.objects import Json
-from myrmidon.api.status import ATTEMPTS, NEXT_ATTEMPT
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.next_pass import Attempt
 from myrmidon.fsm.reconcile_request import Revision
@@ -101,4 +101,4 @@ def attempt_fields(attempt: Attempt | None, now: datetime, after: timedelta | No
         return {ATTEMPTS: attempt.number, NEXT_ATTEMPT: None}
     delay = timedelta(seconds=attempt.delay)
     sooner = delay if after is None else min(delay, after)
-    return {ATTEMPTS: attempt.number, NEXT_ATTEMPT: timestamp(now + sooner)}
+    return {ATTEMPTS: attempt.number, NEXT_ATTEMPT: write_time(now + sooner)}

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Never, TypeVar
 
-from myrmidon.api.model import Model
-from myrmidon.api.resource import Resource
+from myrmidon.api.typed.model import Model
+from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import DefinitionError
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])

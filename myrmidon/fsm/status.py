@@ -26,18 +26,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
-from myrmidon.api.conditions import READY, RECONCILING, STALLED, ConditionValue, timestamp
-from myrmidon.api.json_values import NotJsonError, json_value
-from myrmidon.api.objects import Json, conditions_in, generation_of, status_fields, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
-from myrmidon.api.resource import Resource, status_patch
-from myrmidon.api.texts import condition_message, is_shortened, printable, text_of
+from myrmidon.api.objects.accessors import (
+    Json,
+    conditions_in,
+    generation_of,
+    status_fields,
+    version_of,
+)
+from myrmidon.api.objects.conditions import READY, RECONCILING, STALLED, ConditionValue
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
+from myrmidon.api.typed.resource import Resource, status_patch
+from myrmidon.api.values.equality import same
+from myrmidon.api.values.json_values import NotJsonError, json_value
+from myrmidon.api.values.texts import condition_message, is_shortened, printable, text_of
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.errors import StatusError
 from myrmidon.fsm.engine import Outcome, Visit
 from myrmidon.fsm.graph import Graph
 from myrmidon.patch.covering import covers
-from myrmidon.patch.merge_patch import same
 
 T = TypeVar("T")
 _Value: TypeAlias = tuple[ConditionValue, bool]  # the value, and whether the state failed
@@ -271,7 +278,7 @@ def _condition(kind: str, said: _Value, old: Json | None, generation: int, now: 
         "reason": reason,
         "message": message,
         "observedGeneration": generation,
-        "lastTransitionTime": since or timestamp(now),
+        "lastTransitionTime": since or write_time(now),
     }
     return _kept(old, made)
 

@@ -38,9 +38,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.fsm.controller import Controller, kind_of
 from myrmidon.generate.usage import Usage, usage_of
 
@@ -174,6 +174,27 @@ def lease_role(name: str, namespace: str, lease: str) -> Json:
                 "verbs": ["get", "update"],
             },
         ],
+    )
+
+
+def metrics_roles(name: str) -> tuple[Json, Json]:
+    """The ClusterRole that lets the program check who scrapes it, and the one for those who scrape."""
+    reviews = [
+        {
+            "apiGroups": ["authentication.k8s.io"],
+            "resources": ["tokenreviews"],
+            "verbs": ["create"],
+        },
+        {
+            "apiGroups": ["authorization.k8s.io"],
+            "resources": ["subjectaccessreviews"],
+            "verbs": ["create"],
+        },
+    ]
+    scrapes = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    return (
+        _role("ClusterRole", f"{name}-metrics-auth", "", reviews),
+        _role("ClusterRole", f"{name}-metrics-reader", "", scrapes),
     )
 
 

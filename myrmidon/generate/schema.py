@@ -18,12 +18,13 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from myrmidon.api.markers import ListMap, OpenApi
-from myrmidon.api.model import Model, problems_of
-from myrmidon.api.objects import Json
-from myrmidon.api.quantities import INT_OR_STRING, QUANTITY_PATTERN, Quantity
-from myrmidon.api.resource import Resource
-from myrmidon.api.status import OCCASIONAL_FIELDS
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.typed.markers import ListMap, OpenApi
+from myrmidon.api.typed.model import Model, problems_of
+from myrmidon.api.typed.resource import Resource
+from myrmidon.api.typed.scalars import INT_OR_STRING, Quantity
+from myrmidon.api.typed.status import OCCASIONAL_FIELDS
+from myrmidon.api.values.quantities import QUANTITY_PATTERN
 from myrmidon.errors import DefinitionError
 from myrmidon.generate.constraints import flattened, put_constraints, put_markers, put_null_choice
 from myrmidon.generate.docstrings import field_docs

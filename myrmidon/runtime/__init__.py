@@ -5,6 +5,7 @@ loop             one controller: its view of the cluster, its queue, its workers
 queue, delays    which key is reconciled next, and when
 worker           takes due keys, reconciles and requeues them
 triggers         which objects a change concerns
+refused_outputs  objects in the way of outputs, whose end causes a pass
 backoff          the delay after failures
 cluster_view     the part of the shared caches that one controller uses
 children         which objects an object manages

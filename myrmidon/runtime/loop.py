@@ -12,9 +12,9 @@ from random import Random
 from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.managed_fields import field_manager
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.managed_fields import field_manager
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.options import ControllerOptions
@@ -38,6 +38,7 @@ from myrmidon.runtime.queue import Urgency, WorkQueue
 from myrmidon.runtime.rate_limits import ObjectRate, RetryBudget
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.reconciler import Reconciler
+from myrmidon.runtime.refused_outputs import RefusedOutputs
 from myrmidon.runtime.retries import Retries
 from myrmidon.runtime.trace import Traced, TracedApplicator, Tracer
 from myrmidon.runtime.triggers import Trigger, Triggers, key_of
@@ -62,11 +63,13 @@ class ControllerLoop:
         record_event: RecordEvent,
         namespaces: Iterable[str] = (),
         trace: bool = False,
+        planning: bool = False,
     ) -> None:
         self.controller = controller
         self._own_writes = OwnWrites[Trigger](controller.name, caches)
         self.view = ClusterView(type(controller), caches, namespaces, options=controller.options)
-        self._triggers = Triggers(type(controller), metrics.user_function_failed)
+        refused = RefusedOutputs()
+        self._triggers = Triggers(type(controller), metrics.user_function_failed, refused)
         self._subscription = Subscription()
         self._inbox = Inbox(asyncio.get_running_loop())
         self._rng = rng
@@ -89,6 +92,8 @@ class ControllerLoop:
             record_event,
             Discovery(client, clock=clock),
             retries,
+            refused,
+            planning=planning,
         )
         self.reconciler = Reconciler(deps, log, self._look_again)
         reconcile: Reconcile = self.reconciler.reconcile

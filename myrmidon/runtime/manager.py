@@ -30,11 +30,11 @@ from typing import Any
 
 from aiohttp import web
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import Transport
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import Transport
 from myrmidon.errors import DefinitionError, MyrmidonError
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.access.kubeconfig import load_endpoint
@@ -56,6 +56,7 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics.client import RequestCounter
 from myrmidon.runtime.metrics.families import Metrics
+from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import preflight
 from myrmidon.runtime.remotes import check_remotes, watch_remote
@@ -92,7 +93,9 @@ class Manager:
         self._stopping = asyncio.Event()
         self._caches: Caches | None = None
         self._elector: Elector | None = None
+        self._access: ScrapeAccess | None = None
         self._writes: UnansweredWrites | None = None
+        self._synced = asyncio.Event()
         self._working = asyncio.Event()
         self._workers: Tasks = []
         self._supervisor: Supervisor | None = None
@@ -191,8 +194,7 @@ class Manager:
         if isinstance(self._clock, LoopClock):
             tasks += supervisor.start("lag", self._lag.run)
         if self.options.freeze_garbage:
-            freeze = partial(freeze_until, self._working.is_set, self._clock)
-            tasks += supervisor.start("garbage", freeze, may_end=self._working.is_set)
+            tasks += supervisor.start("garbage", self._freeze_garbage, may_end=lambda: True)
         for loop in self.loops:
             name = loop.controller.name
             tasks += supervisor.start(f"feed of {name}", loop.feed)
@@ -212,11 +214,18 @@ class Manager:
             tasks += supervisor.start("election", self._elector.run)
         return tasks
 
+    async def _freeze_garbage(self) -> None:
+        """Exclude the caches, and what the first passes leave, from garbage collections."""
+        await freeze_until(self._synced.is_set, self._clock)
+        await self._working.wait()
+        await freeze_until(lambda: self.is_idle, self._clock)
+
     async def _lead(self, supervisor: Supervisor) -> None:
         """Start the workers once the caches are in sync and this process leads."""
         for loop in self.loops:
             await loop.view.wait_synced()
         self._log.info("caches in sync")
+        self._synced.set()
         if self._elector is not None:
             await self._elector.elected.wait()
         for loop in self.loops:
@@ -262,6 +271,10 @@ class Manager:
             stack.push_async_callback(transport.close)
             namespace = namespace or endpoint.namespace
         counter = RequestCounter(self.metrics, host)
+        if options.metrics_auth:
+            # The bare transport: a replica that does not lead is scraped, too.
+            reviews = Client(transport, clock=self._clock, observer=counter, rng=self._rng)
+            self._access = ScrapeAccess(reviews, self._clock)
         if options.leader_election:
             # The elector uses the bare transport: renewals are neither fenced nor rate-limited.
             self._elector = self._candidate(transport, namespace or "default", counter)
@@ -319,6 +332,7 @@ class Manager:
             record_event=record_event,
             namespaces=self.options.namespaces,
             trace=self.options.trace,
+            planning=self.options.planning,
         )
         return loop
 
@@ -331,7 +345,7 @@ class Manager:
         if probes and self.options.trace:
             tables[probes].append(trace_routes(self.view))
         if metrics:
-            routes = metrics_routes(self.metrics, self._refresh)
+            routes = metrics_routes(self.metrics, self._refresh, self._access)
             tables.setdefault(metrics, []).append(routes)
         for address, routes_of in tables.items():
             bound = await stack.enter_async_context(serving(address, *routes_of))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.wire import Transport
+from myrmidon.api.requests.transport import Transport
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import kind_of
 from myrmidon.io.client import Client

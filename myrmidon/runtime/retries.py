@@ -7,7 +7,7 @@ decisions are in ``fsm.retry_limits``; this class remembers the series and the b
 
 from collections.abc import Callable
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.next_pass import Attempt
 from myrmidon.fsm.reconcile_request import Revision

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 
 Phase: TypeAlias = Literal["new", "ready", "waiting", "failing", "deleting", "suspended", "gone"]
 

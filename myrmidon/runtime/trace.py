@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.conditions import READY, find
-from myrmidon.api.objects import Json, generation_of, is_deleting, ref_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request
-from myrmidon.api.texts import condition_message
+from myrmidon.api.objects.accessors import Json, generation_of, is_deleting, ref_of
+from myrmidon.api.objects.conditions import READY, find
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request
+from myrmidon.api.values.texts import condition_message
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import Outcome

@@ -9,7 +9,7 @@ uid and an annotation with its kind and name, and the controller deletes them it
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import (
+from myrmidon.api.objects.accessors import (
     Json,
     annotations_of,
     describe,
@@ -18,7 +18,7 @@ from myrmidon.api.objects import (
     owners_of,
     uid_of,
 )
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.errors import OutputError, OwnerReferenceError
 from myrmidon.sets.output_set import Apply
 

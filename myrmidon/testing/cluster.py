@@ -23,14 +23,14 @@ from typing import Any, Self, TypeAlias, TypeVar
 
 import yaml
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.conditions import READY, Condition, find
-from myrmidon.api.objects import Json, generation_of, namespace_of, ref_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.api.resource import Resource
-from myrmidon.api.wire import Transport
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, generation_of, namespace_of, ref_of
+from myrmidon.api.objects.conditions import READY, Condition, find
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
+from myrmidon.api.requests.transport import Transport
+from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller, kind_of

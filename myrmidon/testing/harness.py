@@ -29,10 +29,11 @@ own requests (``apply``, ``get``, ...) use a separate connection, which has no f
 import asyncio
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
-from myrmidon.api.wire import Transport
+from myrmidon.api.requests.transport import Transport
 from myrmidon.apiserver.actors import cluster_actors
+from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.fronts.waiting import Tending
@@ -42,6 +43,7 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.io.client import Client
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets.manifests import manifest_of
+from myrmidon.testing import generated_role
 from myrmidon.testing.clock import EPOCH, VirtualClock, VirtualTimeLoop
 from myrmidon.testing.cluster import NAMESPACE, Cluster, Objects, definitions_of
 from myrmidon.testing.failures import NotSettledError
@@ -66,6 +68,9 @@ class Harness(Cluster):
     - ``namespace``: where objects without a namespace are looked up; ``default`` by default.
     - ``faults``: which requests of the controllers fail; none by default.
     - ``remotes``: transports of other clusters, by the name in ``Watch(..., remote=name)``.
+    - ``run_as``: the user as which the controllers send their requests; the server then checks
+      RBAC.  ``"generated-role"`` is a ServiceAccount with exactly the roles that ``myrmidon generate
+      rbac`` writes.  Default: None, an administrator.
     """
 
     loop: VirtualTimeLoop
@@ -81,6 +86,7 @@ class Harness(Cluster):
         namespace: str = NAMESPACE,
         faults: Faults | None = None,
         remotes: Mapping[str, Transport] | None = None,
+        run_as: User | Literal["generated-role"] | None = None,
     ) -> None:
         super().__init__(controllers, options or ManagerOptions(seed=0), namespace)
         self._remotes = dict(remotes or {})
@@ -90,12 +96,17 @@ class Harness(Cluster):
         self.server = ApiServer(
             environment=_ClockedEnvironment(clock),
             actors=cluster_actors() if actors is None else actors,
+            rbac=run_as is not None,
         )
         for definition in definitions_of(controllers):
             _created(self.server.create(definition))
+        if run_as == "generated-role":
+            for made in generated_role.manifests(controllers, NAMESPACE):
+                _created(self.server.create(made))
+            run_as = generated_role.service_account(NAMESPACE)
         for manifest in manifests:
             _created(self.server.create(manifest_of(manifest)))
-        self.transport = RecordingTransport(LocalTransport(self.server))
+        self.transport = RecordingTransport(LocalTransport(self.server, user=run_as))
         self._user = Client(LocalTransport(self.server), clock=clock)
         self._actors = self._wait(_tending(self.server))
         self._start()

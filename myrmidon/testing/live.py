@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, generation_of, is_deleting, namespace_of, ref_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, generation_of, is_deleting, namespace_of, ref_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import AlreadyExistsError, ApiError, NotFoundError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.readiness import is_ready

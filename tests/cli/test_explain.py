@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from myrmidon import Manager, ManagerOptions
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.cli.explain import last_pass, passed, told
+from myrmidon.cli.explain import externals, last_pass, passed, told
 from myrmidon.cli.main import main
 from myrmidon.generate import crd
 from myrmidon.io.timers.clock import LoopClock
@@ -85,6 +85,22 @@ def test_attempts_that_failed() -> None:
     obj["status"]["nextAttempt"] = "2026-01-01T00:00:00Z"
     (line,) = [one for one in told(ref, obj, LoopClock()) if one.startswith("attempts")]
     assert "the next one follows at 2026-01-01T00:00:00Z" in line
+
+
+def test_resources_outside_the_cluster() -> None:
+    """With the id, or the token while the id is not known; those that are removed are not listed."""
+    entry = {"sequence": 1, "token": "t-1"}
+    ledger = {
+        "database": {**entry, "state": "Created", "id": "db-1"},
+        "bucket": {**entry, "state": "Pending"},
+        "queue": {**entry, "state": "Removed"},
+    }
+    assert externals({"status": {"externals": ledger}}) == [
+        "outside the cluster:",
+        "  ✓ database  db-1",
+        "  … bucket  no id yet, token t-1",
+    ]
+    assert externals({}) == []
 
 
 @pytest.mark.parametrize(("name", "trace"), [("other", True), ("it", False)])

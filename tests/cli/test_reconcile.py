@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli import reconcile

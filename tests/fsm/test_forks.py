@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.conditions import ConditionValue
+from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.errors import DefinitionError, ForkError
 from myrmidon.fsm import Done, Failed, Fork, Graph, Wait, Walk, state
 from myrmidon.fsm.engine import Acted, Enter, Finish, Outcome, ReleaseFinalizer, Skip, Write

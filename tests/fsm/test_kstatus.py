@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.conditions import READY, RECONCILING, STALLED, ConditionValue
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.conditions import READY, RECONCILING, STALLED, ConditionValue
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import ControllerOptions, Failed, Graph, Walk
 from myrmidon.fsm.engine import Acted, Enter, Finish, Outcome, Visit

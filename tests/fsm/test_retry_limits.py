@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.conditions import ConditionValue
+from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import ControllerOptions, Failed
 from myrmidon.fsm.engine import Outcome, Visit

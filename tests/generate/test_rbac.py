@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
 from myrmidon.generate import lease_role, roles
 from myrmidon.sets.output_set import OutputSet

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from myrmidon import Failed
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm.engine import Outcome
 from myrmidon.runtime.backoff import Backoff

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from myrmidon.api.objects import Json, controller_of, name_of, namespace_of, uid_of
+from myrmidon.api.objects.accessors import Json, controller_of, name_of, namespace_of, uid_of
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch
-from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.store import StoredChange
 
 
@@ -77,7 +77,7 @@ class Follower:
     def write_status(self, server: ServerAccess, obj: Json, status: Json) -> None:
         """Write a status, if it says anything new."""
         current = obj.get("status") or {}
-        if any(not same(current.get(field), value) for field, value in status.items()):
+        if any(not identical(current.get(field), value) for field, value in status.items()):
             patch(server, f"{self.path(obj)}/status", {"status": status})
 
 

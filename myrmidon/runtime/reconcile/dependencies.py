@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.runtime.cluster_view import ClusterView
 from myrmidon.runtime.metrics.controller import Observing
+from myrmidon.runtime.refused_outputs import RefusedOutputs
 from myrmidon.runtime.retries import Retries
 
 
@@ -33,6 +34,9 @@ class PassDependencies:
     record_event: Callable[[Json, str, str, str], None]
     discovery: Discovery
     retries: Retries
+    refused: RefusedOutputs = field(default_factory=RefusedOutputs)
+    planning: bool = False
+    """Whether no pass may have an effect outside the API server (``ManagerOptions.planning``)."""
     settled: dict[ObjectRef, tuple[str, str]] = field(default_factory=dict)
     """Per object: the last status patch that the server accepted but stored differently (for
     example pruned), and the resourceVersion it produced; it is not sent again for that version."""
@@ -48,5 +52,6 @@ class PassDependencies:
         """Drop everything that is remembered about an object, because it is gone."""
         self.observing.forget(ref)
         self.retries.forget(ref)
+        self.refused.drop(ref)
         for memory in (self.settled, self.unsure, self.strangers, self.foreign_conditions):
             memory.pop(ref, None)

@@ -16,9 +16,9 @@ record managers of their entries, so such a condition has to be removed by hand.
 from collections.abc import Sequence
 from functools import cache
 
-from myrmidon.api.conditions import READY, RECONCILING, STALLED
-from myrmidon.api.managed_fields import conditions_of
-from myrmidon.api.objects import conditions_in
+from myrmidon.api.objects.accessors import conditions_in
+from myrmidon.api.objects.conditions import READY, RECONCILING, STALLED
+from myrmidon.api.objects.managed_fields import conditions_of
 from myrmidon.errors import ApiError, TransportError
 from myrmidon.runtime.reconcile.subject import Subject
 

@@ -15,11 +15,11 @@ retry with backoff.  Which key is reconciled when is not decided here but in the
 from collections.abc import Callable, Iterator
 from itertools import repeat
 
-from myrmidon.api.conditions import READY, status_of
-from myrmidon.api.objects import Json, generation_of, is_deleting
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
-from myrmidon.api.status import LAST_HANDLED
+from myrmidon.api.objects.accessors import Json, generation_of, is_deleting
+from myrmidon.api.objects.conditions import READY, status_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
+from myrmidon.api.typed.status import LAST_HANDLED
 from myrmidon.errors import (
     ApiError,
     ConflictError,
@@ -73,6 +73,7 @@ class Reconciler:
             return self._unavailable(turn, error, log)
         log.debug("pass begins", cause=turn.causes, collapsed=turn.collapsed)
         generation = generation_of(obj)
+        self._deps.refused.drop(turn.key)
         try:
             single = Pass(self._deps, turn.key, obj, turn.causes, log)
             outcome = await self._in_time(single)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from myrmidon.api.conditions import STALLED
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.conditions import STALLED
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import (
     AlreadyOwnedError,
     ApiError,
