@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from myrmidon.api import kinds
-from myrmidon.api.object_types import is_defined_here
+from myrmidon.api.objects import kinds
+from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.cli.targets import folder_of, load
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate import Packaging, files
@@ -43,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--namespace", help="namespace in which it runs (default: NAME-system)")
     parser.add_argument("--image", help="container image (default: NAME:latest)")
     parser.add_argument(
+        "--metrics-auth",
+        action="store_true",
+        help="serve metrics only to those who may get /metrics, with the roles for that",
+    )
+    parser.add_argument(
         "--replicas", type=int, default=1, help="number of replicas, of which one leads (default 1)"
     )
 
@@ -57,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
         image=args.image or f"{name}:latest",
         target=tuple(map(_in_the_image, args.target)),
         replicas=args.replicas,
+        metrics_auth=args.metrics_auth,
     )
     made = files(args.what, controllers, packaging)
     if args.what in ("crd", "all"):

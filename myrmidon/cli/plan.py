@@ -5,7 +5,8 @@
 
 The object and what the controller reads of the cluster are copied into an embedded server, and the
 pass runs there: the cluster is only read.  Without a cluster the copy is empty.  Admission
-webhooks of the cluster are not asked.  A state that calls an external system calls it here as well.
+webhooks of the cluster are not asked.  An ``External`` is only observed; a state that calls another
+system itself calls it here as well, unless it asks ``ctx.planning``.
 """
 
 import argparse
@@ -16,10 +17,10 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from myrmidon.api.objects import Json, namespace_of, uid_of
-from myrmidon.api.paths import object_path
-from myrmidon.api.refs import Kind, ObjectRef, split_api_version
-from myrmidon.api.requests import Patch
+from myrmidon.api.objects.accessors import Json, namespace_of, uid_of
+from myrmidon.api.objects.refs import Kind, ObjectRef, split_api_version
+from myrmidon.api.requests.paths import object_path
+from myrmidon.api.requests.request import Patch
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.targets import load, made
@@ -157,7 +158,7 @@ def _tell(
     manifests: list[Json],
     namespace: str,
 ) -> None:
-    options = ManagerOptions(trace=True, seed=0)
+    options = ManagerOptions(trace=True, seed=0, planning=True)
     with Harness(made(cls), actors=(), options=options, namespace=namespace) as cluster:
         for obj in (*_namespaces(ref, copied, manifests), *copied):
             adopt(cluster.server, obj)

@@ -14,8 +14,8 @@ import argparse
 import asyncio
 from collections.abc import Sequence
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting, uid_of
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting, uid_of
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, UsageError
 from myrmidon.fsm.finalizers import remove_finalizer
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace) -> int:
     async with reading(args) as (client, endpoint):
         discovery = Discovery(client)
-        ref, obj = await _found(client, discovery, args, args.namespace or endpoint.namespace)
+        ref, obj = await found(client, discovery, args, args.namespace or endpoint.namespace)
         finalizers = chosen(ref, obj, args.finalizer)
         print(f"{ref} is being deleted and held by {', '.join(finalizers_of(obj))}")
         for line in await survey(client, discovery, obj):
@@ -65,9 +65,10 @@ async def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _found(
+async def found(
     client: Client, discovery: Discovery, args: argparse.Namespace, namespace: str
 ) -> tuple[ObjectRef, Json]:
+    """Return the object that the arguments name; raise ``UsageError`` if it does not exist."""
     try:
         kind = (await discovery.find(args.kind)).kind
         ref = ObjectRef(kind, args.name, namespace if kind.namespaced else "")

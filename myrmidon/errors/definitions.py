@@ -82,6 +82,14 @@ class ConditionError(DefinitionError):
         super().__init__(f"{controller}.{state} {problem}.\n  fix: {fix}")
 
 
+class ForkError(DefinitionError):
+    """The branches of a ``Fork`` lead into each other, or do not come together in one state."""
+
+    def __init__(self, controller: str, state: str, problem: str, fix: str) -> None:
+        self.controller, self.state = controller, state
+        super().__init__(f"{controller}.{state} {problem}.\n  fix: {fix}")
+
+
 class StateSignatureError(DefinitionError):
     """A state method cannot be called as (obj, out) or (obj, out, ctx)."""
 

@@ -6,12 +6,15 @@ states and this package depend on no network code.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.fsm.external import External
+from myrmidon.fsm.results import Failed, Result, Wait
 
-Relation = Literal["self", "child", "relative", "timer", "resync", "again", "channel"]
+Observed = TypeVar("Observed")
+Relation = Literal["self", "child", "relative", "timer", "resync", "schedule", "again", "channel"]
 
 
 class Cause(NamedTuple):
@@ -93,12 +96,29 @@ class Context(Reader, Protocol):
         ...
 
     @property
+    def planning(self) -> bool:
+        """True while ``myrmidon plan`` asks what a pass would do: call no other system then."""
+        ...
+
+    @property
     def cause(self) -> tuple[Cause, ...]:
         """What triggered this pass; at most the first eight causes are kept."""
         ...
 
     async def children(self) -> Mapping[ObjectRef, Json | None]:
         """Return every child of the object, this pass's writes included; None for a missing one."""
+        ...
+
+    async def ensure(self, external: External[Any, Observed]) -> Observed | Wait | Failed:
+        """Create or update the external resource; return what ``observe`` says about it then.
+
+        Return the ``Wait`` or ``Failed`` from the state if it is one:
+        ``if isinstance(found, Wait | Failed): return found``.
+        """
+        ...
+
+    async def remove(self, external: External[Any, Any]) -> Result:
+        """Delete the external resource; ``Done`` when it is gone, else a ``Wait`` or ``Failed``."""
         ...
 
     def event(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:

@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import getattr_static, signature
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args, get_origin
 
-from myrmidon.api.object_types import is_defined_here, kind_of
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
-from myrmidon.api.unstructured import Unstructured, unstructured
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.conditions import RECONCILING, STALLED
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.typed.object_types import is_defined_here, kind_of
+from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
+from myrmidon.api.typed.unstructured import Unstructured, unstructured
 from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
 from myrmidon.fsm.channel import Channel
+from myrmidon.fsm.external import External, checked_externals
 from myrmidon.fsm.graph import Graph, checked_graph
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.permissions import Permission
@@ -27,6 +30,7 @@ from myrmidon.fsm.states import Declaration, State, declaration_of, signature_pr
 from myrmidon.fsm.watches import Watch
 
 R = TypeVar("R")
+_KSTATUS = (RECONCILING, STALLED)
 Index: TypeAlias = Callable[[Json], Iterable[str]]
 
 
@@ -62,6 +66,9 @@ class Controller(Generic[R]):
     It replaces the rule for that kind in ``ctx.is_ready``, ``when_children_ready`` and claims:
     ``{SERVICE_MONITOR: exists, TASK_RUN: has_condition("Succeeded")}``.  A custom kind needs one if
     it never reports a condition ``Ready`` or ``Available``.  Default: none."""
+    externals: ClassVar[tuple[type[External[Any, Any]], ...]] = ()
+    """The classes of resources outside the cluster that the objects own, for ``ctx.ensure`` and
+    ``ctx.remove``.  A controller that has some needs a finalizer state.  Default: none."""
     channels: ClassVar[tuple[Channel, ...]] = ()
     """Sources of events from outside the cluster.  Default: none."""
     permissions: ClassVar[tuple[Permission, ...]] = ()
@@ -117,6 +124,8 @@ class Controller(Generic[R]):
         )
         _check_options(cls)
         cls.graph = checked_graph(cls.__name__, _states_of(cls))
+        _check_written_fields(cls)
+        cls.externals = checked_externals(cls.__name__, cls.externals, cls.resource, cls.graph)
         cls.managed_kinds = _kinds(cls, "manages")
         cls.read_kinds = tuple(dict.fromkeys((*_kinds(cls, "reads"), *_watched(cls))))
         cls.index_functions = _index_functions(cls)
@@ -201,6 +210,27 @@ def _check_options(cls: type[Controller[Any]]) -> None:
         raise DefinitionError(
             f"{cls.__name__}.options is {cls.options!r}, which is not a ControllerOptions.\n"
             "  fix: write options = ControllerOptions(workers=4)"
+        )
+
+
+def _check_written_fields(cls: type[Controller[Any]]) -> None:
+    """Refuse conditions and status fields that an option writes and the class has as its own."""
+    taken = [state for state in cls.graph.states.values() if state.condition in _KSTATUS]
+    if cls.options.kstatus and taken:
+        raise DefinitionError(
+            f"{cls.__name__}.{taken[0].name} owns the condition {taken[0].condition!r}, which "
+            "ControllerOptions(kstatus=True) writes.\n"
+            "  fix: choose another condition, or switch kstatus off"
+        )
+    if not cls.options.report_attempts or not is_defined_here(cls.resource):
+        return
+    fields = {name: field.alias for name, field in cls.resource.STATUS.model_fields.items()}
+    own = [name for name, alias in fields.items() if alias in (ATTEMPTS, NEXT_ATTEMPT)]
+    if own:
+        raise DefinitionError(
+            f"{cls.resource.STATUS.__name__}.{own[0]} is a field that "
+            f"ControllerOptions(report_attempts=True) of {cls.__name__} writes.\n"
+            "  fix: rename the field, or switch report_attempts off"
         )
 
 

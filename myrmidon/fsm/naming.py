@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from myrmidon.api.object_types import raw_of
-from myrmidon.api.objects import name_of
+from myrmidon.api.objects.accessors import name_of
+from myrmidon.api.typed.object_types import raw_of
 from myrmidon.sets.fingerprints import fingerprint
 
 _NAME_MAX = 63  # the shortest limit of any kind (Service, for example)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from myrmidon.api.object_types import kind_of
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.typed.object_types import kind_of
 from myrmidon.errors import DefinitionError
 
 

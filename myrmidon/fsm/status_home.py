@@ -30,12 +30,12 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api import kinds
-from myrmidon.api.managed_fields import field_manager
-from myrmidon.api.object_types import is_defined_here
-from myrmidon.api.objects import Json, annotations_of, status_fields, uid_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, annotations_of, status_fields, uid_of
+from myrmidon.api.objects.managed_fields import field_manager
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
+from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.options import ConditionsIn
 from myrmidon.fsm.status import changes_of, status_request

@@ -40,10 +40,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from myrmidon.api import kinds
-from myrmidon.api.object_types import kind_of
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.typed.object_types import kind_of
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.status_home import conditions_in_of
 from myrmidon.generate.usage import Usage, usage_of
@@ -200,6 +200,27 @@ def lease_role(name: str, namespace: str, lease: str) -> Json:
                 "verbs": ["get", "update"],
             },
         ],
+    )
+
+
+def metrics_roles(name: str) -> tuple[Json, Json]:
+    """The ClusterRole that lets the program check who scrapes it, and the one for those who scrape."""
+    reviews = [
+        {
+            "apiGroups": ["authentication.k8s.io"],
+            "resources": ["tokenreviews"],
+            "verbs": ["create"],
+        },
+        {
+            "apiGroups": ["authorization.k8s.io"],
+            "resources": ["subjectaccessreviews"],
+            "verbs": ["create"],
+        },
+    ]
+    scrapes = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    return (
+        _role("ClusterRole", f"{name}-metrics-auth", "", reviews),
+        _role("ClusterRole", f"{name}-metrics-reader", "", scrapes),
     )
 
 

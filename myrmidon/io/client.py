@@ -15,10 +15,16 @@ from typing import Any, Protocol, TypeAlias
 import orjson
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json, ref_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.api.wire import JSON, HttpRequest, HttpResponse, ResponseStream, Transport
+from myrmidon.api.objects.accessors import Json, ref_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
+from myrmidon.api.requests.transport import (
+    JSON,
+    HttpRequest,
+    HttpResponse,
+    ResponseStream,
+    Transport,
+)
 from myrmidon.errors import (
     AmbiguousError,
     ApiError,

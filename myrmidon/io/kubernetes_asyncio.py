@@ -31,7 +31,7 @@ from urllib.parse import urlsplit
 from kubernetes_asyncio.client import ApiClient, ApiException, Configuration
 from kubernetes_asyncio.client.rest import RESTClientObject, RESTResponse
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.errors import ApiError, ProgrammingError
 from myrmidon.io.client import Client
 

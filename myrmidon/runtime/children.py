@@ -10,10 +10,16 @@ new list.
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.managed_fields import wrote
-from myrmidon.api.objects import Json, annotations_of, controller_of, labels_of, status_fields
-from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name, split_api_version
-from myrmidon.fsm.status import managed_after
+from myrmidon.api.objects.accessors import (
+    Json,
+    annotations_of,
+    controller_of,
+    labels_of,
+    status_fields,
+)
+from myrmidon.api.objects.managed_fields import wrote
+from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name, split_api_version
+from myrmidon.fsm.status import managed_after, reference
 from myrmidon.fsm.status_home import StatusPlace
 from myrmidon.sets.ownership import PARENT_UID
 from myrmidon.sets.planning import APPLIED
@@ -54,9 +60,7 @@ class Managed:
     def recorded(self, obj: Json) -> list[ObjectRef]:
         """Return the objects in ``resourceRefs``, without the object itself."""
         if self._recorded_by is not obj:
-            found = recorded(self._place.seen(obj), self._kinds)
-            own = self._own.name if self._own else ""
-            self._recorded = [ref for ref in found if ref.name != own or not self._is_own(ref)]
+            self._recorded = self._read(obj)
             self._recorded_by = obj
         return self._recorded
 
@@ -72,6 +76,15 @@ class Managed:
     def still_recorded(self, obj: Json) -> tuple[ObjectRef, ...]:
         """Return the recorded objects that still exist, for a record of tracked children only."""
         return managed_after(self.recorded(obj), (), self.gone)
+
+    def _read(self, obj: Json) -> list[ObjectRef]:
+        seen = self._place.seen(obj)
+        applied = [reference(ref) for ref in self.applied]
+        if status_fields(seen).get("resourceRefs") == applied:  # as in every converged pass
+            return list(self.applied)
+        found = recorded(seen, self._kinds)
+        own = self._own.name if self._own else ""
+        return [ref for ref in found if ref.name != own or not self._is_own(ref)]
 
     def _is_own(self, ref: ObjectRef) -> bool:
         own = self._own

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.errors import UnreadableObjectError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.options import ControllerOptions

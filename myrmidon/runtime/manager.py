@@ -25,38 +25,29 @@ from contextlib import AsyncExitStack
 from functools import partial
 from itertools import chain
 from random import Random
-from socket import gethostname
 from typing import Any
 
 from aiohttp import web
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import Transport
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import Transport
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
-from myrmidon.io.access.configuration import endpoint_of
-from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.client import Client
 from myrmidon.io.events import EventRecorder
-from myrmidon.io.http.fence import FencedTransport
-from myrmidon.io.http.transport import HttpTransport
 from myrmidon.io.http.unanswered import UnansweredWrites
-from myrmidon.io.throttle import ThrottledTransport, TokenBucket
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
+from myrmidon.runtime.clients import Connector
 from myrmidon.runtime.garbage import freeze_until
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
 from myrmidon.runtime.lag import LoopLag
-from myrmidon.runtime.leader.election import Election
 from myrmidon.runtime.leader.elector import Elector
-from myrmidon.runtime.leader.lease import default_lease_name
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
-from myrmidon.runtime.metrics.client import RequestCounter
 from myrmidon.runtime.metrics.families import Metrics
+from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import preflight
 from myrmidon.runtime.remotes import check_remotes, watch_remote
@@ -98,7 +89,9 @@ class Manager:
         self._stopping = asyncio.Event()
         self._caches: Caches | None = None
         self._elector: Elector | None = None
+        self._access: ScrapeAccess | None = None
         self._writes: UnansweredWrites | None = None
+        self._synced = asyncio.Event()
         self._working = asyncio.Event()
         self._workers: Tasks = []
         self._supervisor: Supervisor | None = None
@@ -205,8 +198,7 @@ class Manager:
         if isinstance(self._clock, LoopClock):
             tasks += supervisor.start("lag", self._lag.run)
         if self.options.freeze_garbage:
-            freeze = partial(freeze_until, self._working.is_set, self._clock)
-            tasks += supervisor.start("garbage", freeze, may_end=self._working.is_set)
+            tasks += supervisor.start("garbage", self._freeze_garbage, may_end=lambda: True)
         for loop in self.loops:
             name = loop.controller.name
             tasks += supervisor.start(f"feed of {name}", loop.feed)
@@ -226,11 +218,18 @@ class Manager:
             tasks += supervisor.start("election", self._elector.run)
         return tasks
 
+    async def _freeze_garbage(self) -> None:
+        """Exclude the caches, and what the first passes leave, from garbage collections."""
+        await freeze_until(self._synced.is_set, self._clock)
+        await self._working.wait()
+        await freeze_until(lambda: self.is_idle, self._clock)
+
     async def _lead(self, supervisor: Supervisor) -> None:
         """Start the workers once the caches are in sync and this process leads."""
         for loop in self.loops:
             await loop.view.wait_synced()
         self._log.info("caches in sync")
+        self._synced.set()
         if self._elector is not None:
             await self._elector.elected.wait()
         for loop in self.loops:
@@ -267,54 +266,12 @@ class Manager:
 
     async def _connect(self, stack: AsyncExitStack) -> Client:
         """Return the client of all controllers; create the elector that fences its writes."""
-        options = self.options
-        namespace = options.leader_election_namespace
-        transport, host = self._transport, "local"
-        if transport is None:
-            if self._configuration is not None:
-                endpoint = endpoint_of(self._configuration)
-            else:
-                endpoint = await load_endpoint(options.kubeconfig, options.context)
-            transport, host = HttpTransport(endpoint), endpoint.host
-            stack.push_async_callback(transport.close)
-            namespace = namespace or endpoint.namespace
-        counter = RequestCounter(self.metrics, host)
-        if options.leader_election:
-            # The elector uses the bare transport: renewals are neither fenced nor rate-limited.
-            self._elector = self._candidate(transport, namespace or "default", counter)
-            self._writes = UnansweredWrites(transport, self._clock)
-            transport = FencedTransport(self._writes, self._elector.permit)
-        if options.client_qps:
-            burst = options.client_burst or int(options.client_qps * 2) or 1
-            bucket = TokenBucket(options.client_qps, burst)
-            transport = ThrottledTransport(transport, bucket, self._clock, counter.on_throttle)
-        return Client(
-            transport,
-            clock=self._clock,
-            observer=counter,
-            rng=self._rng,
-            deadline_seconds=options.request_timeout.total_seconds(),
+        connector = Connector(
+            self.options, self._controllers, self._clock, self._rng, self._log, self.metrics
         )
-
-    def _candidate(self, transport: Transport, namespace: str, counter: RequestCounter) -> Elector:
-        options = self.options
-        identity = options.identity or f"{gethostname()}_{self._rng.getrandbits(40):010x}"
-        # A request that hangs must leave time for another attempt before the renew deadline.
-        patience = options.terms.renew_seconds / 2
-        client = Client(
-            transport,
-            clock=self._clock,
-            observer=counter,
-            rng=self._rng,
-            deadline_seconds=patience,
-        )
-        named = [(each.name, each.kind().group) for each in self._controllers]
-        name = options.leader_election_id or default_lease_name(named)
-        lease = ObjectRef(kinds.LEASE, name, namespace)
-        election = Election(identity, options.terms)
-        return Elector(
-            client, lease, election, clock=self._clock, log=self._log, metrics=self.metrics
-        )
+        made = await connector.connect(stack, self._transport, self._configuration)
+        self._elector, self._writes, self._access = made.elector, made.writes, made.access
+        return made.client
 
     def _loop(
         self, controller: Controller[Any], client: Client, events: EventRecorder
@@ -338,6 +295,7 @@ class Manager:
             trace=self.options.trace,
             shared=is_shared(controller, self._controllers),
             shares_status=shares_status(controller, self._controllers),
+            planning=self.options.planning,
         )
         return loop
 
@@ -350,7 +308,7 @@ class Manager:
         if probes and self.options.trace:
             tables[probes].append(trace_routes(self.views))
         if metrics:
-            routes = metrics_routes(self.metrics, self._refresh)
+            routes = metrics_routes(self.metrics, self._refresh, self._access)
             tables.setdefault(metrics, []).append(routes)
         for address, routes_of in tables.items():
             bound = await stack.enter_async_context(serving(address, *routes_of))

@@ -10,7 +10,7 @@ from inspect import getfile
 from pathlib import Path
 from typing import Any
 
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.refs import Kind
 from myrmidon.errors import (
     ForbiddenError,
     NotFoundError,

@@ -18,7 +18,7 @@ Controllers of one kind reconcile the same objects:
 from collections.abc import Sequence
 from typing import Any
 
-from myrmidon.api.conditions import READY
+from myrmidon.api.objects.conditions import READY
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.status_home import conditions_in_of

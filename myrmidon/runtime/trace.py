@@ -13,11 +13,11 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.conditions import READY, find
-from myrmidon.api.objects import Json, generation_of, is_deleting, ref_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request
-from myrmidon.api.texts import condition_message
+from myrmidon.api.objects.accessors import Json, generation_of, is_deleting, ref_of
+from myrmidon.api.objects.conditions import READY, find
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request
+from myrmidon.api.values.texts import condition_message
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome
@@ -50,11 +50,22 @@ class _Memory:
     ref: ObjectRef
     path: tuple[Step, ...] = ()
     waiting: Waiting | None = None
+    scheduled_by: str = ""
     passes: int = 0
     ended_at: datetime | None = None
     causes: tuple[str, ...] = ()
     writes: deque[Wrote] = field(default_factory=lambda: deque(maxlen=WRITES_MAX))
     gone_at: datetime | None = None
+
+
+class _NextPass(NamedTuple):
+    """When the next pass is due, None if only a resync is, and the state that scheduled it."""
+
+    at: datetime | None = None
+    scheduled_by: str = ""
+
+
+_NO_NEXT_PASS = _NextPass()
 
 
 class Tracer:
@@ -91,8 +102,8 @@ class Tracer:
         ref = memory.ref if memory is not None else _NO_REF_YET
         if memory is None or ref is None:
             return None  # no pass over it has ended yet
-        again_at = self._again_at(traced.queue.turn_of(ref))
-        return _view(traced, ref, memory, traced.objects.look(ref), again_at)
+        next_pass = self._next_pass(traced.queue.turn_of(ref), memory)
+        return _view(traced, ref, memory, traced.objects.look(ref), next_pass)
 
     def views(self, traced: Traced) -> Iterator[ObjectView]:
         """Return every object of the controller, including those deleted in the last minute."""
@@ -102,14 +113,14 @@ class Tracer:
         for key, obj in present.items():
             ref = ref_of(kind, obj)
             memory = self._memories.get(key) or _Memory(ref)
-            yield _view(traced, ref, memory, obj, self._again_at(due.get(ref)))
+            yield _view(traced, ref, memory, obj, self._next_pass(due.get(ref), memory))
         for key, memory in list(self._memories.items()):
             if key in present or memory.gone_at is None:
                 continue
             if now - memory.gone_at > timedelta(seconds=GONE_SECONDS_MAX):
                 del self._memories[key]
             else:
-                yield _view(traced, memory.ref, memory, None, None)
+                yield _view(traced, memory.ref, memory, None, _NO_NEXT_PASS)
 
     # ---------------------------------------------------------------------------- inside
 
@@ -138,12 +149,15 @@ class Tracer:
         if outcome is not None:
             memory.path = _steps(outcome)
             memory.waiting = _waiting(outcome, memory.waiting, now)
+            memory.scheduled_by = outcome.again.state if outcome.again is not None else ""
 
-    def _again_at(self, turn: Turn[ObjectRef] | None) -> datetime | None:
+    def _next_pass(self, turn: Turn[ObjectRef] | None, memory: _Memory) -> _NextPass:
         if turn is None or all(cause.relation == "resync" for cause in turn.causes):
-            return None
+            return _NO_NEXT_PASS
         seconds = max(turn.due_at - self._clock.monotonic(), 0.0)
-        return self._clock.now() + timedelta(seconds=seconds)
+        scheduled = all(cause.relation == "schedule" for cause in turn.causes)
+        at = self._clock.now() + timedelta(seconds=seconds)
+        return _NextPass(at, memory.scheduled_by if scheduled else "")
 
 
 class TracedApplicator(Applicator):
@@ -170,6 +184,7 @@ def _steps(outcome: Outcome) -> tuple[Step, ...]:
             visit.value.status,
             visit.value.reason,
             condition_message(visit.value.message),
+            visit.branch,
         )
         for visit in outcome.visits
     )
@@ -196,7 +211,7 @@ def _view(
     ref: ObjectRef,
     memory: _Memory,
     obj: Json | None,
-    again_at: datetime | None,
+    next_pass: _NextPass,
 ) -> ObjectView:
     return ObjectView(
         ref,
@@ -205,7 +220,8 @@ def _view(
         generation_of(obj or {}),
         memory.path,
         memory.waiting,
-        again_at,
+        next_pass.at,
+        next_pass.scheduled_by,
         memory.passes,
         memory.ended_at,
         memory.causes,

@@ -1,7 +1,8 @@
 """Triggers: which keys of a controller a change concerns, and why.
 
 - ``self``: the changed object is of the controller's own kind.
-- ``child``: the changed object names a parent, by its controller reference or by tracking marks.
+- ``child``: the changed object names a parent, by its controller reference or by tracking marks, or
+  it is in the way of one of a parent's outputs (``refused_outputs``).
 - ``relative``: a ``Watch`` maps the changed object to keys.
 
 Whether a key made the change itself, and so needs no pass, is decided by ``io.own_writes``.
@@ -11,14 +12,15 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from myrmidon.api.object_types import kind_of
-from myrmidon.api.objects import Json, controller_of, labels_of, namespace_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.selectors import selector
+from myrmidon.api.objects.accessors import Json, controller_of, labels_of, namespace_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import selector
+from myrmidon.api.typed.object_types import kind_of
 from myrmidon.fsm.context import Cause, Relation
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.watches import Key, Watch
 from myrmidon.io.watch.changes import Change
+from myrmidon.runtime.refused_outputs import RefusedOutputs
 from myrmidon.sets.ownership import tracked_parent
 
 _log = logging.getLogger("myrmidon.triggers")
@@ -40,12 +42,14 @@ class Triggers:
         self,
         controller: type[Controller[Any]],
         failed: Callable[[str, str], None] = lambda _controller, _function: None,
+        refused: RefusedOutputs | None = None,
     ) -> None:
         """``failed`` is called with the controller and the name of a user's function that raised."""
         self._kind = controller.kind()
         self._managed = frozenset(controller.managed_kinds)
         self._watches = [(kind_of(watch.kind), watch) for watch in controller.watches]
         self._name, self._failed = controller.name, failed
+        self._refused = RefusedOutputs() if refused is None else refused
 
     def of(self, change: Change, remote: str | None = None) -> list[Trigger]:
         """Return every key that the change concerns; ``remote`` names the cluster that it comes from."""
@@ -67,6 +71,7 @@ class Triggers:
             parent = parent_of(obj, self._kind) if obj is not None else None
             if parent is not None:
                 found[parent] = None
+        found.update(dict.fromkeys(self._refused.woken_by(change)))
         return list(found)
 
     def _relatives(self, watch: Watch, change: Change) -> list[ObjectRef]:

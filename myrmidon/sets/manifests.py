@@ -13,10 +13,10 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api.json_values import NotJsonError, encodable, inside, json_value
-from myrmidon.api.models import is_model_object, model_json
-from myrmidon.api.objects import Json, describe
-from myrmidon.api.texts import printable, text_of
+from myrmidon.api.objects.accessors import Json, describe
+from myrmidon.api.typed.models import is_model_object, model_json
+from myrmidon.api.values.json_values import NotJsonError, encodable, inside, json_value
+from myrmidon.api.values.texts import printable, text_of
 from myrmidon.errors import OutputError
 
 # Metadata that only the server sets; it ignores or refuses them in a write.
@@ -44,7 +44,7 @@ def manifest_of(obj: Any) -> Json:
     # The status belongs to the controller of that kind; the server drops it from such a write.
     manifest.pop("status", None)
     meta = manifest.get("metadata")
-    if isinstance(meta, dict) and not _SERVER_METADATA.isdisjoint(meta):
+    if type(meta) is dict and not _SERVER_METADATA.isdisjoint(meta):
         manifest["metadata"] = {
             field: value for field, value in meta.items() if field not in _SERVER_METADATA
         }
@@ -102,7 +102,7 @@ def _not_json(declared: Mapping[str, Any], error: NotJsonError) -> OutputError:
 
 
 def _declared(obj: Any) -> Mapping[str, Any]:
-    if isinstance(obj, Mapping):
+    if type(obj) is dict or isinstance(obj, Mapping):  # the first is faster, and true for most
         return obj
     if hasattr(obj, "to_json"):
         try:

@@ -9,11 +9,11 @@ each (``sets.planning``) and sends those that are needed.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from myrmidon.api import kinds as well_known
-from myrmidon.api.managed_fields import field_manager
-from myrmidon.api.object_types import kind_of
-from myrmidon.api.objects import Json, describe
-from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
+from myrmidon.api.objects import kinds as well_known
+from myrmidon.api.objects.accessors import Json, describe
+from myrmidon.api.objects.managed_fields import field_manager
+from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
+from myrmidon.api.typed.object_types import kind_of
 from myrmidon.errors import (
     GeneratedNameError,
     OutputError,
@@ -149,15 +149,12 @@ class OutputSet:
         self._intentions[output.ref] = output
 
     def _ref_of(self, manifest: Mapping[str, Any]) -> ObjectRef:
-        version, called = manifest.get("apiVersion"), manifest.get("kind")
         try:
-            kind = self._kinds.get((version or "", called or ""))
-        except TypeError:  # a list or a map has no hash
-            kind = None
-        if kind is None:
-            raise self._unknown(manifest)
+            kind = self._kinds[manifest["apiVersion"], manifest["kind"]]
+        except (KeyError, TypeError):  # TypeError: a list or a map has no hash
+            raise self._unknown(manifest) from None
         meta = manifest.get("metadata") or {}
-        if not isinstance(meta, dict):
+        if type(meta) is not dict:
             raise _not_a("metadata", "dict", meta, manifest)
         name, namespace = meta.get("name"), meta.get("namespace")
         if type(name) is not str or not name or type(namespace) not in _NAMESPACES:

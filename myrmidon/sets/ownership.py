@@ -9,8 +9,7 @@ uid and an annotation with its kind and name, and the controller deletes them it
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from myrmidon.api.object_types import raw_of
-from myrmidon.api.objects import (
+from myrmidon.api.objects.accessors import (
     Json,
     annotations_of,
     describe,
@@ -19,7 +18,8 @@ from myrmidon.api.objects import (
     owners_of,
     uid_of,
 )
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.typed.object_types import raw_of
 from myrmidon.errors import OutputError, OwnerReferenceError
 from myrmidon.sets.output_set import Apply
 

@@ -16,21 +16,21 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
 import yaml
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.conditions import READY, Condition, find
-from myrmidon.api.object_types import kind_of, reader_of
-from myrmidon.api.objects import Json, namespace_of, ref_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.api.wire import Transport
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, namespace_of, ref_of
+from myrmidon.api.objects.conditions import READY, Condition, find
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
+from myrmidon.api.requests.transport import Transport
+from myrmidon.api.typed.object_types import kind_of, reader_of
 from myrmidon.errors import MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
@@ -59,6 +59,7 @@ Loops: TypeAlias = list[ControllerLoop]
 
 NAMESPACE = "default"
 RESYNCS = 2  # passes per object in at_rest; two, to notice a pass that undoes the one before
+_AT_REST = ("resync", "schedule")  # an object that only waits for these is settled
 _NOT_YET = (AssertionError, AttributeError, LookupError, TypeError)
 
 
@@ -136,8 +137,7 @@ class Cluster(ABC):
 
     def ready(self, kind: Any, name: str) -> bool:
         """Whether the object is Ready for its current generation, to all controllers of its kind."""
-        obj = self._read(self._ref(kind, name, None))
-        loops = self._loops_of(kind)
+        obj, loops = self._read(self._ref(kind, name, None)), self._loops_of(kind)
         if obj is None or not loops:
             return obj is not None and is_ready(obj)
         return all(is_ready_for(loop, obj) for loop in loops)
@@ -145,8 +145,11 @@ class Cluster(ABC):
     # -------------------------------------------------------------------------- the time
 
     @abstractmethod
-    def settle(self, within: timedelta | None = None) -> None:
-        """Let time pass until no pass is owed; raise ``NotSettledError`` after ``within``."""
+    def settle(self, within: timedelta | None = None, *, until: datetime | None = None) -> None:
+        """Let time pass until no pass is owed; raise ``NotSettledError`` after ``within``.
+
+        With ``until``, let time pass until then first, scheduled passes included.
+        """
 
     @abstractmethod
     def advance(self, duration: timedelta) -> None:
@@ -275,7 +278,7 @@ class Cluster(ABC):
         self._wait(self.clock.sleep(max(seconds, 0.0)))
 
     def _turns_at(self) -> Iterable[float]:
-        """Return when the pending passes are due, without resyncs.
+        """Return when the pending passes are due, without resyncs and schedules (``Done(again=...)``).
 
         Objects that are being reconciled are left out: their next pass waits for that one to end.
         """
@@ -283,7 +286,7 @@ class Cluster(ABC):
             for turn in loop.pool.queue.owed():
                 if turn.key in loop.pool.queue.working:
                     continue
-                if any(cause.relation != "resync" for cause in turn.causes):
+                if any(cause.relation not in _AT_REST for cause in turn.causes):
                     yield turn.due_at
 
     async def _resync(self) -> None:

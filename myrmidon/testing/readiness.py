@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from myrmidon.api.conditions import READY, find
-from myrmidon.api.objects import Json, generation_of, ref_of
+from myrmidon.api.objects.accessors import Json, generation_of, ref_of
+from myrmidon.api.objects.conditions import READY, find
 from myrmidon.runtime.loop import ControllerLoop
 
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from myrmidon.api import Kind, Resource, Status, kinds
-from myrmidon.api.object_types import kind_of
+from myrmidon.api import Kind, Resource, Status
+from myrmidon.api.objects import kinds
+from myrmidon.api.typed.object_types import kind_of
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
 from myrmidon.fsm.controller import state_methods
@@ -181,7 +182,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "a reads entry that is not a kind",
         {"a": marked(initial=True), "reads": [Resource]},
-        "Bad.reads lists <class 'myrmidon.api.resource.Resource'>, which is not a kind.\n"
+        "Bad.reads lists <class 'myrmidon.api.typed.resource.Resource'>, which is not a kind.\n"
         + CONSTANT,
     ),
     (

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from myrmidon import fsm
-from myrmidon.api import Resource, Status, kinds
+from myrmidon.api import Resource, Status
+from myrmidon.api.objects import kinds
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import Context, Controller, Done, Result, Watch, state
 from myrmidon.sets import OutputSet

@@ -6,10 +6,11 @@ import orjson
 import pytest
 from kubernetes_asyncio.client import V1Container, V1Namespace
 
-from myrmidon.api import Kind, Model, Resource, Status, Unstructured, kinds
-from myrmidon.api.object_types import reader_of
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api import Kind, Model, Resource, Status, Unstructured
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.typed.object_types import reader_of
 from myrmidon.errors import DefinitionError, ForeignStatusError
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, hashed_name, state
 from myrmidon.fsm.permissions import Permission

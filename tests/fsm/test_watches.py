@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.values.equality import same
 from myrmidon.fsm import (
     Cause,
     Channel,
@@ -22,7 +23,6 @@ from myrmidon.fsm import (
     labels_changed,
 )
 from myrmidon.fsm.suspension import is_suspended
-from myrmidon.patch import same
 from tests.fsm.things import Thing, ThingSpec
 from tests.strategies import documents, values
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import Unstructured, kinds
+from myrmidon.api import Unstructured
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
 from myrmidon.fsm.permissions import Permission
 from myrmidon.generate import lease_role, roles

@@ -7,8 +7,9 @@ import orjson
 import pytest
 from kubernetes_asyncio.client import V1Namespace, V1ObjectMeta
 
-from myrmidon.api import HttpRequest, Kind, Model, Resource, Status, Unstructured, kinds
-from myrmidon.api.objects import Json, annotations_of
+from myrmidon.api import HttpRequest, Kind, Model, Resource, Status, Unstructured
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, annotations_of
 from myrmidon.fsm import Controller, ControllerOptions, Done, Failed, Result, Wait, state
 from myrmidon.fsm.context import Context
 from myrmidon.runtime import ManagerOptions

@@ -17,7 +17,8 @@ from kubernetes_asyncio.client import (
 )
 from kubernetes_asyncio.watch import Watch
 
-from myrmidon.api import HttpRequest, kinds
+from myrmidon.api import HttpRequest
+from myrmidon.api.objects import kinds
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import LeadershipLostError, ProgrammingError

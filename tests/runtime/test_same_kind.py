@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from myrmidon.api import Unstructured, kinds
-from myrmidon.api.objects import conditions_in
+from myrmidon.api import Unstructured
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import conditions_in
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, state
 from myrmidon.runtime import Manager, ManagerOptions

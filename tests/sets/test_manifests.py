@@ -18,8 +18,8 @@ from kubernetes_asyncio.client import (
 
 from myrmidon.api import Model as ApiModel
 from myrmidon.api import Quantity, Resource, Status
-from myrmidon.api.json_values import DEPTH_MAX
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.json_values import DEPTH_MAX
 from myrmidon.errors import OutputError
 from myrmidon.sets.manifests import manifest_of
 from tests.fsm.things import Thing, ThingSpec
@@ -144,7 +144,7 @@ def test_times_in_models_are_written_as_kubernetes_writes_them() -> None:
         (
             {"kind": "ConfigMap", "data": object},
             (
-                "ConfigMap (no name) cannot be written as JSON: data is of type type, which has no JSON.\n"
+                "ConfigMap (no name) cannot be written as JSON: data is of type type, which JSON does not have.\n"
                 "  fix: use strings, numbers, booleans, None, lists and dicts with string keys"
             ),
         ),

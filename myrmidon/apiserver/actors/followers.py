@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from myrmidon.api.objects import Json, controller_of, name_of, namespace_of, uid_of
+from myrmidon.api.objects.accessors import Json, controller_of, name_of, namespace_of, uid_of
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch
-from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.store import StoredChange
 
 
@@ -79,7 +79,7 @@ class Follower:
         current = obj.get("status") or {}
         if "conditions" in status:
             status = {**status, "conditions": _beside_others(current, status["conditions"])}
-        if any(not same(current.get(field), value) for field, value in status.items()):
+        if any(not identical(current.get(field), value) for field, value in status.items()):
             patch(server, f"{self.path(obj)}/status", {"status": status})
 
 

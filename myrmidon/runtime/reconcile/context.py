@@ -9,19 +9,22 @@ another pass, because the earlier state may have decided on old data.
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
-from myrmidon.api.object_types import kind_of, raw_of, reader_of
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.selectors import selector
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import selector
+from myrmidon.api.typed.object_types import kind_of, raw_of, reader_of
 from myrmidon.errors import NotFoundError, ProgrammingError, UndeclaredReadError
 from myrmidon.fsm.context import Cause, Reader
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.external import External
 from myrmidon.fsm.readiness import is_ready
+from myrmidon.fsm.results import Failed, Result, Wait
 from myrmidon.io.client import Client
 from myrmidon.runtime.logs import Logger
 
+Observed = TypeVar("Observed")
 Index = tuple[str, str]
 Labels = Mapping[str, str] | str | None
 
@@ -128,10 +131,12 @@ class PassContext:
         cause: tuple[Cause, ...],
         record: Callable[[str, str, str], None],
         managed: Callable[[], Awaitable[Iterable[ObjectRef]]],
+        external: Callable[[External[Any, Any], bool], Awaitable[Any]],
+        planning: bool,
     ) -> None:
         self._declared, self._objects, self._client = declared, objects, client
-        self._record, self._managed = record, managed
-        self.now, self.log, self.cause = now, log, cause
+        self._record, self._managed, self._external = record, managed, external
+        self.now, self.log, self.cause, self.planning = now, log, cause, planning
 
     @property
     def live(self) -> Reader:
@@ -176,6 +181,16 @@ class PassContext:
         refs = [ref for ref in await self._managed() if self._objects.covers(ref)]
         self._declared.read.update(dict.fromkeys(ref.kind for ref in refs))
         return {ref: self._objects.get(ref) for ref in refs}
+
+    async def ensure(self, external: External[Any, Observed]) -> Observed | Wait | Failed:
+        """Create or update the external resource; return it as it is then, or what stopped us."""
+        ensured: Observed | Wait | Failed = await self._external(external, True)
+        return ensured
+
+    async def remove(self, external: External[Any, Any]) -> Result:
+        """Delete the external resource; ``Done`` when it is gone, else a ``Wait`` or ``Failed``."""
+        removed: Result = await self._external(external, False)
+        return removed
 
     def event(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Record a Kubernetes Event about the object."""

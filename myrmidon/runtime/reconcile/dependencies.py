@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.object_types import reader_of
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.typed.object_types import reader_of
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.status_home import StatusHome, home_of
 from myrmidon.io.applicator import Applicator
@@ -15,6 +15,8 @@ from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.runtime.cluster_view import ClusterView
 from myrmidon.runtime.metrics.controller import Observing
+from myrmidon.runtime.refused_outputs import RefusedOutputs
+from myrmidon.runtime.retries import Retries
 
 
 @dataclass(slots=True)
@@ -33,6 +35,10 @@ class PassDependencies:
     observing: Observing
     record_event: Callable[[Json, str, str, str], None]
     discovery: Discovery
+    retries: Retries
+    refused: RefusedOutputs = field(default_factory=RefusedOutputs)
+    planning: bool = False
+    """Whether no pass may have an effect outside the API server (``ManagerOptions.planning``)."""
     shared: bool = False
     """Whether another controller of this program reconciles the same kind."""
     shares_status: bool = False
@@ -59,5 +65,7 @@ class PassDependencies:
     def forget(self, ref: ObjectRef) -> None:
         """Drop everything that is remembered about an object, because it is gone."""
         self.observing.forget(ref)
+        self.retries.forget(ref)
+        self.refused.drop(ref)
         for memory in (self.settled, self.unsure, self.strangers, self.foreign_conditions):
             memory.pop(ref, None)

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from myrmidon.api.conditions import READY, STALLED
-from myrmidon.api.managed_fields import conditions_of
-from myrmidon.api.objects import conditions_in
+from myrmidon.api.objects.accessors import conditions_in
+from myrmidon.api.objects.conditions import READY, RECONCILING, STALLED
+from myrmidon.api.objects.managed_fields import conditions_of
 from myrmidon.errors import ApiError, TransportError
 from myrmidon.fsm.controller import Controller
 from myrmidon.runtime.reconcile.subject import Subject
@@ -59,10 +59,12 @@ async def former_conditions(subject: Subject, undeclared: Sequence[str]) -> tupl
 
 def own_conditions(controller: Controller[Any]) -> frozenset[str]:
     """Return the types of the conditions that a controller may write."""
-    return _declared(controller.graph.conditions, controller.options.ready_condition)
+    options = controller.options
+    return _declared(controller.graph.conditions, options.ready_condition, options.kstatus)
 
 
 @cache  # every pass of a controller uses the same ones
-def _declared(conditions: tuple[str, ...], ready: bool) -> frozenset[str]:
+def _declared(conditions: tuple[str, ...], ready: bool, kstatus: bool) -> frozenset[str]:
     own = (*conditions, STALLED)  # Stalled is removed by the first pass that is not stalled
+    own = (*own, RECONCILING) if kstatus else own
     return frozenset((*own, READY) if ready else own)

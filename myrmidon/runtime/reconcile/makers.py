@@ -6,8 +6,8 @@ our field manager (``children.is_made_by``).  Caches do not keep ``managedFields
 a fingerprint is read live; a child of another controller only once (``PassDependencies.strangers``).
 """
 
-from myrmidon.api.objects import Json, uid_of
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json, uid_of
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.runtime.children import is_child, is_made_by
 from myrmidon.runtime.reconcile.subject import Subject
 

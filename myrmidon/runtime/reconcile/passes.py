@@ -22,6 +22,7 @@ Where the parts are:
     the status write                                                 ``status_writer``
     children without an owner reference                              ``tracked_children``
     deleting children that are no longer emitted                     ``pruning``
+    resources outside the cluster                                    ``external``
 """
 
 import asyncio
@@ -29,10 +30,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from myrmidon.api.conditions import STALLED, status_of
-from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.resource import Resource
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting
+from myrmidon.api.objects.conditions import STALLED, status_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.typed.resource import Resource
+from myrmidon.api.typed.status import LAST_HANDLED
 from myrmidon.errors import (
     ForeignStatusError,
     OutputError,
@@ -57,7 +59,10 @@ from myrmidon.fsm.engine import (
     Write,
     unfinished,
 )
-from myrmidon.fsm.results import Failed, failure_of
+from myrmidon.fsm.external import External
+from myrmidon.fsm.reconcile_request import revision_of
+from myrmidon.fsm.results import Failed, Wait, failure_of
+from myrmidon.fsm.retry_limits import attempt_fields
 from myrmidon.fsm.states import State
 from myrmidon.fsm.status import own_fields, reference, status_after
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
@@ -66,6 +71,11 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.reconcile.blocked_deletion import BLOCKED, remedy
 from myrmidon.runtime.reconcile.context import Declared, PassContext
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
+from myrmidon.runtime.reconcile.external import (
+    ensure_external,
+    remove_external,
+    unremoved_externals,
+)
 from myrmidon.runtime.reconcile.finalizer_edits import ensure_finalizer, release_finalizer
 from myrmidon.runtime.reconcile.former_conditions import (
     former_conditions,
@@ -78,7 +88,8 @@ from myrmidon.runtime.reconcile.run_state import run_state
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import delete_children, record_children
-from myrmidon.runtime.reconcile.write_errors import refusal
+from myrmidon.runtime.reconcile.write_errors import refusal, refusals
+from myrmidon.runtime.refused_outputs import REFUSALS, is_blocked
 from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
 from myrmidon.sets.ownership import is_tracked
 
@@ -98,8 +109,8 @@ class Pass:
         controller = self._controller = deps.controller
         self._now = deps.clock.now()
         self._subject = Subject(deps, ref, obj, log)
-        self._generation = generation_of(obj)  # of the spec that states see
-        self._declared = Declared(type(controller), ref.namespace)
+        self._revision = revision_of(obj)  # of the object that states see
+        self._declared: Declared | None = None  # for the first state with a context
         self._walk = Walk(
             type(controller).__name__,
             controller.graph,
@@ -107,6 +118,7 @@ class Pass:
             finalizers=finalizers_of(obj),
             deleting=is_deleting(obj),
             suspended=is_suspended(obj),
+            now=self._now,
         )
         # If no state runs, the object need not be valid for its model: it can still be deleted.
         runs = not isinstance(self._walk.action, Skip | ReleaseFinalizer)
@@ -114,8 +126,8 @@ class Pass:
         self.wrote: list[str] = []
         """The writes of this pass, for the log."""
         self.overtaken = False
-        """True if the pass changed a kind that an earlier state had read: that state may have
-        decided on stale data, so the object gets another pass."""
+        """True if the pass changed a kind that an earlier state had read, or if an object that was
+        in the way of an output is gone: the pass decided on stale data, so the object gets another."""
         self._out: OutputSet
 
     @property
@@ -166,12 +178,11 @@ class Pass:
         report = await ensure_finalizer(self._subject)
         if isinstance(report, Acted):
             self._typed = self._deps.read_object(self.obj)
-            self._generation = generation_of(self.obj)
+            self._revision = revision_of(self.obj)
             self._subject.moved = False  # states see the object with that change
         return report
 
     async def _enter(self, state: State) -> Report:
-        self._declared.state = state.name
         self._out = OutputSet(
             self._controller.managed_kinds,
             namespace=self._ref.namespace,
@@ -182,7 +193,7 @@ class Pass:
         method = getattr(self._controller, state.name)
         call = partial(method, self._typed, self._out)
         if state.takes_context:
-            call = partial(call, self._context())
+            call = partial(call, self._context(state))
         ran = self._deps.observing.state_ran
         return await run_state(state, call, self._deps.clock, self._log, ran)
 
@@ -190,13 +201,15 @@ class Pass:
         outputs = list(self._out)
         if not outputs:
             return ACTED
-        objects = self._deps.objects
+        objects, tracked = self._deps.objects, list[ObjectRef]()
         for output in outputs:
-            if output.ref == self._ref or not (objects.covers_all or objects.covers(output.ref)):
+            ref = output.ref
+            if ref == self._ref or not (objects.covers_all or objects.covers(ref)):
                 misplaced = self._misplaced(output, state)
                 if misplaced is not None:
-                    return refusal(output.ref, misplaced)
-        tracked = [one.ref for one in outputs if isinstance(one, Apply) and is_tracked(one)]
+                    return refusal(ref, misplaced)
+            if isinstance(output, Apply) and is_tracked(output):
+                tracked.append(ref)
         obstacle = await record_children(self._subject, tracked) if tracked else None
         return obstacle or await self._flush(outputs, state.name)
 
@@ -211,6 +224,9 @@ class Pass:
         return UnwatchedNamespaceError(name, state.name, str(ref), ref.namespace, watched)
 
     async def _release_finalizer(self) -> Report:
+        left = unremoved_externals(self._subject)
+        if left is not None:
+            return left
         report = await delete_children(self._subject, self._flush)
         return await release_finalizer(self._subject) if isinstance(report, Acted) else report
 
@@ -223,12 +239,20 @@ class Pass:
             except UnreadableObjectError as error:
                 outcome = unfinished(outcome, failure_of(error))
         outcome, changed = self._own_fields(outcome)
-        hint = ""
+        outcome = self._deps.retries.judged(self._ref, outcome, self._revision)
+        hint = outcome.attempt.said if outcome.attempt is not None else ""
         if outcome.failure is not None and is_deleting(self.obj):
-            hint = remedy(self._ref)
-            self._subject.event("Warning", BLOCKED, f"{outcome.failure.message}; {hint}")
+            hint = "; ".join(filter(None, (hint, remedy(self._ref))))
+            failed = "; ".join(failure.message for failure in outcome.failures)
+            self._subject.event("Warning", BLOCKED, f"{failed}; {hint}")
         self.overtaken = self.overtaken or bool(changed)
-        home = self._deps.home
+        home, options = self._deps.home, self._controller.options
+        token = self._revision[1]
+        if token:
+            changed = {**changed, LAST_HANDLED: token}
+        if options.report_attempts:
+            fields = attempt_fields(outcome.attempt, self._deps.clock.now(), outcome.after)
+            changed = {**changed, **fields}
         if home.conditions is None:
             if outcome.failure is not None and not hint:
                 self._subject.event("Warning", outcome.failure.reason, outcome.failure.message)
@@ -254,9 +278,10 @@ class Pass:
             managed=self._subject.managed.by_now(obj) if home.records_all else (),
             own_fields=changed,
             ready=controller.options.ready_condition,
-            generation=self._generation,
+            generation=self._revision[0],
             hint=hint,
             former=former,
+            kstatus=controller.options.kstatus,
         )
         return status if home.is_plain else home.fitting(status, own_conditions(controller))
 
@@ -281,7 +306,7 @@ class Pass:
     # -------------------------------------------------------------------------- outputs
 
     async def _flush(self, outputs: Sequence[Apply | Delete], state: str) -> Report:
-        """Write the outputs; return the first refusal, or ``ACTED`` if there was none."""
+        """Write the outputs; return a result that names every refusal, ``ACTED`` if there was none."""
         creating = not is_deleting(self._subject.obj)
         try:
             written = await self._deps.applicator.write(
@@ -291,22 +316,26 @@ class Pass:
             for output in outputs:
                 self._note_unsure(output)
             raise
-        report: Report = ACTED
+        refused: list[Wait | Failed] = []
         for one in written:
             self._note(one, state)
-            if one.error is not None and report is ACTED:
-                report = refusal(one.output.ref, one.error)
+            if one.error is not None:
+                refused.append(refusal(one.output.ref, one.error))
                 seen = self._deps.home.seen(self.obj)
                 if isinstance(one.error, StalledError) and status_of(seen, STALLED) != "True":
                     self._subject.event("Warning", STALLED, str(one.error))
-        return report
+        return refusals(refused) if refused else ACTED
 
     def _note(self, written: Written, state: str) -> None:
         output, outcome, verb, error, adopted = written
         ref, applied = output.ref, isinstance(output, Apply)
         said = verb or ("apply" if applied else "delete")
         self._deps.observing.wrote(ref.kind.kind, said, outcome)
-        if outcome == "changed" and ref.kind in self._declared.read:
+        if error is None and applied:
+            self._subject.managed.applied[ref] = None
+            if verb is None:
+                return  # nothing was sent
+        if outcome == "changed" and self._declared is not None and ref.kind in self._declared.read:
             self.overtaken = True
         if verb is not None:
             self.wrote.append(f"{verb} {ref}")
@@ -315,12 +344,19 @@ class Pass:
             self._subject.event(
                 "Normal", "Adopted", f"{ref} existed before and is managed from now on"
             )
-        if error is None and applied:
-            self._subject.managed.applied[ref] = None
-        elif error is None and self._deps.objects.get(ref) is None:
-            self._subject.managed.gone[ref] = None
-        elif error is not None:
+        if error is not None:
             self._note_unsure(output)
+            if isinstance(error, REFUSALS):
+                self._note_refused(output)
+        elif not applied and self._deps.objects.get(ref) is None:
+            self._subject.managed.gone[ref] = None
+
+    def _note_refused(self, output: Output) -> None:
+        """Wait for the object in the way; look again at once if it has gone away meanwhile."""
+        self._deps.refused.note(self._ref, output.ref)
+        current = self._deps.objects.get(output.ref)
+        if not is_blocked(current, output, self._subject.parent):
+            self.overtaken = True
 
     def _note_unsure(self, output: Output) -> None:
         """Remember an output that may exist, because its write got no clear answer."""
@@ -329,17 +365,26 @@ class Pass:
 
     # --------------------------------------------------------------------------- others
 
-    def _context(self) -> PassContext:
+    def _context(self, state: State) -> PassContext:
+        if self._declared is None:
+            self._declared = Declared(type(self._controller), self._ref.namespace)
+        self._declared.state = state.name
         return PassContext(
             self._declared,
             self._deps.objects,
             self._deps.client,
             now=self._now,
-            log=self._log.having(state=self._declared.state),
+            log=self._log.having(state=state.name),
             cause=self._causes,
             record=self._subject.event,
             managed=self._children,
+            external=partial(self._settle_external, state.name),
+            planning=self._deps.planning,
         )
+
+    async def _settle_external(self, state: str, external: External[Any, Any], wanted: bool) -> Any:
+        act = ensure_external if wanted else remove_external
+        return await act(self._subject, external, self._typed, state)
 
     async def _children(self) -> list[ObjectRef]:
         """Return the managed objects; during a deletion also children that no status records."""

@@ -28,8 +28,8 @@ it has an owner reference, the garbage collector deletes it with its parent.
 from collections.abc import Sequence
 from datetime import timedelta
 
-from myrmidon.api.objects import is_deleting
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import is_deleting
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import MyrmidonError, PruneRefusedError
 from myrmidon.fsm.engine import Outcome, unfinished
 from myrmidon.fsm.results import Failed, Wait

@@ -12,12 +12,14 @@ What must hold: every failure ends in an ``Outcome`` or an exception that the wo
 retry with backoff.  Which key is reconciled when is not decided here but in the queue.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
 
-from myrmidon.api.conditions import READY, status_of
-from myrmidon.api.objects import Json, generation_of, is_deleting
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects.accessors import Json, generation_of, is_deleting
+from myrmidon.api.objects.conditions import READY, status_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
+from myrmidon.api.typed.status import LAST_HANDLED
 from myrmidon.errors import (
     ApiError,
     ConflictError,
@@ -28,6 +30,7 @@ from myrmidon.errors import (
 )
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.raised import UnexpectedError
+from myrmidon.fsm.reconcile_request import token_of
 from myrmidon.fsm.results import Failed, Wait, failure_of
 from myrmidon.fsm.status import ready_of, status_after
 from myrmidon.fsm.suspension import is_suspended
@@ -71,6 +74,7 @@ class Reconciler:
             return self._unavailable(turn, error, log)
         log.debug("pass begins", cause=turn.causes, collapsed=turn.collapsed)
         generation = generation_of(obj)
+        self._deps.refused.drop(turn.key)
         try:
             single = Pass(self._deps, turn.key, obj, turn.causes, log)
             outcome = await self._in_time(single)
@@ -168,7 +172,7 @@ class Reconciler:
         """Write to the status which fields are not valid for the model; other objects go on."""
         failed = Outcome(failure=Failed("InvalidObject", "; ".join(error.problems), retry=False))
         controller, now = self._deps.controller, self._deps.clock.now()
-        hint = ""
+        hint, token = "", token_of(obj)
         if is_deleting(obj):
             hint = remedy(ref)
             said = f"its finalizer cannot run, because {error}; {hint}"
@@ -180,8 +184,17 @@ class Reconciler:
             return failed, obj
 
         def status(obj: Json) -> Json:
-            ready, seen = controller.options.ready_condition, home.seen(obj)
-            made = status_after(failed, controller.graph, seen, now=now, ready=ready, hint=hint)
+            options = controller.options
+            made = status_after(
+                failed,
+                controller.graph,
+                home.seen(obj),
+                now=now,
+                own_fields={LAST_HANDLED: token} if token else None,
+                ready=options.ready_condition,
+                hint=hint,
+                kstatus=options.kstatus,
+            )
             made.pop("resourceRefs", None)  # the recorded children stay
             return home.fitting(made, own_conditions(controller))
 
@@ -223,15 +236,23 @@ class Reconciler:
             self._deps.observing.processed(
                 turn.key, generation, turn.added_at, now, success=not failed
             )
-        if outcome.failure is not None:
+        if not failed:
+            return
+        for failure, state in zip(outcome.failures, _failed_states(outcome), strict=False):
             log.failed(
                 "pass failed",
-                _raised(outcome.failure),
-                state=outcome.visits[-1].state.name if outcome.visits else "",
-                reason=outcome.failure.reason,
-                error=outcome.failure.message,
-                retry=outcome.failure.retry,
+                _raised(failure),
+                state=state,
+                reason=failure.reason,
+                error=failure.message,
+                retry=failure.retry,
             )
+
+
+def _failed_states(outcome: Outcome) -> Iterator[str]:
+    """Return the states of the failures, in their order, then the last state that ran."""
+    yield from (visit.state.name for visit in outcome.visits if visit.failed)
+    yield from repeat(outcome.visits[-1].state.name if outcome.visits else "")
 
 
 def _raised(failure: Failed) -> BaseException | None:

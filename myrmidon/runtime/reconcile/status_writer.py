@@ -13,7 +13,7 @@ same status is not sent again for the resourceVersion that it produced
 from collections.abc import Callable
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json, version_of
+from myrmidon.api.objects.accessors import Json, version_of
 from myrmidon.errors import ApiError, ConflictError, MyrmidonError, NotFoundError
 from myrmidon.fsm.engine import Outcome, unfinished
 from myrmidon.fsm.status import changes_of

@@ -5,9 +5,9 @@ them write it.  They share one ``Subject``, so that each works on the answer to 
 not on the copy that the pass began with.
 """
 
-from myrmidon.api.objects import Json, uid_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request
+from myrmidon.api.objects.accessors import Json, uid_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.results import Wait
 from myrmidon.io.own_writes import author

@@ -13,8 +13,8 @@ The garbage collector does not delete them, so the controller must:
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.engine import ACTED, Acted, Report
 from myrmidon.fsm.results import Wait
