@@ -10,9 +10,10 @@ import gc
 import time
 import tracemalloc
 
-from myrmidon.api import Model, Resource, Status, kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api import Model, Resource, Status
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm import Context, Controller, Done, Index, Result, Watch, state
 from myrmidon.io.watch.changes import Change, Source, encode
 from myrmidon.runtime.loop import ControllerLoop

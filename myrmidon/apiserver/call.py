@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import split_api_version
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import split_api_version
+from myrmidon.api.requests.transport import HttpRequest
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.auth.users import Attributes, Authorizer, Tokens, User
 from myrmidon.apiserver.environment import Environment
 from myrmidon.apiserver.failures import Failure, StatusCause, conflict, invalid_object, not_found
-from myrmidon.apiserver.golang.times import written_time
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
 from myrmidon.apiserver.routing import Route
 from myrmidon.apiserver.store import ObjectStore, Record
@@ -92,7 +92,7 @@ class Call:
     @property
     def timestamp(self) -> str:
         """The time of the request as the API writes it."""
-        return written_time(self.draws.now)
+        return write_time(self.draws.now)
 
     @property
     def key(self) -> str:

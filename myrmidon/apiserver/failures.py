@@ -6,7 +6,7 @@ The texts and codes are those of kube-apiserver.  Clients parse them, and so do 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang.text import quote
 
 

@@ -22,7 +22,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth.impersonation import impersonated
 from myrmidon.apiserver.auth.users import Attributes, Tokens, User, forbidden
 from myrmidon.apiserver.call import Call, Core, Draws, WebhookNeeded

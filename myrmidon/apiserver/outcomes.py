@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.call import Draws
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.watches import OpenWatch

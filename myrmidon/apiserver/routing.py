@@ -7,7 +7,7 @@ because authorization comes first and covers resources that do not exist.
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 
 _VERBS = {
     "POST": "create",

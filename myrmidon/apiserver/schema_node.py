@@ -8,7 +8,7 @@ merge, field ownership) does not care which.
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 ListType = Literal["atomic", "set", "map"]
 

@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json, describe, namespace_of
-from myrmidon.api.paths import collection_path
-from myrmidon.api.refs import split_api_version
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.objects.accessors import Json, describe, namespace_of
+from myrmidon.api.objects.refs import split_api_version
+from myrmidon.api.requests.paths import collection_path
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.actors.actor import Actor
 from myrmidon.apiserver.actors.definitions import DefinitionLifecycle
 from myrmidon.apiserver.admission.definitions import DefinitionGuard

@@ -15,7 +15,7 @@ revision has moved since the last one.
 
 from collections.abc import Callable
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.resources import representation

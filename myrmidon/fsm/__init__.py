@@ -6,12 +6,13 @@ from myrmidon.fsm.claims import ClaimController
 from myrmidon.fsm.context import Cause, Context
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Walk
+from myrmidon.fsm.external import External
 from myrmidon.fsm.graph import Graph
 from myrmidon.fsm.naming import hashed_name
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.results import Done, Failed, Result, Wait
 from myrmidon.fsm.shapes import Manages, Reads
-from myrmidon.fsm.states import State, state
+from myrmidon.fsm.states import Fork, State, state
 from myrmidon.fsm.watches import (
     Index,
     Lookup,
@@ -31,7 +32,9 @@ __all__ = [
     "Controller",
     "ControllerOptions",
     "Done",
+    "External",
     "Failed",
+    "Fork",
     "Graph",
     "Index",
     "Lookup",

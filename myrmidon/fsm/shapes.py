@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeAlias
 
-from myrmidon.api import kinds
-from myrmidon.api.refs import Kind
-from myrmidon.api.selectors import parse_selector
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.requests.selectors import parse_selector
 from myrmidon.errors import DefinitionError, UsageError
 from myrmidon.fsm.watches import Predicate, Watch, always
 

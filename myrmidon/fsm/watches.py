@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Protocol, TypeAlias
 
-from myrmidon.api.objects import Json, annotations_of, generation_of, labels_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.patch.merge_patch import same
+from myrmidon.api.objects.accessors import Json, annotations_of, generation_of, labels_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.values.equality import same
 
 Key: TypeAlias = ObjectRef | tuple[str, str] | str | Json
 """An object of the controller: a reference, ``(namespace, name)``, ``"namespace/name"``, ``"name"``,

@@ -9,7 +9,9 @@ keep the cache of the own kind                        list, watch       the kind
 read it live (``ctx.live``, after an unknown end)     get               the kind
 put on and release the finalizer                      patch             the kind, with a finalizer
                                                                         or children without owner
-write conditions and status                           patch             kind/status
+write conditions and status                           patch             kind/status; the kind, with
+                                                                        ``conditions="annotation"``
+what ``Controller.permissions`` adds                  as declared       as declared
 create what a watch named (``create_if_not_found``)   create            the kind
 set owner references that block deletion              update            kind/finalizers, unless all
                                                                         have ``owner_refs=False``
@@ -40,10 +42,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.status_home import conditions_in_of
 from myrmidon.generate.usage import Usage, usage_of
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete")
@@ -58,6 +61,7 @@ class Target(NamedTuple):
 
     group: str
     resource: str
+    names: tuple[str, ...] = ()  # only objects of these names; empty for all
 
 
 @dataclass(slots=True)
@@ -67,26 +71,37 @@ class Rights:
     granted: dict[str, dict[Target, set[str]]] = field(default_factory=dict)
 
     def grant(
-        self, kind: Kind, verbs: Iterable[str], namespaces: Sequence[str], subresource: str = ""
+        self,
+        kind: Kind,
+        verbs: Iterable[str],
+        namespaces: Sequence[str],
+        subresource: str = "",
+        names: tuple[str, ...] = (),
     ) -> None:
         """Allow verbs on a kind: in these namespaces, or everywhere."""
         resource = f"{kind.plural}/{subresource}" if subresource else kind.plural
         for scope in namespaces if kind.namespaced and namespaces else (CLUSTER,):
             targets = self.granted.setdefault(scope, {})
-            targets.setdefault(Target(kind.group, resource), set()).update(verbs)
+            targets.setdefault(Target(kind.group, resource, names), set()).update(verbs)
 
     def rules(self, scope: str) -> list[Json]:
         """The rules of one scope: targets of one group and of the same verbs share a rule."""
         everywhere = self.granted.get(CLUSTER, {})
-        together: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        together: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
         for target, verbs in sorted(self.granted.get(scope, {}).items()):
             left = verbs if scope == CLUSTER else verbs - everywhere.get(target, set())
             if left:
-                ordered = tuple(verb for verb in _VERBS if verb in left)
-                together.setdefault((target.group, ordered), []).append(target.resource)
+                ordered = (*(verb for verb in _VERBS if verb in left), *sorted(left - set(_VERBS)))
+                key = (target.group, ordered, target.names)
+                together.setdefault(key, []).append(target.resource)
         return [
-            {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
-            for (group, verbs), resources in together.items()
+            {
+                "apiGroups": [group],
+                "resources": resources,
+                **({"resourceNames": list(names)} if names else {}),
+                "verbs": list(verbs),
+            }
+            for (group, verbs, names), resources in together.items()
         ]
 
     @property
@@ -109,7 +124,15 @@ def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
         for kind in controller.read_kinds:
             verbs = read if shapes[kind].cached else ("get",)
             rights.grant(kind, verbs, shapes[kind].namespaces or limits)
-        events_in = limits if controller.resource.KIND.namespaced else ()
+        for permission in controller.permissions:
+            rights.grant(
+                permission.kind,
+                permission.verbs,
+                limits,
+                permission.subresource,
+                permission.names,
+            )
+        events_in = limits if controller.kind().namespaced else ()
         rights.grant(kinds.EVENT, ("get", "create", "patch"), events_in)
     return rights
 
@@ -124,17 +147,19 @@ def _managing(kind: Kind, usage: Usage) -> list[str]:
 
 
 def _grant_parent(rights: Rights, controller: type[Controller[Any]], usage: Usage) -> None:
-    kind, limits = controller.resource.KIND, controller.options.namespaces
+    kind, limits = controller.kind(), controller.options.namespaces
     rights.grant(kind, ("get", *_CACHE), limits)
     tracks = bool(controller.managed_kinds) and usage.tracks
     if controller.graph.finalizer is not None or tracks:
         rights.grant(kind, ("patch",), limits)
     if controller.options.create_if_not_found:
         rights.grant(kind, ("create",), limits)
-    if controller.resource.DEFINITION.status_subresource:
-        rights.grant(kind, ("patch",), limits, "status")
-    else:
+    where = conditions_in_of(controller)
+    definition = getattr(controller.resource, "DEFINITION", None)
+    if where == "annotation" or (definition is not None and not definition.status_subresource):
         rights.grant(kind, ("patch",), limits)
+    elif where == "status":
+        rights.grant(kind, ("patch",), limits, "status")
     if controller.managed_kinds and usage.owns:
         rights.grant(kind, ("update",), limits, "finalizers")
 
@@ -166,6 +191,27 @@ def lease_role(name: str, namespace: str, lease: str) -> Json:
                 "verbs": ["get", "update"],
             },
         ],
+    )
+
+
+def metrics_roles(name: str) -> tuple[Json, Json]:
+    """The ClusterRole that lets the program check who scrapes it, and the one for those who scrape."""
+    reviews = [
+        {
+            "apiGroups": ["authentication.k8s.io"],
+            "resources": ["tokenreviews"],
+            "verbs": ["create"],
+        },
+        {
+            "apiGroups": ["authorization.k8s.io"],
+            "resources": ["subjectaccessreviews"],
+            "verbs": ["create"],
+        },
+    ]
+    scrapes = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    return (
+        _role("ClusterRole", f"{name}-metrics-auth", "", reviews),
+        _role("ClusterRole", f"{name}-metrics-reader", "", scrapes),
     )
 
 

@@ -17,11 +17,11 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import orjson
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json, is_deleting, uid_of, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, is_deleting, uid_of, version_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import (
     AlreadyExistsError,
     ApiError,
@@ -41,6 +41,7 @@ from myrmidon.io.stall_guard import StallGuard, Wish
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.warning_headers import Warnings
 from myrmidon.sets.adoption import is_adoption
+from myrmidon.sets.options import DEFAULT
 from myrmidon.sets.output_set import Apply, Delete, Output
 from myrmidon.sets.ownership import Parent, reference_to
 from myrmidon.sets.planning import plan
@@ -103,9 +104,12 @@ class Applicator:
         Outputs are independent of each other, except that Namespaces and CustomResourceDefinitions are
         written first: if one of these fails, the other outputs are not written.
         """
+        questions = [_question(output, parent, creating) for output in outputs]
+        if not self._guard.wishes and all(map(self._holds, outputs, questions)):
+            return [Written(output, "skipped") for output in outputs]
         tasks = [
-            _Task(output, parent, creating, by, _question(output, parent, creating))
-            for output in outputs
+            _Task(output, parent, creating, by, question)
+            for output, question in zip(outputs, questions, strict=True)
         ]
         first = [task for task in tasks if task.output.ref.kind in _FIRST]
         await self._wave(first or tasks)
@@ -174,22 +178,29 @@ class Applicator:
         elif pending:
             await self._write_together(pending)
 
-    def _is_over(self, task: "_Task") -> bool:
-        """Whether nothing is to be sent, judged by the cached object: it holds, or must be left alone.
+    def _holds(self, output: Output, question: int) -> bool:
+        """Whether nothing was to be sent for the same output and the same cached object before.
 
-        The decision depends on the output and the cached object alone, so it is not repeated for a
-        pair that is in ``_held``.
+        The decision depends on these two alone, so it is not repeated.
         """
+        known = self._held.get(_wish(output))
+        if known is None or known[0] != question:
+            return False
+        ref = output.ref
+        return known[1] == self._cached.stamp(ref) and not self._own_writes.is_unknown(ref)
+
+    def _is_over(self, task: "_Task") -> bool:
+        """Whether nothing is to be sent, judged by the cached object: it holds, or must be left alone."""
         ref = task.output.ref
         try:
             if self._own_writes.is_unknown(ref):
                 return False
-            asked = (task.question, self._cached.stamp(ref))
-            if self._held.get(task.wish) != asked:
+            if not self._holds(task.output, task.question):
+                stamp = self._cached.stamp(ref)
                 self._decide(task, self._cached.get(ref))
                 if task.request is not None:
                     return self._is_stalled(task)
-                _remember(self._held, task.wish, asked)
+                _remember(self._held, task.wish, (task.question, stamp))
             task.written = self._skipped(task)
         except NotAdoptedError:
             task.needs_read = True
@@ -324,9 +335,8 @@ class _Task:
 
     @property
     def wish(self) -> Wish:
-        """The key of what is remembered: two states may apply different fields of one object."""
-        output = self.output
-        return output.ref, output.author if isinstance(output, Apply) else ""
+        """The key under which decisions about the output are remembered."""
+        return _wish(self.output)
 
     @property
     def adopts(self) -> bool:
@@ -338,13 +348,19 @@ class _Task:
         )
 
 
+def _wish(output: Output) -> Wish:
+    """Return the key of an output: two states may apply different fields of one object."""
+    return output.ref, output.author if isinstance(output, Apply) else ""
+
+
 def _question(output: Output, parent: Parent, creating: bool) -> int:
     """Return a hash of everything that the decision about an output depends on, but for the object."""
     if isinstance(output, Delete):
         return hash((output, parent, creating))
     owner = output.options.owner
     wanted = orjson.dumps((output.manifest, owner and reference_to(owner)))
-    return hash((wanted, output.options, output.author, parent, creating))
+    chosen = None if output.options is DEFAULT else output.options  # a hash of all options is dear
+    return hash((wanted, chosen, output.author, parent, creating))
 
 
 def _is_worth_another_look(output: Output, refused: ApiError) -> bool:

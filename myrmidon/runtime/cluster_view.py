@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json, labels_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.selectors import Selector, parse_selector
+from myrmidon.api.objects.accessors import Json, labels_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import Selector, parse_selector
 from myrmidon.errors import UnreadableObjectError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.options import ControllerOptions

@@ -29,9 +29,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from myrmidon.api.objects import Json, labels_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.selectors import Selector, parse_selector
+from myrmidon.api.objects.accessors import Json, labels_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import Selector, parse_selector
 from myrmidon.io.watch.changes import Change
 
 READS_MAX = 1000

@@ -1,7 +1,8 @@
 """Triggers: which keys of a controller a change concerns, and why.
 
 - ``self``: the changed object is of the controller's own kind.
-- ``child``: the changed object names a parent, by its controller reference or by tracking marks.
+- ``child``: the changed object names a parent, by its controller reference or by tracking marks, or
+  it is in the way of one of a parent's outputs (``refused_outputs``).
 - ``relative``: a ``Watch`` maps the changed object to keys.
 - ``read``: the last pass over the key has read the object, or a list that covers it (``readers``).
 
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
-from myrmidon.api.objects import (
+from myrmidon.api.objects.accessors import (
     Json,
     annotations_of,
     controller_of,
@@ -26,13 +27,15 @@ from myrmidon.api.objects import (
     namespace_of,
     ref_of,
 )
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.selectors import selector
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import selector
+from myrmidon.api.typed.object_types import kind_of
 from myrmidon.fsm.context import Cause, Relation
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.watches import Index, Key, Predicate, Watch, always, takes_lookup
 from myrmidon.io.watch.changes import Change
 from myrmidon.runtime.readers import Readers
+from myrmidon.runtime.refused_outputs import RefusedOutputs
 from myrmidon.sets.ownership import tracked_parent
 
 _log = logging.getLogger("myrmidon.triggers")
@@ -61,6 +64,8 @@ class Triggers:
         self,
         controller: type[Controller[Any]],
         failed: Callable[[str, str], None] = lambda _controller, _function: None,
+        *,
+        refused: RefusedOutputs | None = None,
         readers: Readers | None = None,
         objects: Indexed | None = None,
         when: Predicate | None = None,
@@ -74,7 +79,8 @@ class Triggers:
             (kind_of(watch.kind), watch, self._function(watch)) for watch in controller.watches
         ]
         self._name, self._failed = controller.name, failed
-        self._readers = readers or Readers()
+        self._refused = RefusedOutputs() if refused is None else refused
+        self._readers = Readers() if readers is None else readers
 
     def of(
         self, change: Change, remote: str | None = None, position: int | None = None
@@ -124,7 +130,8 @@ class Triggers:
             if parent is not None:
                 found[parent] = None
         when = self._shapes[change.ref.kind].child_when
-        return list(found) if len(found) != 1 or self._passes(when, change) else []
+        parents = list(found) if len(found) != 1 or self._passes(when, change) else []
+        return list(dict.fromkeys((*parents, *self._refused.woken_by(change))))
 
     def _passes(self, when: Predicate, change: Change) -> bool:
         """Whether a change passes a predicate.

@@ -9,10 +9,11 @@ each (``sets.planning``) and sends those that are needed.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from myrmidon.api import kinds as well_known
-from myrmidon.api.managed_fields import field_manager
-from myrmidon.api.objects import Json, describe
-from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
+from myrmidon.api.objects import kinds as well_known
+from myrmidon.api.objects.accessors import Json, describe
+from myrmidon.api.objects.managed_fields import field_manager
+from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
+from myrmidon.api.typed.object_types import kind_of
 from myrmidon.errors import (
     GeneratedNameError,
     OutputError,
@@ -100,7 +101,8 @@ class OutputSet:
     ) -> None:
         """Declare that an object should be gone.
 
-        - ``what``: an object, an ``ObjectRef``, or a kind together with ``name`` and ``namespace``.
+        - ``what``: an object, an ``ObjectRef``, or a kind (a ``Kind``, a Resource class or a
+          kubernetes-asyncio model class) together with ``name`` and ``namespace``.
         - ``foreground``: the object goes after everything that it owns.  Default: False, the
           garbage collector deletes what it owns afterwards.
         - ``adopt``: delete the object even if it names no parent and this controller did not write
@@ -147,15 +149,12 @@ class OutputSet:
         self._intentions[output.ref] = output
 
     def _ref_of(self, manifest: Mapping[str, Any]) -> ObjectRef:
-        version, called = manifest.get("apiVersion"), manifest.get("kind")
         try:
-            kind = self._kinds.get((version or "", called or ""))
-        except TypeError:  # a list or a map has no hash
-            kind = None
-        if kind is None:
-            raise self._unknown(manifest)
+            kind = self._kinds[manifest["apiVersion"], manifest["kind"]]
+        except (KeyError, TypeError):  # TypeError: a list or a map has no hash
+            raise self._unknown(manifest) from None
         meta = manifest.get("metadata") or {}
-        if not isinstance(meta, dict):
+        if type(meta) is not dict:
             raise _not_a("metadata", "dict", meta, manifest)
         name, namespace = meta.get("name"), meta.get("namespace")
         if type(name) is not str or not name or type(namespace) not in _NAMESPACES:
@@ -173,13 +172,11 @@ class OutputSet:
         return self._undeclared(manifest["kind"], manifest["apiVersion"])
 
     def _ref_to_delete(self, what: Any, name: str | None, namespace: str | None) -> ObjectRef:
-        # The order matters: references and kinds are tuples, resource classes are types.
         if isinstance(what, ObjectRef):
             return self._located(self._declared(what.kind), what.name, what.namespace)
-        if isinstance(what, type):
-            what = what.KIND  # type: ignore[attr-defined]  # a Resource class
-        if isinstance(what, Kind):
-            return self._located(self._declared(what), name or "", namespace)
+        kind = kind_of(what)
+        if kind is not None:
+            return self._located(self._declared(kind), name or "", namespace)
         return self._ref_of(manifest_of(what))
 
     def _declared(self, kind: Kind) -> Kind:

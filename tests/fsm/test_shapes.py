@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 from myrmidon.errors import DefinitionError, ManagedKindError
 from myrmidon.fsm import (
     Controller,

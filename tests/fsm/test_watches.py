@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.values.equality import same
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import (
     Cause,
@@ -25,7 +26,6 @@ from myrmidon.fsm import (
 )
 from myrmidon.fsm.suspension import is_suspended
 from myrmidon.fsm.watches import takes_lookup
-from myrmidon.patch import same
 from tests.fsm.things import Thing, ThingSpec, define, marked
 from tests.strategies import documents, values
 

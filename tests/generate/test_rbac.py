@@ -2,8 +2,12 @@
 
 from typing import Any
 
-from myrmidon.api import kinds
+import pytest
+
+from myrmidon.api import Unstructured
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller, ControllerOptions, Done, Manages, Reads, Result, Watch, state
+from myrmidon.fsm.permissions import Permission
 from myrmidon.generate import lease_role, roles
 from myrmidon.sets.output_set import OutputSet
 from tests.generate.usages import Plain, Tracking
@@ -154,3 +158,46 @@ def test_leading_is_limited_to_one_lease() -> None:
         rule("coordination.k8s.io", "leases", "create"),
         {**rule("coordination.k8s.io", "leases", "get", "update"), "resourceNames": ["web-apps"]},
     ]
+
+
+def test_permissions_are_part_of_the_role() -> None:
+    """With verbs that only RBAC knows, and limited to names."""
+
+    class Bound(WebApps):
+        name = "bound"
+        permissions = (
+            Permission(kinds.CLUSTER_ROLE, "bind", names=("edit", "view")),
+            Permission(kinds.POD, ("list", "get"), subresource="log"),
+        )
+
+    (role,) = roles([Bound], "bound")
+    assert {
+        "apiGroups": ["rbac.authorization.k8s.io"],
+        "resources": ["clusterroles"],
+        "resourceNames": ["edit", "view"],
+        "verbs": ["bind"],
+    } in role["rules"]
+    assert {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get", "list"]} in role["rules"]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "on_status", "on_object"),
+    [("status", True, False), ("annotation", False, True), ("off", False, False)],
+)
+def test_the_right_to_write_conditions_follows_where_they_are(
+    conditions: Any, on_status: bool, on_object: bool
+) -> None:
+    """In the status, in an annotation, or nowhere."""
+
+    class Spaces(Controller[Unstructured], kind=kinds.NAMESPACE):
+        options = ControllerOptions(conditions=conditions)
+
+        @state(initial=True)
+        def held(self, _space: Unstructured, _out: OutputSet) -> Result:
+            return Done()
+
+    (role,) = roles([Spaces], "spaces")
+    patched = [
+        one for rule in role["rules"] if "patch" in rule["verbs"] for one in rule["resources"]
+    ]
+    assert ("namespaces/status" in patched, "namespaces" in patched) == (on_status, on_object)

@@ -2,7 +2,8 @@
 
 from pydantic import Field
 
-from myrmidon.api import Model, Resource, Scale, Status, kinds
+from myrmidon.api import Model, Resource, Scale, Status
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller, ControllerOptions, Done, Reads, Result, Watch, state
 from myrmidon.sets.output_set import OutputSet
 

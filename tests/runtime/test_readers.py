@@ -8,10 +8,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, labels_of, namespace_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.selectors import selector
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, labels_of, namespace_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import selector
 from myrmidon.io.watch.changes import Change, Source, encode, encode_unreadable
 from myrmidon.runtime import readers as module
 from myrmidon.runtime.readers import Listed, Readers, Reading, Record

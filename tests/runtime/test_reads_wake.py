@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, name_of
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, name_of
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.runtime import ManagerOptions

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, name_of
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, name_of
 from myrmidon.errors import UsageError
 from myrmidon.fsm import Done, Manages, Predicate, Reads, Result, changed, generation_changed
 from myrmidon.fsm.context import Context
-from myrmidon.generate.rbac import CLUSTER, rights_of
+from myrmidon.generate.rbac import CLUSTER, Target, rights_of
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness
 from tests.runtime.things import FinalThings, Thing, Things, config_map, thing
@@ -254,7 +254,7 @@ def test_a_kind_that_is_not_cached_is_read_from_the_server() -> None:
             assert "declares with cached=False" in condition.message
         assert seen[-1] == ["bmV3", None]
     rights = rights_of([Careful]).granted[CLUSTER]
-    assert rights["", "secrets"] == {"get"}  # type: ignore[index]
+    assert rights[Target("", "secrets")] == {"get"}
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,10 @@ def test_a_read_kind_may_have_namespaces_of_its_own() -> None:
         cluster.apply(thing())
         cluster.settle()
         assert seen == [1]
-    assert rights_of([Reading]).granted["kube-system"]["", "secrets"] >= {"list", "watch"}  # type: ignore[index]
+    assert rights_of([Reading]).granted["kube-system"][Target("", "secrets")] >= {
+        "list",
+        "watch",
+    }
 
 
 def test_a_field_selector_that_the_server_does_not_know_stops_the_start() -> None:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from myrmidon.api import Resource, kinds
-from myrmidon.api.objects import Json, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api import Resource
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, version_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.fsm import (
     Channel,
     ClaimController,

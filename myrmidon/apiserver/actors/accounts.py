@@ -1,6 +1,6 @@
 """The service account controller: every namespace has an account for those who name none."""
 
-from myrmidon.api.objects import Json, is_deleting, name_of, namespace_of
+from myrmidon.api.objects.accessors import Json, is_deleting, name_of, namespace_of
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.followers import Follower
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER

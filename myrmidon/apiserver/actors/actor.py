@@ -7,8 +7,8 @@ Nothing runs by itself, so a simulator decides when an actor may work.
 from datetime import datetime
 from typing import Protocol
 
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.call import Core
 from myrmidon.apiserver.store import ObjectStore, StoredChange

@@ -16,8 +16,15 @@ dependent, or in none.  A reference across namespaces therefore points at nothin
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting, namespace_of, owners_of, uid_of
-from myrmidon.api.refs import split_api_version
+from myrmidon.api.objects.accessors import (
+    Json,
+    finalizers_of,
+    is_deleting,
+    namespace_of,
+    owners_of,
+    uid_of,
+)
+from myrmidon.api.objects.refs import split_api_version
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import delete, patch, path_of
 from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN

@@ -11,12 +11,12 @@ ever see a definition.
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting
+from myrmidon.api.values.equality import identical
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.builtin.definitions import CLEANUP, CRDS
 from myrmidon.apiserver.call import Core
-from myrmidon.apiserver.golang.json import same
-from myrmidon.apiserver.golang.times import written_time
 from myrmidon.apiserver.resources.conditions import is_true, with_condition
 from myrmidon.apiserver.store import Record, StoredChange
 
@@ -78,19 +78,19 @@ def _bring_up(core: Core, name: str) -> bool:
     if is_deleting(definition):
         return _clean_up(core, name, definition)
     status = _named(core, definition)
-    if not same(status, definition["status"]):
+    if not identical(status, definition["status"]):
         core.store.put(
             CRDS, name, {**definition, "status": status, "metadata": dict(definition["metadata"])}
         )
     if is_true(status, "Established"):
         _serve(core, {**definition, "status": status})
-    return not same(status, definition["status"])
+    return not identical(status, definition["status"])
 
 
 def _named(core: Core, definition: Json) -> Json:
     """The status with those names accepted that no other definition has."""
     status: Json = definition.get("status") or {}
-    now = written_time(core.environment.now())
+    now = write_time(core.environment.now())
     accepted, problem = _accept(core, definition, status.get("acceptedNames") or {})
     status = {**status, "acceptedNames": accepted}
     if problem is None:
@@ -161,9 +161,9 @@ def _clean_up(core: Core, name: str, definition: Json) -> bool:
     """Delete the objects of a deleted definition, then let it go."""
     if CLEANUP not in finalizers_of(definition):
         return False
-    now = written_time(core.environment.now())
+    now = write_time(core.environment.now())
     status = with_condition(definition["status"], now, _IN_PROGRESS)
-    if core.store.scan(name) and not same(status, definition["status"]):
+    if core.store.scan(name) and not identical(status, definition["status"]):
         meta = dict(definition["metadata"])
         core.store.put(CRDS, name, {**definition, "metadata": meta, "status": status})
         return True  # that change brings us here again

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from myrmidon.api.objects import Json, controller_of, name_of, namespace_of, uid_of
+from myrmidon.api.objects.accessors import Json, controller_of, name_of, namespace_of, uid_of
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch
-from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.store import StoredChange
 
 
@@ -75,10 +75,20 @@ class Follower:
         return f"/apis/{self.api_version}/namespaces/{namespace_of(obj)}/{plural}/{name_of(obj)}"
 
     def write_status(self, server: ServerAccess, obj: Json, status: Json) -> None:
-        """Write a status, if it says anything new."""
+        """Write a status, if it says anything new; conditions of other writers stay."""
         current = obj.get("status") or {}
-        if any(not same(current.get(field), value) for field, value in status.items()):
+        if "conditions" in status:
+            status = {**status, "conditions": _beside_others(current, status["conditions"])}
+        if any(not identical(current.get(field), value) for field, value in status.items()):
             patch(server, f"{self.path(obj)}/status", {"status": status})
+
+
+def _beside_others(current: Json, conditions: list[Json]) -> list[Json]:
+    """The conditions in the order in which they are, with those of types that are not ours."""
+    ours = {one["type"]: one for one in conditions}
+    present = current.get("conditions") or ()
+    kept = [ours.pop(one["type"], one) for one in present]
+    return [*kept, *ours.values()]
 
 
 def create(server: ServerAccess, path: str, manifest: Json) -> None:

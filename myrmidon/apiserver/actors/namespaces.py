@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from myrmidon.api.objects import Json, is_deleting, name_of, namespace_of, uid_of
+from myrmidon.api.objects.accessors import Json, is_deleting, name_of, namespace_of, uid_of
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, delete, path_of
 from myrmidon.apiserver.store import StoredChange

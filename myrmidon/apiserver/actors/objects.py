@@ -1,8 +1,8 @@
 """What actors need of the server: where an object is, and how to write it."""
 
-from myrmidon.api.objects import Json, ref_of
-from myrmidon.api.paths import object_path
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.objects.accessors import Json, ref_of
+from myrmidon.api.requests.paths import object_path
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.auth.users import AUTHENTICATED, MASTERS, User
 from myrmidon.apiserver.resources.registry import ResourceType

@@ -2,11 +2,11 @@
 
 from datetime import datetime, timedelta
 
-from myrmidon.api.objects import Json, is_deleting, name_of, namespace_of, uid_of
+from myrmidon.api.objects.accessors import Json, is_deleting, name_of, namespace_of, uid_of
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.followers import Follower, create, pod_of, pods_path
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch
-from myrmidon.apiserver.golang.times import written_time
 from myrmidon.apiserver.store import StoredChange
 
 
@@ -91,7 +91,7 @@ class Jobs(Follower):
                 pods_path(obj),
                 pod_of(obj, template, reference, generateName=f"{name_of(obj)}-"),
             )
-        now = written_time(server.core.environment.now())
+        now = write_time(server.core.environment.now())
         status: Json = {
             "active": active + max(missing, 0) or None,
             "ready": 0,
@@ -153,7 +153,7 @@ def _is_settled(pod: Json) -> bool:
 
 
 def _running(pod: Json, now: datetime) -> Json:
-    at = written_time(now)
+    at = write_time(now)
     kinds = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
     return {
         "phase": "Running",
@@ -169,7 +169,7 @@ def _running(pod: Json, now: datetime) -> Json:
 
 
 def _succeeded(pod: Json, now: datetime) -> Json:
-    at = written_time(now)
+    at = write_time(now)
     ended = {
         "terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": at, "startedAt": at}
     }

@@ -6,7 +6,7 @@ the new one is available.
 
 from hashlib import blake2b
 
-from myrmidon.api.objects import (
+from myrmidon.api.objects.accessors import (
     Json,
     annotations_of,
     generation_of,
@@ -14,12 +14,12 @@ from myrmidon.api.objects import (
     name_of,
     uid_of,
 )
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.followers import Follower, create, is_pod_ready, pod_of, pods_path
 from myrmidon.apiserver.actors.objects import delete, patch
 from myrmidon.apiserver.golang.numbers import read_int
 from myrmidon.apiserver.golang.text import to_json
-from myrmidon.apiserver.golang.times import written_time
 
 _HASH = "pod-template-hash"
 _REVISION = "deployment.kubernetes.io/revision"
@@ -100,7 +100,7 @@ class Deployments(Follower):
             "availableReplicas": available,
             "unavailableReplicas": max(replicas - available, 0),
         }
-        now = written_time(server.core.environment.now())
+        now = write_time(server.core.environment.now())
         enough = ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
         lacking = (
             "False",

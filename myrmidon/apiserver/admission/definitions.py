@@ -1,6 +1,6 @@
 """No new objects of a CustomResourceDefinition that is being deleted."""
 
-from myrmidon.api.objects import Json, is_deleting
+from myrmidon.api.objects.accessors import Json, is_deleting
 from myrmidon.apiserver.builtin.definitions import CRDS
 from myrmidon.apiserver.call import Admission
 from myrmidon.apiserver.failures import Failure

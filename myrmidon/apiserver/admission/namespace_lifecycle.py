@@ -1,6 +1,6 @@
 """Admission: objects live in namespaces that are there and will stay."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Admission
 from myrmidon.apiserver.failures import Failure, StatusCause, not_found
 

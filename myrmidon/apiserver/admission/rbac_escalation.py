@@ -6,12 +6,12 @@ of the role, or the verb ``bind`` on it.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.auth.rbac import GROUP, RoleAuthorizer
 from myrmidon.apiserver.auth.users import MASTERS, Attributes, User
 from myrmidon.apiserver.call import Admission, Call
 from myrmidon.apiserver.failures import Failure, not_found
-from myrmidon.apiserver.golang.json import same
 
 _FIELDS = ("apiGroups", "resources", "nonResourceURLs", "resourceNames", "verbs")
 _PRINTED = ("APIGroups", "Resources", "NonResourceURLs", "ResourceNames", "Verbs")
@@ -49,11 +49,13 @@ def _given(admission: Admission, authorizer: RoleAuthorizer) -> Sequence[Json]:
     assert obj is not None, "deletions hand out nothing"
     namespace = obj["metadata"].get("namespace", "")
     if "roleRef" not in obj:
-        if old is not None and same(obj.get("rules"), old.get("rules")):
+        if old is not None and identical(obj.get("rules"), old.get("rules")):
             return ()
         wanted = _right("escalate", call.type.kind.plural, namespace, obj["metadata"]["name"])
         return () if authorizer.allows(call.user, wanted) else obj.get("rules") or ()
-    if old is not None and all(same(obj.get(key), old.get(key)) for key in ("roleRef", "subjects")):
+    if old is not None and all(
+        identical(obj.get(key), old.get(key)) for key in ("roleRef", "subjects")
+    ):
         return ()
     role = obj["roleRef"]
     plural = f"{role['kind'].lower()}s"

@@ -5,7 +5,7 @@ raises ``WebhookNeeded``: the front of the server sends the question and runs th
 the reply.
 """
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Admission
 
 

@@ -12,8 +12,8 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from myrmidon.api.objects import Json, labels_of
-from myrmidon.api.selectors import Requirement, Selector
+from myrmidon.api.objects.accessors import Json, labels_of
+from myrmidon.api.requests.selectors import Requirement, Selector
 from myrmidon.apiserver.call import Admission, WebhookNeeded
 from myrmidon.apiserver.failures import Failure, internal
 from myrmidon.apiserver.golang.json import decode

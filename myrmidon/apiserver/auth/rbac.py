@@ -7,7 +7,7 @@ to their service account.  ClusterRoleBindings count everywhere, RoleBindings in
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from myrmidon.api.objects import Json, namespace_of
+from myrmidon.api.objects.accessors import Json, namespace_of
 from myrmidon.apiserver.auth.users import AUTHENTICATED, MASTERS, UNAUTHENTICATED, Attributes, User
 from myrmidon.apiserver.store import ObjectStore
 

@@ -10,7 +10,6 @@ preparing/         what it resets and allocates before validation
 validation/        what it refuses
 conversion         kinds that two groups serve from one store
 field_selectors    which fields can be selected
-quantities         the canonical form of quantities
 lookup             what a kind may look up about other objects
 tables/            the columns that ``kubectl get`` shows
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cached_property
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.builtin import conversion, field_selectors, preparing, validation
 from myrmidon.apiserver.builtin.decoding import decode, empty, forget_empty

@@ -7,7 +7,7 @@ autoscaler of v1 is one of v2 with a single number and annotations for the rest.
 import json
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 _EVENT_NAMES = {  # of the core group, of events.k8s.io
     "involvedObject": "regarding",

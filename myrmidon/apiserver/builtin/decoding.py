@@ -9,7 +9,7 @@ a null is as good as nothing.  One walk over the value does all of it.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults import COMPLETIONS
 from myrmidon.apiserver.builtin.scalars import READERS, DecodingError, Misfit
 from myrmidon.apiserver.catalog.types import ZEROS, GoType

@@ -3,7 +3,7 @@
 Validation is imported with the first definition: every server starts, and few ever see one.
 """
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.strategy import KindStrategy
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.resources.conditions import with_condition

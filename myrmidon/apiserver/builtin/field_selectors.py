@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 _EVENT = tuple(
     f"involvedObject.{name}"

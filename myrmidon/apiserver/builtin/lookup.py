@@ -1,9 +1,9 @@
-"""What a built-in kind may have to look up: other objects of the same cluster."""
+"""Read access of the built-in kinds to other objects of the cluster."""
 
 from collections.abc import Iterable
 from typing import Protocol
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 
 class ObjectLookup(Protocol):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.definitions import DefinitionStrategy
 from myrmidon.apiserver.builtin.strategy import KindStrategy
 from myrmidon.apiserver.catalog.resources import BuiltinResource, builtin_resources

@@ -1,4 +1,4 @@
-"""Values without parts, as Go reads and writes them: each function gives the canonical form.
+"""Scalar values as Go reads and writes them: each function returns the canonical form.
 
 A value of the wrong JSON type is a ``Misfit``, to which the walk adds where it was found; what the
 types of Kubernetes themselves complain about is a ``DecodingError`` as it stands.
@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from myrmidon.apiserver.builtin.quantities import canonical
+from myrmidon.api.values.quantities import QuantityError, parse_quantity
+from myrmidon.api.values.timestamps import write_micro_time, write_time
 from myrmidon.apiserver.golang import times as go_times
-from myrmidon.apiserver.golang.quantities import QuantityError
 from myrmidon.apiserver.golang.types import json_kind
 
 
@@ -63,7 +63,7 @@ def _quantity(value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     text = value if isinstance(value, str) else str(value) if number else "?"
     try:
-        return canonical(text)
+        return str(parse_quantity(text))
     except QuantityError as error:
         raise DecodingError(str(error)) from None
 
@@ -77,14 +77,14 @@ def _int_or_string(value: Any) -> int | str:
 
 def _time(value: Any) -> str:
     try:
-        return go_times.written_time(go_times.parse_time(_text_of_time(value)))
+        return write_time(go_times.parse_time(_text_of_time(value)))
     except go_times.TimeError as error:
         raise DecodingError(str(error)) from None
 
 
 def _micro_time(value: Any) -> str:
     try:
-        return go_times.written_micro_time(go_times.parse_micro_time(_text_of_time(value)))
+        return write_micro_time(go_times.parse_micro_time(_text_of_time(value)))
     except go_times.TimeError as error:
         raise DecodingError(str(error)) from None
 

@@ -1,8 +1,8 @@
-"""Built-in kinds in the server: what field ownership has to know about them."""
+"""The strategy of built-in kinds: decoding, validation, field ownership, tables."""
 
 from functools import cached_property
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.base_strategy import BuiltinStrategy
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import StatusCause
@@ -27,11 +27,14 @@ class KindStrategy(BuiltinStrategy):
 
     @property
     def orphans_by_default(self) -> bool:  # type: ignore[override]
-        """Two kinds are older than the garbage collector, and have kept their ways."""
+        """Whether a delete without a policy orphans the dependents.
+
+        Only for the two kinds that are older than the garbage collector.
+        """
         return self._key in {_JOB, _CONTROLLER}
 
     def delete_warnings(self, policy: str) -> list[str]:
-        """Jobs warn of it."""
+        """Warn if a Job is deleted without a policy: its pods stay."""
         return [_PODS_STAY] if self._key == _JOB and not policy else []
 
     @cached_property
@@ -42,7 +45,7 @@ class KindStrategy(BuiltinStrategy):
         return BuiltinLayout(self._kind)
 
     def decode(self, body: Json) -> Decoded:
-        """An empty list of managedFields is an order to clear them, so it is kept."""
+        """Decode the body; an empty list of managedFields is kept, because it asks to clear them."""
         decoded = super().decode(body)
         meta = body.get("metadata")
         if isinstance(meta, dict) and meta.get("managedFields") == []:
@@ -50,11 +53,11 @@ class KindStrategy(BuiltinStrategy):
         return decoded
 
     def validate_create(self, obj: Json) -> list[StatusCause]:
-        """The rules of the kind, and one for finalizers that custom resources are only warned of."""
+        """Apply the rules of the kind, and one for finalizers that is only a warning for custom resources."""
         return [*self._finalizer_causes(obj), *super().validate_create(obj)]
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[StatusCause]:
-        """The same for a change."""
+        """Apply the rules for an update."""
         causes = super().validate_update(obj, old, subresource)
         return causes if subresource else [*self._finalizer_causes(obj), *causes]
 
@@ -69,9 +72,9 @@ class KindStrategy(BuiltinStrategy):
         ]
 
     def reset_fields(self, subresource: str) -> ResetFields:
-        """Status and the rest are written through different paths."""
+        """Return the fields that a write through this path cannot change, such as the status."""
         return builtin_reset_fields(self._kind, subresource, has_status=self._has_status)
 
     def blank(self) -> Json:
-        """The structs of the kind, which exist from the start and have no owner."""
+        """Return the empty structs of the kind, which exist in every object and have no owner."""
         return blank_of(self.schema, self._kind.api_version, self._kind.kind)

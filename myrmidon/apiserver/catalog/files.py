@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 _HERE = Path(__file__).parent
 

@@ -1,4 +1,4 @@
-"""Fields, keys and indices of values whose kind is known only when they are there."""
+"""Access to fields, keys and indices of values whose type is known only at run time."""
 
 from collections.abc import Mapping
 
@@ -21,12 +21,12 @@ _GO_NAMES = {
 
 
 def shown(key: Value) -> str:
-    """A key in a message."""
+    """Return a key as messages show it."""
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def no_such_key(key: Value) -> CelEvaluationError:
-    """The error for a missing field or key."""
+    """Return the error for a missing field or key."""
     return CelEvaluationError(f"no such key: {shown(key)}")
 
 
@@ -62,7 +62,7 @@ def _position(items: list[Value], key: Value) -> int:
 
 
 def has_field(container: Value, name: str) -> bool:
-    """``has(container.name)``; what has no fields has not this one."""
+    """``has(container.name)``; false for a value that has no fields."""
     if isinstance(container, OptionalValue):
         return container.present and has_field(container.value, name)
     if isinstance(container, list):
@@ -89,7 +89,7 @@ def find_index(container: Value, key: Value) -> OptionalValue:
 
 
 def elements(container: Value, *, pairs: bool = False) -> list[Value] | Mapping[Value, Value]:
-    """What a fold goes over, be it with one variable or with two."""
+    """Return what a comprehension iterates over, with one or two variables."""
     if isinstance(container, list | Mapping):
         return container
     kind = kind_of(container)

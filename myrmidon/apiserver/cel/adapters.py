@@ -141,7 +141,7 @@ class _Entries(Mapped):
 
 
 class _Fields(Mapped):
-    """An object with fields.  A field that is null is as good as none."""
+    """An object with fields.  A field that is null counts as absent."""
 
     __slots__ = ("_adapters",)
 

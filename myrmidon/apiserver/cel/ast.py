@@ -133,6 +133,18 @@ Expr: TypeAlias = (
 )
 
 
+def qualified_name(expr: Expr) -> str:
+    """Return ``a.b.c`` as a name; ``""`` for any other expression."""
+    match expr:
+        case Ident(name=name):
+            return name
+        case Select(operand=operand, field=name, test=False):
+            prefix = qualified_name(operand)
+            return f"{prefix}.{name}" if prefix else ""
+        case _:
+            return ""
+
+
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The parts of an expression, in the order they were written or unfolded."""
     match expr:

@@ -1,4 +1,4 @@
-"""Calls at run time: arguments, the choice of an overload, and what is said if none fits."""
+"""Function calls at run time: arguments, the choice of an overload, the error if none fits."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def applied(name: str, run: Implementation, args: list[Run]) -> Run:
 
 
 def dispatch(name: str, overloads: tuple[Overload, ...]) -> Implementation:
-    """The choice among overloads by the kinds of the values."""
+    """Return the function that chooses an overload by the types of the values."""
 
     def call(*values: Any) -> Value:
         for overload in overloads:

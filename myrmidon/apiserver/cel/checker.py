@@ -1,4 +1,4 @@
-"""Types of all parts of a rule, and complaints about those that do not fit.
+"""The type checker: the types of all expressions of a rule, and errors for those that do not fit.
 
 The algorithm is that of the reference implementation, because its messages are: every part gets a
 type, calls are resolved among all overloads that fit, and an error that was reported once is
@@ -21,6 +21,7 @@ from myrmidon.apiserver.cel.ast import (
     MapExpr,
     Select,
     StructExpr,
+    qualified_name,
 )
 from myrmidon.apiserver.cel.declarations import Overload
 from myrmidon.apiserver.cel.errors import Issue
@@ -87,22 +88,10 @@ class Checked:
 def check(
     tree: Expr, variables: Mapping[str, Type], objects: Mapping[str, DeclaredType]
 ) -> tuple[Checked, list[Issue]]:
-    """Find out the type of every part."""
+    """Infer the type of every expression."""
     checker = _Checker(tree, variables, objects)
     checker.check(tree)
     return checker.checked, checker.issues
-
-
-def qualified_name(expr: Expr) -> str:
-    """``a.b.c`` as a name, ``""`` if it is anything else."""
-    match expr:
-        case Ident(name=name):
-            return name
-        case Select(operand=operand, field=name, test=False):
-            prefix = qualified_name(operand)
-            return f"{prefix}.{name}" if prefix else ""
-        case _:
-            return ""
 
 
 class _Checker:
@@ -116,7 +105,7 @@ class _Checker:
         self._free = 0
 
     def check(self, expr: Expr) -> Type:
-        """The type of an expression, which is also noted."""
+        """Return the type of an expression, and record it."""
         found = self._find(expr)
         self.checked.types[id(expr)] = found
         return found
@@ -289,7 +278,7 @@ class _Checker:
         return found
 
     def _joined(self, previous: Type | None, current: Type) -> Type:
-        """The type of both; the validators refuse a mixture where it is not meant to be one."""
+        """Return the common type, ``dyn`` if there is none; the validators refuse mixed literals."""
         if previous is None:
             return current
         return most_general(previous, current) if self._assign((previous,), (current,)) else DYN

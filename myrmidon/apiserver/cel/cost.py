@@ -1,4 +1,4 @@
-"""How much a rule can cost at most, by the real server's estimate.
+"""The cost estimate of a rule, computed as the real server does.
 
 A rule that could cost too much is refused when its definition is created, so an estimate that is
 off by a little accepts what the real server refuses.  Hence this is its estimator, with its ways:
@@ -63,7 +63,7 @@ class Estimator:
     _locals: dict[str, list[_Local]] = field(default_factory=dict)
 
     def cost(self, expr: Expr) -> int:
-        """The most that an expression costs; sizes and paths are noted on the way."""
+        """Return the highest possible cost of an expression, and record sizes and paths."""
         match expr:
             case Literal():
                 return 0
@@ -96,7 +96,7 @@ class Estimator:
         return self._paths.get(id(expr), ())
 
     def size(self, expr: Expr) -> Size | None:
-        """How large its value can be, None if nothing is known."""
+        """Return how large the value of an expression can be, None if that is unknown."""
         if (known := self._sizes.get(id(expr))) is not None:
             return known
         if (written := _written_size(expr)) is not None:
@@ -110,7 +110,7 @@ class Estimator:
         return local.size if local else None
 
     def size_or_unknown(self, expr: Expr) -> Size:
-        """How large its value can be, which may be anything."""
+        """Return how large the value of an expression can be; unbounded if that is unknown."""
         return self.size(expr) or UNKNOWN
 
     def size_at(self, path: Path) -> Size | None:
@@ -263,7 +263,7 @@ class Estimator:
         return capped(costs[0] + max(costs[1:]))
 
     def _overloads(self, call: CallExpr, target: SizeNode | None) -> int:
-        """The dearest of all overloads that fit."""
+        """Return the highest cost among the overloads that fit."""
         name = self.checked.namespaced.get(id(call), call.function)
         args = [self.node(arg) for arg in call.args]
         most = 0
@@ -312,5 +312,5 @@ def _is_scalar(t: Type) -> bool:
 
 
 def estimate(checked: Checked, declared: DeclaredType) -> int:
-    """The most that one run of a rule costs."""
+    """Return the highest possible cost of one evaluation."""
     return Estimator(checked, declared).cost(checked.tree)

@@ -1,4 +1,4 @@
-"""What is wrong with a rule, and where: errors as the real server prints them.
+"""Errors in a rule, with their positions, as the real server prints them.
 
 Positions are offsets of code points into the text of the rule, as the lexer counts them.  People
 who write rules see line, column and a pointer under the place, so the layout is part of the text.
@@ -20,7 +20,7 @@ class CelCompileError(CelError):
 
 
 class CelEvaluationError(CelError):
-    """The rule went wrong for these values, e.g. ``no such key: count``."""
+    """The evaluation failed for these values, for example ``no such key: count``."""
 
 
 class CelCostError(CelError):
@@ -28,14 +28,14 @@ class CelCostError(CelError):
 
 
 class Issue(NamedTuple):
-    """One complaint about one place, or about none in particular: -1."""
+    """One error at a position; -1 if it does not belong to one."""
 
     pos: int
     message: str
 
 
 def render(text: str, issues: Iterable[Issue]) -> str:
-    """All complaints in the order of their places, each with its line and a pointer."""
+    """Return all errors in the order of their positions, each with its line and a pointer."""
     lines = text.split("\n")
     placed = sorted(((*_place(lines, issue.pos), issue.message) for issue in issues), key=_where)
     shown = [_show(lines, *entry) for entry in placed[:MOST_ISSUES]]

@@ -20,7 +20,7 @@ _ESCAPED = re.compile(r"__([^_]+)__")
 
 
 def escape(name: str) -> str | None:
-    """The name in rules, None if there is none."""
+    """Return the name of a field as rules write it, None if it cannot be written."""
     if name in KEYWORDS:
         return f"__{name}__"
     if not _ALLOWED.fullmatch(name):
@@ -29,7 +29,7 @@ def escape(name: str) -> str | None:
 
 
 def unescape(name: str) -> str | None:
-    """The name in documents, None if the rule's name is not an escaped name."""
+    """Return the name of the field, None if the rule's name is not an escaped one."""
     if "__" not in name:
         return name
     characters = {word: char for char, word in _NAMES.items()}

@@ -1,4 +1,4 @@
-"""A checked tree to closures.
+"""Compiles a checked tree to closures.
 
 Each part becomes a function of a frame, a list with a slot for each variable.  What the checker
 knows is used up here: a call with one fitting overload is bound to it, a field of an object gets
@@ -65,7 +65,7 @@ MISSING: Any = object()
 
 
 class InstantiationError(Exception):
-    """A rule that is well-typed, but has a constant that cannot be."""
+    """A well-typed rule with a constant that is not valid, such as a malformed pattern."""
 
 
 class Evaluator:
@@ -261,7 +261,7 @@ class Evaluator:
         return lambda frame: matches(text(frame))
 
     def _in_constant(self, exprs: tuple[Expr, ...]) -> Run | None:
-        """Membership in a list of constant strings needs no search."""
+        """Return membership in a list of constant strings as a lookup in a set."""
         wanted, items = exprs
         if not isinstance(items, ListExpr) or self._checked.type_of(wanted) != STRING:
             return None
@@ -301,7 +301,7 @@ class Evaluator:
 
 
 def _wanted(value: Value) -> bool:
-    """Whether an optional element is there."""
+    """Whether an optional element has a value."""
     if not isinstance(value, OptionalValue):
         raise CelEvaluationError(f"cannot initialize optional element from {value}")
     return value.present

@@ -1,4 +1,4 @@
-"""Text to tokens.
+"""The lexer: from the text of a rule to tokens.
 
 Text that is not a token is reported and skipped the way the real server's lexer does it: the complaint
 shows everything up to and including the character that could not continue a token, and reading
@@ -88,7 +88,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
-    """The tokens, ended by one of kind ``end``, and what was skipped."""
+    """Return the tokens, the last of which has the kind ``end``, and an error for each text that was skipped."""
     tokens: list[Token] = []
     issues: list[Issue] = []
     pos = 0

@@ -21,6 +21,7 @@ from myrmidon.apiserver.cel.ast import (
     MapExpr,
     Select,
     StructExpr,
+    qualified_name,
 )
 from myrmidon.apiserver.cel.errors import Issue
 from myrmidon.apiserver.cel.escaping import KEYWORDS
@@ -45,7 +46,7 @@ _NOWHERE = -1
 def parse(text: str) -> tuple[Expr | None, list[Issue]]:
     """The tree and what is wrong with the text.
 
-    There is no tree if the text made no sense; there are issues then.
+    The tree is None if the text cannot be parsed; then there are issues.
     """
     if len(text) > LONGEST:
         message = f"expression code point size exceeds limit: size: {len(text)}, limit {LONGEST}"
@@ -154,7 +155,7 @@ class _Parser(TokenReader):
             )
         if name.kind == "ident" and self.next.kind == "(":
             return self._arguments(name.text, operand)
-        if self.next.kind == "{" and (prefix := _dotted(operand)):
+        if self.next.kind == "{" and (prefix := qualified_name(operand)):
             return self._struct(f"{prefix}.{name.text}")
         return Select(operand, name.text, pos=dot.pos)
 
@@ -290,15 +291,3 @@ class _Parser(TokenReader):
         self.accept(",")
         self.expect("}")
         return StructExpr(name, tuple(fields), opened.pos)
-
-
-def _dotted(expr: Expr) -> str:
-    """``a.b.c`` as a name, ``""`` if it is anything else."""
-    match expr:
-        case Ident(name=name):
-            return name
-        case Select(operand=operand, field=field, test=False):
-            prefix = _dotted(operand)
-            return f"{prefix}.{field}" if prefix else ""
-        case _:
-            return ""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.custom.jsonpath import JsonPath
 from myrmidon.apiserver.golang.times import TimeError, parse_time
 from myrmidon.apiserver.resources.tables import AGE_TEXT, NAME_TEXT, Row, column, human_duration

@@ -1,7 +1,7 @@
 """The resource types that a CustomResourceDefinition serves."""
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.custom.strategy import CustomStrategy
 from myrmidon.apiserver.resources.registry import ResourceType, ScalePaths
 from myrmidon.apiserver.schema.structural import compile_schema

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.custom.printer_columns import CustomLayout
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.fields.resets import custom_reset_fields
 from myrmidon.apiserver.fields.versions import ResetFields
-from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.golang.types import go_type
 from myrmidon.apiserver.resources.metadata import finalizer_warnings
 from myrmidon.apiserver.resources.strategy import Decoded, DecodeError, Strategy
@@ -126,7 +126,7 @@ class CustomStrategy(Strategy):
             _set(obj, "status", old.get("status"))
         ignored = {"metadata", "status"} if self._status else {"metadata"}
         generation = old["metadata"].get("generation", 0)
-        if not same(_without(obj, ignored), _without(old, ignored)):
+        if not identical(_without(obj, ignored), _without(old, ignored)):
             generation += 1
         obj["metadata"]["generation"] = generation
 

@@ -1,6 +1,6 @@
 """Whether the server is well: ``/healthz``, ``/livez``, ``/readyz`` and the checks below them."""
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 
 ROOTS = ("healthz", "livez", "readyz")
 _TEXT = (("content-type", "text/plain; charset=utf-8"),)

@@ -6,7 +6,7 @@ changes.
 
 from collections.abc import Callable, Sequence
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.catalog.resources import version_document
 from myrmidon.apiserver.discovery import groups, health
 from myrmidon.apiserver.failures import method_not_allowed, unknown_resource

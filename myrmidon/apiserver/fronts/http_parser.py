@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.verbs.bodies import BODY_BYTES_MAX
 
 HEAD_BYTES_MAX = 64 * 1024

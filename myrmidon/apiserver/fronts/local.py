@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.call import Draws
 from myrmidon.apiserver.fronts.waiting import Answered, stream_watch

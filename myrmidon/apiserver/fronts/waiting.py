@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TypeAlias
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.fronts.webhook_client import ask
 from myrmidon.apiserver.outcomes import Outcome, Question, WaitFor

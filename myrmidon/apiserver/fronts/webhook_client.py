@@ -5,7 +5,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang.json import decode, encode
 
 _SECONDS_DEFAULT = 10

@@ -150,17 +150,6 @@ def _number(value: Any) -> Any:
     return value
 
 
-def same(one: Any, other: Any) -> bool:
-    """Equality that tells ``0`` from ``0.0`` and ``1`` from ``true``, as Go does."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
-
-
 def format_number(value: float) -> str:
     """A float as Go's encoder prints it."""
     if value == 0:

@@ -4,14 +4,17 @@ import json
 from decimal import Decimal
 from typing import Any
 
-ESCAPES = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
+CONTROL_CHARACTERS = {
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+}
+"""The control characters that have a letter, by the letter after the backslash."""
+ESCAPES = {char: f"\\{letter}" for letter, char in CONTROL_CHARACTERS.items()} | {
     '"': '\\"',
     "\\": "\\\\",
 }

@@ -6,7 +6,7 @@ list does not take the place of a map.
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 
 def merge_as_server(target: Json, patch: Json) -> Json:

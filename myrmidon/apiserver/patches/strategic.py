@@ -8,7 +8,7 @@ not say how their lists merge.
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.patches.strategic_lists import (
     BAD_DELETIONS,
     BAD_ORDER,

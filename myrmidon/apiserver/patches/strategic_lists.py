@@ -8,7 +8,8 @@ container stands before the old ones.
 from collections.abc import Callable
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.fields.checking import go_text
 from myrmidon.apiserver.golang.types import go_type, go_type_name
 
@@ -120,7 +121,7 @@ def _directed(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any
                 additions.append(item)
             case "delete":
                 wanted = _key_of(item, key)
-                kept = [old for old in kept if not (key in old and old[key] == wanted)]
+                kept = [old for old in kept if not (key in old and identical(old[key], wanted))]
             case "replace":
                 replaces = True
             case "merge":
@@ -140,7 +141,7 @@ def _find(items: list[Any], key: str, wanted: Any) -> int | None:
     for index, item in enumerate(items):
         if not isinstance(item, dict):
             raise StrategicPatchError(f"value for key {index} is not a map.")
-        if key in item and item[key] == wanted:
+        if key in item and identical(item[key], wanted):
             return index
     return None
 
@@ -184,11 +185,11 @@ def _deletes(item: Any) -> bool:
 
 def _same_item(left: Any, right: Any, key: str) -> bool:
     if not key:
-        return bool(left == right)
+        return identical(left, right)
     for item in (left, right):
         if not isinstance(item, dict):
             raise StrategicPatchError.wrong_type(dict, item)
-    return bool(_key_of(left, key) == _key_of(right, key))
+    return identical(_key_of(left, key), _key_of(right, key))
 
 
 def reordered(items: list[Any], order: list[Any], server_order: list[Any], key: str) -> list[Any]:
@@ -213,12 +214,12 @@ class _Places:
 
     def has(self, item: Any) -> bool:
         """Whether the list has the element."""
-        return self._value(item) in self._known
+        return self.index(item) >= 0
 
     def index(self, item: Any) -> int:
         """Where it is; -1 if it is not."""
         value = self._value(item)
-        return self._known.index(value) if value in self._known else -1
+        return next((at for at, one in enumerate(self._known) if identical(one, value)), -1)
 
     def sorted(self, items: list[Any]) -> list[Any]:
         """The items in the order of the list.

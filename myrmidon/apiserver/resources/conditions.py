@@ -1,6 +1,6 @@
 """Conditions in a status, as plain JSON: for the objects that the server itself keeps."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 
 def condition(status: Json, wanted: str) -> Json | None:

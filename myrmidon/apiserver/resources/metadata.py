@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.causes import IMMUTABLE, forbidden, invalid, required, too_long
 from myrmidon.apiserver.failures import StatusCause

@@ -7,8 +7,8 @@ objects; the pipelines (creating, updating, deleting …) know what is the same 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.resources.strategy import Strategy
 from myrmidon.apiserver.schema_node import Schema
 

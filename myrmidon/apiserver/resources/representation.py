@@ -4,7 +4,7 @@ An object is encoded without ``apiVersion`` and ``kind``; lists of built-in kind
 everything else puts them in front.
 """
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.store import Record

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from myrmidon.api.objects import Json
-from myrmidon.api.selectors import Selector
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.selectors import Selector
 from myrmidon.apiserver.resources.registry import ResourceType
 
 

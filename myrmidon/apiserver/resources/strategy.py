@@ -9,7 +9,7 @@ built-in kinds each have a subclass.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields

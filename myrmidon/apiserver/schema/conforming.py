@@ -6,7 +6,7 @@ objects is decoded, and defaults come last.
 
 from contextlib import suppress
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.schema.defaulting import copy_json, default
 from myrmidon.apiserver.schema.embedded import EmbeddedError, coerce_embedded
 from myrmidon.apiserver.schema.nulls import drop_nulls

@@ -5,7 +5,7 @@ They have a kind and metadata like any object, so both are read and checked like
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes, names
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.object_meta import ObjectMetaError, decode_object_meta
@@ -78,26 +78,27 @@ def _check(value: Any, trail: Trail, path: str, found: list[StatusCause]) -> Non
 
 
 def _check_api_version(value: Any, path: str, found: list[StatusCause]) -> None:
-    if value is None:
-        found.append(causes.required(path))
-    elif not isinstance(value, str):
-        found.append(causes.invalid(path, value, "must be a string"))
-    elif not value:
-        found.append(causes.invalid(path, value, "must not be empty"))
-    elif value.count("/") > 1:
+    if _is_named(value, path, found) and value.count("/") > 1:
         found.append(causes.invalid(path, value, f"unexpected GroupVersion string: {value}"))
 
 
 def _check_kind(value: Any, path: str, found: list[StatusCause]) -> None:
+    if _is_named(value, path, found) and (broken := names.label1035_problems(value.lower())):
+        detail = "may have mixed case, but should otherwise match: " + ",".join(broken)
+        found.append(causes.invalid(path, value, detail))
+
+
+def _is_named(value: Any, path: str, found: list[StatusCause]) -> bool:
+    """Whether the value is a text that is not empty; otherwise ``found`` gets the cause."""
     if value is None:
         found.append(causes.required(path))
     elif not isinstance(value, str):
         found.append(causes.invalid(path, value, "must be a string"))
     elif not value:
         found.append(causes.invalid(path, value, "must not be empty"))
-    elif broken := names.label1035_problems(value.lower()):
-        detail = "may have mixed case, but should otherwise match: " + ",".join(broken)
-        found.append(causes.invalid(path, value, detail))
+    else:
+        return True
+    return False
 
 
 def check_metadata(metadata: Json, path: str, found: list[StatusCause]) -> None:

@@ -3,21 +3,12 @@
 import re
 from collections.abc import Iterator
 
+from myrmidon.apiserver.golang.text import CONTROL_CHARACTERS
 from myrmidon.apiserver.schema_node import Schema
 
 # A quoted key, a delimiter, or all up to the next delimiter.
 _TOKEN = re.compile(r"'(?:[^'\\]|\\.|'(?<=\\'))*'|[.\[\]]|[^.\[\]]+", re.DOTALL)
-_ESCAPES = {
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "'": "'",
-    "\\": "\\",
-}
+_ESCAPES = {**CONTROL_CHARACTERS, "'": "'", "\\": "\\"}
 _NO_FIELD = "does not refer to a valid field"
 
 

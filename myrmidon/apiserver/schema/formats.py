@@ -3,11 +3,12 @@
 import ipaddress
 import re
 import unicodedata
-from calendar import monthrange
 from collections.abc import Callable
 from functools import cached_property
 
+from myrmidon.apiserver.golang.durations import is_loose_duration
 from myrmidon.apiserver.golang.numbers import read_int
+from myrmidon.apiserver.golang.times import is_date, is_date_time
 
 Format = Callable[[str], bool]
 
@@ -28,21 +29,6 @@ class _Pattern:
         return self.compiled.fullmatch(text) is not None
 
 
-_DATE = _Pattern(r"(\d{4})-(\d{2})-(\d{2})")
-_TIME = _Pattern(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
-_GO_DURATION = _Pattern(r"[-+]?(?:0|(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:ns|us|µs|μs|ms|s|m|h))+)")
-_SCALA_DURATION = _Pattern(r"(?<!\d)(\d++)\s*+([A-Za-zµ]+)")
-# The last word of each group is a prefix (`minutes`), the others stand for themselves.
-_UNITS = (
-    ("ns", "nano"),
-    ("us", "µs", "micro"),
-    ("ms", "milli"),
-    ("s", "sec"),
-    ("m", "min"),
-    ("h", "hr", "hour"),
-    ("d", "day"),
-    ("w", "wk", "week"),
-)
 _ATOM_LETTERS = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-"
 _ATOM = f"[{_ATOM_LETTERS}]++"
 _ADDRESS = rf'(?:{_ATOM}(?:\.{_ATOM})*|"(?:[^"\\]|\\.)*")@(?:{_ATOM}(?:\.{_ATOM})*|\[[^\]]*\])'
@@ -72,38 +58,6 @@ _SHORT_NAME = _Pattern(_LABEL)
 _LONG_NAME = _Pattern(rf"{_LABEL}(?:\.{_LABEL})*")
 _SHORT_MAX, _LONG_MAX, _HOST_MAX = 63, 253, 255
 _SSN_LENGTH = 11
-
-
-def is_date(text: str) -> bool:
-    """``2006-01-02``, a day that there is."""
-    found = _DATE.compiled.fullmatch(text)
-    if found is None:
-        return False
-    year, month, day = map(int, found.groups())
-    # Go counts a year 0, which Python does not; it was a leap year.
-    return 1 <= month <= 12 and 1 <= day <= monthrange(year or 400, month)[1]
-
-
-def is_date_time(text: str) -> bool:
-    """``2006-01-02T15:04:05Z``, as RFC 3339 says; no leap seconds."""
-    day, *rest = text.lower().split("t")
-    if not rest or not is_date(day):
-        return False
-    found = _TIME.compiled.fullmatch(rest[0])
-    return (
-        found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
-    )  # digits
-
-
-def is_duration(text: str) -> bool:
-    """``1h30m`` as in Go, or ``2 days`` as in Scala."""
-    if _GO_DURATION.fits(text):
-        return True
-    return any(_is_unit(unit.lower()) for _, unit in _SCALA_DURATION.compiled.findall(text))
-
-
-def _is_unit(unit: str) -> bool:
-    return any(unit in words or unit.startswith(words[-1]) for words in _UNITS)
 
 
 def is_hostname(text: str) -> bool:
@@ -239,7 +193,7 @@ STRING_FORMATS: dict[str, Format] = {
     ).fits,
     "password": lambda _: True,
     "date": is_date,
-    "duration": is_duration,
+    "duration": is_loose_duration,
     "datetime": is_date_time,
     "k8sshortname": is_short_name,
     "k8slongname": is_long_name,

@@ -7,8 +7,9 @@ structure that built-in kinds have.  What does not fit is an error in the words 
 import re
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.apiserver.golang.times import TimeError, parse_time, written_time
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.timestamps import write_time
+from myrmidon.apiserver.golang.times import TimeError, parse_time
 from myrmidon.apiserver.golang.types import json_kind
 
 _OWNER = {
@@ -115,7 +116,7 @@ def _decode(value: Any, kind: Any, go_field: str, path: str, unknown: list[str])
 def _in_utc(text: str) -> str:
     """A time as it is kept: whole seconds, UTC."""
     try:
-        return written_time(parse_time(text))
+        return write_time(parse_time(text))
     except TimeError as error:
         raise ObjectMetaError(str(error)) from None
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.schema_node import Schema
 
 META_FIELDS = frozenset(("apiVersion", "kind", "metadata"))

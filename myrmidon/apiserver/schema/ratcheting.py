@@ -6,8 +6,8 @@ not fail because of it, so findings about values that are as they were are forgi
 
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.apiserver.golang.json import same
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.schema.problems import UNCORRELATED
 
 _SCALARS = (str, int, float, bool)
@@ -33,7 +33,7 @@ def is_unchanged(value: Any, old: Any, source: Json) -> bool:
             before is not UNCORRELATED and is_unchanged(item, before, source["items"])
             for item, before in pairs
         )
-    return same(value, old)
+    return identical(value, old)
 
 
 def _is_field_unchanged(key: str, value: Any, old: Json, source: Json) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from math import isfinite, trunc
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.golang import text as go_text
-from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.golang.regex import compile_pattern
 from myrmidon.apiserver.schema import formats, problems
 from myrmidon.apiserver.schema.problems import Check, Problem, Report
@@ -162,7 +162,7 @@ def _is(value: Any, choice: Any) -> bool:
         return value is not None and type(value) is type(choice) and bool(value == choice)
     if isinstance(value, int | float) and isinstance(choice, int | float):
         return type(choice)(value) == choice
-    return same(value, choice)
+    return identical(value, choice)
 
 
 def number_check(source: Json) -> Check | None:

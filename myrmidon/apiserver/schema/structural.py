@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.schema_node import ListType, Schema
 
 _LIST_TYPES: dict[Any, ListType] = {"set": "set", "map": "map"}

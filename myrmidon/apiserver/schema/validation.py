@@ -8,7 +8,7 @@ that they would stumble.
 from collections.abc import Iterable
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.embedded import check_embedded

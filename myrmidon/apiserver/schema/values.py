@@ -7,7 +7,7 @@ an object is such values.
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.golang import text as go_text
 from myrmidon.apiserver.schema import problems, scalars

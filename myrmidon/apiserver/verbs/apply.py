@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import required
 from myrmidon.apiserver.failures import bad_request, conflict, internal

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, bad_request, unsupported_media_type
 from myrmidon.apiserver.golang import json as go_json
@@ -72,6 +72,20 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
     if sent in {"", _JSON}:
         duplicates = duplicate_fields(text, body)
     return body, duplicates
+
+
+def decode_object(call: Call) -> Json:
+    """Return the object of the body, decoded, checked for unknown fields and with defaults."""
+    body, duplicates = read_object(call)
+    try:
+        obj, unknown = call.type.strategy.decode(body)
+    except DecodeError as error:
+        raise decode_failure(call, error) from None
+    problems = check_fields(call, unknown, duplicates)
+    if problems:
+        raise strict_failure(call, problems)
+    call.type.strategy.default(obj)
+    return obj
 
 
 def read_object_type(call: Call) -> str:

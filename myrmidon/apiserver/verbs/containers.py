@@ -4,8 +4,8 @@ Nothing runs behind this server.  A pod that waits for a node is answered as by 
 one that is said to run, because a stand-in for kubelets says so, people are told the truth.
 """
 
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, bad_request
 from myrmidon.apiserver.resources import representation

@@ -2,22 +2,16 @@
 
 from copy import copy
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.call import Admission, Call
 from myrmidon.apiserver.failures import already_exists, bad_request, internal
 from myrmidon.apiserver.golang.json import DepthError, settle_numbers
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validate_metadata
-from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs import managed_fields
-from myrmidon.apiserver.verbs.bodies import (
-    check_fields,
-    decode_failure,
-    read_object,
-    strict_failure,
-)
+from myrmidon.apiserver.verbs.bodies import decode_object
 from myrmidon.apiserver.verbs.options import read_write_options
 
 _NAME_BYTES_MAX = 63
@@ -27,16 +21,7 @@ _SUFFIX_BYTES = 5
 def create(call: Call) -> Record:
     """Store the object of the body."""
     read_write_options(call, "CreateOptions")
-    body, duplicates = read_object(call)
-    try:
-        obj, unknown = call.type.strategy.decode(body)
-    except DecodeError as error:
-        raise decode_failure(call, error) from None
-    problems = check_fields(call, unknown, duplicates)
-    if problems:
-        raise strict_failure(call, problems)
-    call.type.strategy.default(obj)
-    return create_object(call, obj)
+    return create_object(call, decode_object(call))
 
 
 def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:

@@ -4,12 +4,12 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.admission.steps import run_validating
 from myrmidon.apiserver.call import Admission, Call
 from myrmidon.apiserver.causes import invalid, not_supported
 from myrmidon.apiserver.failures import bad_request, conflict
-from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.outcomes import WaitFor
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN
@@ -161,7 +161,7 @@ def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[R
         meta["deletionTimestamp"] = call.timestamp
     elif grace is not None and grace < (meta.get("deletionGracePeriodSeconds") or 0):
         meta["deletionGracePeriodSeconds"] = grace
-    if go_json.same(obj, old):
+    if identical(obj, old):
         return record, False
     return commit(call, record.key, obj), False
 

@@ -5,7 +5,7 @@ What few servers are asked for, patches and scales, is imported with the first r
 
 from collections.abc import Callable, Iterable, Mapping
 
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, internal, method_not_allowed, verb_not_supported
 from myrmidon.apiserver.golang import json as go_json

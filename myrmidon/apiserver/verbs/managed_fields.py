@@ -1,6 +1,6 @@
 """Who owns which field: where writes meet ``managedFields``."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.fields import Versions, after_update
 from myrmidon.apiserver.fields.checking import check

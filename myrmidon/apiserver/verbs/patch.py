@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import split_api_version
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import split_api_version
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import forbidden
 from myrmidon.apiserver.failures import bad_request, internal_error

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, StatusCause, bad_request, internal, invalid_object
 from myrmidon.apiserver.golang import json as go_json

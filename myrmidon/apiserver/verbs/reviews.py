@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.auth.rbac import RoleAuthorizer
 from myrmidon.apiserver.auth.users import Attributes, User
 from myrmidon.apiserver.call import Call

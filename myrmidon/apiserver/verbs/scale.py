@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.builtin.decoding import DecodingError, decode
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.catalog.types import schema_of

@@ -2,7 +2,7 @@
 
 import re
 
-from myrmidon.api.selectors import Requirement, Selector, parse_selector
+from myrmidon.api.requests.selectors import Requirement, Selector, parse_selector
 from myrmidon.apiserver import names
 from myrmidon.apiserver.builtin.field_selectors import unsupported
 from myrmidon.apiserver.call import Call

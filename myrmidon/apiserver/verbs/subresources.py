@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.requests.transport import HttpResponse
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.builtin.decoding import DecodingError, decode
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.catalog.types import schema_of
@@ -15,7 +16,6 @@ from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import bad_request, internal, invalid_object
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.text import quote
-from myrmidon.apiserver.golang.times import written_time
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.verbs.bodies import read_object
@@ -155,7 +155,7 @@ def _token(call: Call) -> HttpResponse:
         },
         "status": {
             "token": f"e30.{payload}.unsigned",
-            "expirationTimestamp": written_time(expires),
+            "expirationTimestamp": write_time(expires),
         },
     }
     return HttpResponse(201, _JSON, go_json.encode(answer))

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import get_args
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import bad_request
 from myrmidon.apiserver.golang import json as go_json

@@ -1,22 +1,16 @@
 """PUT, and what every change of an object goes through."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.call import Admission, Call
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import Failure, bad_request, internal, invalid_object
-from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validate_metadata_update
-from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs import managed_fields
-from myrmidon.apiserver.verbs.bodies import (
-    check_fields,
-    decode_failure,
-    read_object,
-    strict_failure,
-)
+from myrmidon.apiserver.verbs.bodies import decode_object
 from myrmidon.apiserver.verbs.create import check_namespace, commit, create_object
 from myrmidon.apiserver.verbs.list import version_problem
 from myrmidon.apiserver.verbs.options import read_write_options
@@ -41,15 +35,7 @@ def replace(call: Call, subresource: str = "") -> tuple[Record, bool]:
     if not call.route.name:
         raise bad_request("name must be provided")
     read_write_options(call, "UpdateOptions")
-    body, duplicates = read_object(call)
-    try:
-        obj, unknown = call.type.strategy.decode(body)
-    except DecodeError as error:
-        raise decode_failure(call, error) from None
-    problems = check_fields(call, unknown, duplicates)
-    if problems:
-        raise strict_failure(call, problems)
-    call.type.strategy.default(obj)
+    obj = decode_object(call)
     meta = obj.setdefault("metadata", {})
     check_name(call, meta)
     check_namespace(call, meta)
@@ -144,7 +130,7 @@ def update(
     meta["resourceVersion"] = str(record.revision)
     if _is_over(call, obj):
         return _finish_deletion(call, record, obj)
-    if same(obj, record.value) and not always:
+    if identical(obj, record.value) and not always:
         return record
     return commit(call, record.key, obj)
 

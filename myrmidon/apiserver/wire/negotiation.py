@@ -3,7 +3,7 @@
 import json
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.failures import Failure, internal
 from myrmidon.apiserver.golang import json as go_json
 

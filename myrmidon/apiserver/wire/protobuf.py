@@ -15,9 +15,10 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import split_api_version
-from myrmidon.apiserver.golang.times import from_unix, written_micro_time, written_time
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import split_api_version
+from myrmidon.api.values.timestamps import write_micro_time, write_time
+from myrmidon.apiserver.golang.times import from_unix
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 
@@ -184,14 +185,14 @@ def _time(body: bytes) -> str | None:
     moment = _numbers(body)
     if not moment.get(1):
         return None
-    return written_time(from_unix(moment[1]))
+    return write_time(from_unix(moment[1]))
 
 
 def _micro_time(body: bytes) -> str | None:
     moment = _numbers(body)
     if not moment.get(1):
         return None
-    return written_micro_time(from_unix(moment[1], moment.get(2, 0)))
+    return write_micro_time(from_unix(moment[1], moment.get(2, 0)))
 
 
 def _int_or_string(body: bytes) -> int | str:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json, labels_of, owners_of
+from myrmidon.api.objects.accessors import Json, labels_of, owners_of
 from myrmidon.errors import UsageError
 
 Key: TypeAlias = tuple[str, str]  # namespace, name

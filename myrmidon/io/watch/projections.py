@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,23 @@ gets a pass.
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.resource import Resource
-from myrmidon.api.selectors import selector
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import selector
+from myrmidon.api.typed.object_types import kind_of, raw_of, reader_of
 from myrmidon.errors import NotFoundError, ProgrammingError, UndeclaredReadError
 from myrmidon.fsm.context import Cause, Reader
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.external import External
 from myrmidon.fsm.readiness import is_ready
+from myrmidon.fsm.results import Failed, Result, Wait
 from myrmidon.io.client import Client
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.readers import Listed, Readers, Reading, Record
 
+Observed = TypeVar("Observed")
 Index = tuple[str, str]
 Labels = Mapping[str, str] | str | None
 
@@ -48,7 +51,13 @@ def _together(*kinds: Kind) -> frozenset[Kind]:
 class Declared:
     """The kinds that a controller declares; checks each read of a state against them."""
 
-    def __init__(self, controller: type[Controller[Any]], key: ObjectRef, readers: Readers) -> None:
+    def __init__(
+        self,
+        controller: type[Controller[Any]],
+        key: ObjectRef,
+        readers: Readers,
+        read: dict[Kind, None],
+    ) -> None:
         self._controller, self.namespace = controller, key.namespace
         self._key, self._readers = key, readers
         self._reading: Reading | None = None  # made by the first read
@@ -58,7 +67,7 @@ class Declared:
             controller.kind(), *controller.managed_kinds, *controller.read_kinds
         )
         self.state = ""
-        self.read: dict[Kind, None] = {}
+        self.read = read
         """The kinds that this pass has read so far.  If it changes one of them later, a state that
         ran before may have decided on old data."""
 
@@ -167,15 +176,25 @@ class PassContext:
         cause: tuple[Cause, ...],
         record: Callable[[str, str, str], None],
         managed: Callable[[], Awaitable[Iterable[ObjectRef]]],
+        external: Callable[[External[Any, Any], bool], Awaitable[Any]],
+        planning: bool,
     ) -> None:
         self._declared, self._objects, self._client = declared, objects, client
-        self._record, self._managed = record, managed
-        self.now, self.log, self.cause = now, log, cause
+        self._record, self._managed, self._external = record, managed, external
+        self.now, self.log, self.cause, self.planning = now, log, cause, planning
 
     @property
     def live(self) -> Reader:
         """The same reads, answered by the server instead of the caches."""
         return LiveReader(self._client, self._declared)
+
+    @property
+    def api(self) -> Any:
+        """A kubernetes_asyncio ``ApiClient`` over the connection of the controller."""
+        # Imported here, because the library is slow to import and few controllers use it.
+        from myrmidon.io.kubernetes_asyncio import api_client  # noqa: PLC0415
+
+        return api_client(self._client)
 
     async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
         """Return the cached object, None if there is none; from the server if it is not cached."""
@@ -213,15 +232,25 @@ class PassContext:
         self._declared.read.update(dict.fromkeys(ref.kind for ref in refs))
         return {ref: self._objects.get(ref) for ref in refs}
 
+    async def ensure(self, external: External[Any, Observed]) -> Observed | Wait | Failed:
+        """Create or update the external resource; return it as it is then, or what stopped us."""
+        ensured: Observed | Wait | Failed = await self._external(external, True)
+        return ensured
+
+    async def remove(self, external: External[Any, Any]) -> Result:
+        """Delete the external resource; ``Done`` when it is gone, else a ``Wait`` or ``Failed``."""
+        removed: Result = await self._external(external, False)
+        return removed
+
     def event(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Record a Kubernetes Event about the object."""
         self._record(kind, reason, message)
 
     def is_ready(self, obj: Any) -> bool:
         """Whether the object is ready, by the controller's ``readiness`` or its kind's rule."""
-        return is_ready(getattr(obj, "raw", obj), self._declared.readiness)
+        return is_ready(raw_of(obj), self._declared.readiness)
 
 
 def _typed(kind: Any, obj: Json) -> Any:
-    """Return the object as an instance of ``kind`` if that is a Resource class, else as JSON."""
-    return kind.from_json(obj) if isinstance(kind, type) and issubclass(kind, Resource) else obj
+    """Return the object as an instance of ``kind`` if that is a class, else as JSON."""
+    return reader_of(kind)(obj) if isinstance(kind, type) else obj

@@ -2,11 +2,12 @@
 
 import re
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
-from myrmidon.apiserver.builtin.quantities import rounded_to_milli
 
 _HOUR = 3600
+_MILLI = -3
 
 
 # What distribution takes for the name of an image: a host, a path, a tag, a digest.
@@ -47,7 +48,7 @@ def _volume(volume: Json) -> None:
 def _resources(resources: Json) -> None:
     for part in ("limits", "requests"):
         for name, amount in resources.get(part, {}).items():
-            resources[part][name] = rounded_to_milli(amount)
+            resources[part][name] = str(parse_quantity(amount).rounded_up(_MILLI))
 
 
 def _pod(pod: Json) -> None:

@@ -1,6 +1,6 @@
 """Deployments, sets and jobs."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 
 _FOR_EVER = 2**31 - 1

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from decimal import Decimal
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
-from myrmidon.apiserver.builtin.quantities import parse_quantity
 from myrmidon.apiserver.failures import Failure
 
 _NOT_READY = "node.kubernetes.io/not-ready"
@@ -15,7 +15,7 @@ _SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critic
 
 
 def create_pod(pod: Json, cluster: ObjectLookup) -> None:
-    """A new pod waits, with a priority, and tolerates a node that is away for five minutes."""
+    """Set phase, priority and QoS class, and tolerate a node that is unreachable for five minutes."""
     spec = pod["spec"]
     _tolerate_short_absence(spec)
     _set_priority(pod, cluster)
@@ -34,7 +34,7 @@ def create_pod(pod: Json, cluster: ObjectLookup) -> None:
 
 
 def update_pod(pod: Json, old: Json, cluster: ObjectLookup) -> None:
-    """Tolerations and a priority that were taken away come back."""
+    """Restore the tolerations and the priority if the request removed them."""
     del cluster
     _tolerate_short_absence(pod["spec"])
     for field in ("priority", "preemptionPolicy"):
@@ -43,7 +43,7 @@ def update_pod(pod: Json, old: Json, cluster: ObjectLookup) -> None:
 
 
 def update_pod_status(pod: Json, old: Json, cluster: ObjectLookup) -> None:
-    """The quality of service is decided once; owners do not change with a status."""
+    """Keep the QoS class and the owner references, which a status update cannot change."""
     del cluster
     if "qosClass" in old["status"]:
         pod["status"].setdefault("qosClass", old["status"]["qosClass"])
@@ -103,7 +103,7 @@ def _set_priority(pod: Json, cluster: ObjectLookup) -> None:
 
 
 def update_ephemeral(pod: Json, old: Json) -> None:
-    """Nothing but the ephemeral containers changes through their path."""
+    """Keep everything except the ephemeral containers."""
     added = pod["spec"].get("ephemeralContainers")
     meta = {**old["metadata"]}
     for field in ("managedFields", "resourceVersion"):
@@ -116,7 +116,7 @@ def update_ephemeral(pod: Json, old: Json) -> None:
 
 
 def quality_of_service(spec: Json) -> str:
-    """``Guaranteed``, ``Burstable`` or ``BestEffort``, by what the containers ask for."""
+    """``Guaranteed``, ``Burstable`` or ``BestEffort``, from the requests and limits of the containers."""
     if spec.get("resources"):
         parts = [spec["resources"]]
     else:

@@ -1,12 +1,12 @@
 """Services: addresses and ports that the server hands out.
 
-What is taken is read from the services that exist, so there is no second record to keep true.
+Addresses and ports in use are read from the existing services, so that no second record can go stale.
 """
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 
 ADDRESSES = IPv4Network("10.0.0.0/24")
@@ -17,7 +17,7 @@ HEADLESS = "None"
 
 
 def needs_address(service: Json) -> bool:
-    """Whether a service has a cluster IP, be it ``None``."""
+    """Whether a service has a cluster IP, which may be ``None``."""
     return bool(service["spec"].get("type") != "ExternalName")
 
 
@@ -27,7 +27,7 @@ def needs_node_ports(service: Json) -> bool:
 
 
 def create_service(service: Json, cluster: ObjectLookup) -> None:
-    """Give it an address and ports, where it needs them and names none."""
+    """Allocate the cluster IP and the node ports that the service needs and does not name."""
     spec = service["spec"]
     service["status"] = {"loadBalancer": {}}
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
@@ -38,7 +38,7 @@ def create_service(service: Json, cluster: ObjectLookup) -> None:
 
 
 def update_service(service: Json, old: Json, cluster: ObjectLookup) -> None:
-    """Keep what was given before, drop what the new type does not need."""
+    """Keep what was allocated before, and release what the new type does not need."""
     spec, before = service["spec"], old["spec"]
     _follow_singular(spec, before)
     if needs_address(service) and needs_address(old):
@@ -55,7 +55,7 @@ def update_service(service: Json, old: Json, cluster: ObjectLookup) -> None:
 
 
 def _follow_singular(spec: Json, before: Json) -> None:
-    """``clusterIP`` is what older clients know; ``clusterIPs`` follows it."""
+    """Set ``clusterIPs`` from ``clusterIP``, for clients that know only the latter."""
     address, addresses = spec.get("clusterIP", ""), spec.get("clusterIPs", [])
     if address == before.get("clusterIP", ""):
         return
@@ -174,5 +174,5 @@ def _node_ports(service: Json) -> Iterator[int]:
 
 
 def in_range(address: str) -> bool:
-    """Whether an address is one that services may have."""
+    """Whether an address is in the service CIDR."""
     return IPv4Address(address) in ADDRESSES

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.tables import cells
 from myrmidon.apiserver.resources.tables import since
 

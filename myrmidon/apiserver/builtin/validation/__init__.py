@@ -1,12 +1,12 @@
-"""What the server refuses, by kind, with the fields, reasons and words of the real one.
+"""Validation of the built-in kinds, with the fields, reasons and messages of the real server.
 
-A rule is a generator of causes.  Metadata is looked at elsewhere, as it is the same for all.
+A rule is a generator of causes.  Metadata is validated in ``resources.metadata``, the same way for all kinds.
 """
 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.builtin.validation import (
     access,

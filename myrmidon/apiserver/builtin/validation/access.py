@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label_selector, subdomain
 from myrmidon.apiserver.causes import invalid, not_supported, required
 from myrmidon.apiserver.failures import StatusCause
@@ -106,7 +106,7 @@ def _check_subject(field: str, subject: Json, *, namespaced: bool) -> Iterator[S
 
 
 def check_binding_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """What a binding grants is decided once."""
+    """The ``roleRef`` of a binding cannot change."""
     if new["roleRef"] != old["roleRef"]:
         role = new["roleRef"]
         shown = {

@@ -1,8 +1,8 @@
-"""Where pods want to be, and beside whom."""
+"""Affinity: on which nodes, and with which other pods, a pod is scheduled."""
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label_selector, qualified
 from myrmidon.apiserver.causes import forbidden, invalid, required
 from myrmidon.apiserver.failures import StatusCause

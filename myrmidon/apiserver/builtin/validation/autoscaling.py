@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.quantities import parse_quantity
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import choice
 from myrmidon.apiserver.causes import forbidden, invalid, not_supported, required
 from myrmidon.apiserver.failures import StatusCause

@@ -1,8 +1,8 @@
-"""Ephemeral containers: what ``kubectl debug`` adds to a pod, through a path of its own."""
+"""Ephemeral containers: what ``kubectl debug`` adds to a pod, through a subresource of its own."""
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label
 from myrmidon.apiserver.causes import duplicate, forbidden, required
 from myrmidon.apiserver.failures import StatusCause
@@ -14,13 +14,13 @@ _NOT_FOR_THEM = (
 
 
 def check_ephemeral_creation(pod: Json) -> Iterator[StatusCause]:
-    """A pod begins without."""
+    """A pod cannot be created with ephemeral containers."""
     if pod["spec"].get("ephemeralContainers"):
         yield forbidden(FIELD, "cannot be set on create")
 
 
 def check_ephemeral_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """They come, and neither change nor go."""
+    """Ephemeral containers can be added, but not changed or removed."""
     spec = new["spec"]
     given = spec.get("ephemeralContainers") or ()
     taken = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from zoneinfo import available_timezones
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import (
     choice,
     label_selector,
@@ -118,7 +118,7 @@ def _check_restarts(field: str, spec: Json) -> Iterator[StatusCause]:
 
 
 def _check_generated_selector(job: Json) -> Iterator[StatusCause]:
-    """Who leaves the selector to the server may not choose its labels."""
+    """With a generated selector, the labels that it selects by have fixed values."""
     spec, meta = job["spec"], job["metadata"]
     if spec.get("manualSelector"):
         return
@@ -139,7 +139,7 @@ def _check_generated_selector(job: Json) -> Iterator[StatusCause]:
 
 
 def check_job_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """Most of a Job is decided when it is created."""
+    """Most fields of a Job are immutable."""
     spec, before = new["spec"], old["spec"]
     elastic = spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get(
         "parallelism"
@@ -157,7 +157,7 @@ def check_job_change(new: Json, old: Json) -> Iterator[StatusCause]:
 
 
 def _with_scheduling_of(template: Json, old: Json) -> Json:
-    """A suspended job may still be told where its pods go."""
+    """Return the old template with the new scheduling fields, which may change while a Job is suspended."""
     merged = deepcopy(old)
     for part, names in (
         ("metadata", ("labels", "annotations")),
@@ -191,7 +191,7 @@ def check_cron_job(cron_job: Json) -> Iterator[StatusCause]:
 
 
 def check_cron_job_name(cron_job: Json) -> Iterator[StatusCause]:
-    """The names of its jobs add a time to its own."""
+    """The name of a CronJob leaves room for the time that the names of its Jobs add."""
     name = cron_job["metadata"].get("name", "")
     if len(name) > _CRON_NAME_MAX:
         yield invalid("metadata.name", name, f"must be no more than {_CRON_NAME_MAX} characters")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from ipaddress import ip_address
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import (
     address,
     choice,
@@ -121,7 +121,7 @@ def check_ingress_class(ingress_class: Json) -> Iterator[StatusCause]:
 
 
 def check_ingress_class_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """Its controller stays."""
+    """The controller of an IngressClass cannot change."""
     now, then = new["spec"].get("controller"), old["spec"].get("controller")
     yield from unchanged("spec.controller", now, then)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.quantities import parse_quantity
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import (
     at_most_all,
     choice,
@@ -64,7 +64,7 @@ def check_priority_class(priority: Json) -> Iterator[StatusCause]:
 
 
 def check_priority_class_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """The value of a class is decided once."""
+    """The value of a PriorityClass cannot change."""
     if new.get("value", 0) != old.get("value", 0):
         yield forbidden("value", "may not be changed in an update.")
     yield from unchanged(
@@ -126,7 +126,7 @@ def check_namespace(namespace: Json) -> Iterator[StatusCause]:
 
 
 def check_namespace_status(namespace: Json) -> Iterator[StatusCause]:
-    """The phase follows from the deletion."""
+    """The phase of a Namespace must fit its deletionTimestamp."""
     deleting = bool(namespace["metadata"].get("deletionTimestamp"))
     phase, wanted = namespace["status"].get("phase"), "Terminating" if deleting else "Active"
     if phase != wanted:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.quantities import parse_quantity
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import (
     choice,
     label_selector,
@@ -30,7 +30,7 @@ def check_claim(claim: Json) -> Iterator[StatusCause]:
 
 
 def check_claim_spec(field: str, spec: Json) -> Iterator[StatusCause]:
-    """Rules for what a claim asks for, also in a template."""
+    """Rules for the spec of a claim or of a claim template."""
     yield from _check_modes(
         field, spec.get("accessModes", []), "at least 1 access mode is required"
     )
@@ -47,7 +47,7 @@ def check_claim_spec(field: str, spec: Json) -> Iterator[StatusCause]:
 
 
 def check_claim_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """A bound claim may ask for more, and for little else."""
+    """A bound claim can request more storage; most other fields are immutable."""
     spec, before = dict(new["spec"]), dict(old["spec"])
     if not before.get("volumeName"):
         before.pop("volumeName", None)
@@ -134,7 +134,7 @@ def check_volume(volume: Json) -> Iterator[StatusCause]:
 
 
 def check_volume_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """Where the data is does not change."""
+    """The source of a PersistentVolume cannot change."""
     now, then = (
         {key: value for key, value in obj["spec"].items() if key not in _SPEC_FIELDS}
         for obj in (new, old)
@@ -164,6 +164,6 @@ def check_storage_class(storage_class: Json) -> Iterator[StatusCause]:
 
 
 def check_storage_class_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """What volumes were made with does not change."""
+    """Check the fields of a StorageClass that cannot change."""
     for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         yield from unchanged(field, new.get(field), old.get(field))

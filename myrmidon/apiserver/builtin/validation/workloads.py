@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.builtin.validation.common import (
     at_most_all,
     int_or_percent,
@@ -107,7 +108,7 @@ def _check_retention(policy: Json) -> Iterator[StatusCause]:
 
 
 def check_stateful_set_creation(stateful_set: Json) -> Iterator[StatusCause]:
-    """What cannot change later is looked at once."""
+    """Rules for fields that are immutable, so they are checked only on creation."""
     spec = stateful_set["spec"]
     if spec.get("serviceName"):
         yield from label("spec.serviceName", spec["serviceName"])
@@ -127,7 +128,7 @@ _STATEFUL_MUTABLE = (
 
 
 def check_stateful_set_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """Most of a StatefulSet is decided when it is created."""
+    """Most fields of a StatefulSet are immutable."""
     fixed = [
         {key: value for key, value in obj["spec"].items() if key not in _STATEFUL_MUTABLE}
         for obj in (new, old)
@@ -185,7 +186,7 @@ def _check_daemon_strategy(strategy: Json) -> Iterator[StatusCause]:
 
 
 def check_selector_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """A set keeps its selector."""
+    """The selector cannot change."""
     yield from unchanged("spec.selector", _selector(new), _selector(old))
 
 
@@ -208,8 +209,8 @@ def check_revision(revision: Json) -> Iterator[StatusCause]:
 
 
 def check_revision_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """A revision is a record."""
-    if new.get("data") != old.get("data"):
+    """The data of a ControllerRevision cannot change."""
+    if not identical(new.get("data"), old.get("data")):
         yield invalid("data", new.get("data"), IMMUTABLE)
 
 
@@ -299,7 +300,7 @@ def _check_set_template(
 
 
 def _with_claims(template: Json, claims: list[Json]) -> Json:
-    """A template whose volumes are also those that the claims of a set will give it."""
+    """Return the template with the volumes that the claim templates of the StatefulSet will add."""
     if not claims:
         return template
     names = [claim["metadata"].get("name", "") for claim in claims]

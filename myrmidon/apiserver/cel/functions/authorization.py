@@ -1,4 +1,4 @@
-"""The authorizer's functions, declared only.
+"""Declarations of the authorizer's functions, without an implementation.
 
 Rules of custom resources have no ``authorizer`` to call them on, but the names are taken: a rule
 that uses one on another value is told that no overload fits, not that there is no such function.

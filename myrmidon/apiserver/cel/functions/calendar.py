@@ -1,4 +1,4 @@
-"""Parts of moments and lengths of time.  Months, days and weekdays count from zero."""
+"""The parts of timestamps and durations.  Months, days and weekdays count from zero."""
 
 from collections.abc import Callable
 from datetime import datetime

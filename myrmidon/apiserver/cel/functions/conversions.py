@@ -54,7 +54,7 @@ def _impossible(source: str, target: str) -> CelEvaluationError:
 
 
 def _reading(target: str, parse: Callable[[str], Any]) -> Callable[[str], Value]:
-    """A conversion from text; ValueError means that the text is none of it."""
+    """Return a conversion from text; a ``ValueError`` of ``parse`` becomes the error of CEL."""
 
     def read(text: str) -> Value:
         try:

@@ -85,7 +85,7 @@ class Clause(NamedTuple):
 
 
 def read_format(text: str, count: int) -> Iterator[str | Clause]:
-    """The parts of a format for so many arguments; CelEvaluationError where it is none."""
+    """Return the parts of a format for that many arguments; raises ``CelEvaluationError`` if it is malformed."""
     at = index = 0
     while (mark := text.find("%", at)) >= 0:
         yield text[at:mark]

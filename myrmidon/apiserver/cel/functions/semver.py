@@ -88,7 +88,7 @@ def _number(text: str, word: str) -> int:
 
 
 def parse_semver(text: str) -> Semver:
-    """The version; SemverError with the real server's text if it is none."""
+    """Read a version; raises ``SemverError`` with the real server's message."""
     if not text:
         raise SemverError("Version string empty")
     parts = text.split(".", 2)

@@ -20,7 +20,7 @@ _HOST_SAFE = frozenset("-_.~!$&'()*+,;=:[]<>\"")
 
 
 class UrlError(ValueError):
-    """The text is no URL; the message is Go's, without the ``parse "…": `` in front."""
+    """The text is not a URL; the message is Go's, without the ``parse "…": `` in front."""
 
 
 class _Parts(NamedTuple):
@@ -54,7 +54,7 @@ class Url(Opaque):
         return host, port
 
     def escaped_path(self) -> str:
-        """The path as it was written, if it was written well."""
+        """Return the path as it was written if its escapes are valid, otherwise escaped again."""
         path = self.parts.path
         if _PLAIN_PATH.fullmatch(path):
             return path
@@ -62,7 +62,7 @@ class Url(Opaque):
         return "".join(_escaped(byte) for byte in raw)
 
     def query(self) -> dict[str, list[str]]:
-        """All values of all keys; what cannot be read is left out."""
+        """Return all values of all keys; pairs that cannot be decoded are left out."""
         found: dict[str, list[str]] = {}
         for pair in self.parts.query.split("&"):
             if not pair or ";" in pair or _BAD_ESCAPE.search(pair):
@@ -179,7 +179,7 @@ def _checked_host(host: str) -> str:
 
 
 def uri_problem(text: str) -> str | None:
-    """What is wrong with a request URI, None if nothing."""
+    """Return what is wrong with a request URI, None if it is valid."""
     try:
         check_request_uri(text)
     except UrlError as error:

@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import urlsplit
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes, names
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema import formats

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang.text import Struct
 
 # The names of what moves, inside a version and above the versions.

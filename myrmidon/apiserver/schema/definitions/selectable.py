@@ -1,6 +1,6 @@
 """Fields that lists and watches can select by."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow

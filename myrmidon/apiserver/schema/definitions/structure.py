@@ -6,7 +6,7 @@ need not guess which alternative holds.  What is inside them may only say more a
 
 from typing import Any, Literal
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.regex import PatternError, compile_pattern

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.schema.formats import is_recognized
 
 

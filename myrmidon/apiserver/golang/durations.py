@@ -1,0 +1,58 @@
+"""Durations as the API server reads them: Go's form, and the loose one of ``format: duration``."""
+
+import re
+
+from myrmidon.api.values.durations import NANOSECONDS, read_nanoseconds
+from myrmidon.apiserver.golang.numbers import read_int
+
+_INT64_MAX = 2**63 - 1
+_LOOSE_PART = re.compile(r"(?<!\d)(\d++)\s*+([A-Za-z\u00b5]+)", re.ASCII)
+# The last word of each group is a prefix (`minutes`), the others stand for themselves.
+_LOOSE_UNITS = (
+    ("ns", "nano"),
+    ("us", "\u00b5s", "micro"),
+    ("ms", "milli"),
+    ("s", "sec"),
+    ("m", "min"),
+    ("h", "hr", "hour"),
+    ("d", "day"),
+    ("w", "wk", "week"),
+)
+_LENGTHS = {**NANOSECONDS, "d": 24 * NANOSECONDS["h"], "w": 7 * 24 * NANOSECONDS["h"]}
+
+
+def parse_duration(text: str) -> int:
+    """Return the nanoseconds of ``1h30m``; raises ``ValueError`` also for more than 64 bits."""
+    nanoseconds = read_nanoseconds(text)
+    if nanoseconds is None or not -_INT64_MAX <= nanoseconds <= _INT64_MAX:
+        raise ValueError(f'time: invalid duration "{text}"')
+    return nanoseconds
+
+
+def parse_loose_duration(text: str) -> int:
+    """Return the nanoseconds of what ``format: duration`` allows: also ``2 days``."""
+    try:
+        return parse_duration(text)
+    except ValueError:
+        pass
+    lengths = [_loose(read_int(count), unit.lower()) for count, unit in _LOOSE_PART.findall(text)]
+    known = [length for length in lengths if length is not None]
+    if not known:
+        raise ValueError(f"unable to parse {text} as duration")
+    return sum(known)
+
+
+def is_loose_duration(text: str) -> bool:
+    """Whether ``format: duration`` allows the text."""
+    try:
+        parse_loose_duration(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _loose(count: int, unit: str) -> int | None:
+    for names in _LOOSE_UNITS:
+        if unit in names or unit.startswith(names[-1]):
+            return count * _LENGTHS[names[0]]
+    return None
