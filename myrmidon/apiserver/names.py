@@ -57,20 +57,20 @@ def _problems(text: str, limit: int, unit: str, matches: Match, complaint: str) 
 
 def subdomain_problems(name: str, *, prefix: bool = False, unit: str = "characters") -> list[str]:
     """Return the problems of a DNS subdomain: the names of most objects, and API groups."""
-    name = _maskable(name) if prefix else name
+    name = _without_final_dash(name) if prefix else name
     return _problems(name, _SUBDOMAIN_MAX, unit, _is_subdomain, _SUBDOMAIN_TEXT)
 
 
 def label_problems(name: str, *, prefix: bool = False) -> list[str]:
     """Return the problems of an RFC 1123 label: the names of namespaces, containers and volumes."""
-    name = _maskable(name) if prefix else name
+    name = _without_final_dash(name) if prefix else name
     complaint = "must not contain dots" if _is_subdomain(name) else _LABEL_TEXT
     return _problems(name, _LABEL_MAX, "characters", _is_label, complaint)
 
 
 def label1035_problems(name: str, *, prefix: bool = False) -> list[str]:
     """Return the problems of a label that must start with a letter: plurals and versions."""
-    name = _maskable(name) if prefix else name
+    name = _without_final_dash(name) if prefix else name
     return _problems(name, _LABEL_MAX, "characters", _is_label1035, _LABEL_1035_TEXT)
 
 
@@ -81,7 +81,7 @@ def path_segment_problems(name: str, *, prefix: bool = False) -> list[str]:
     return [f"may not contain '{sign}'" for sign in ("/", "%") if sign in name]
 
 
-def _maskable(prefix: str) -> str:
+def _without_final_dash(prefix: str) -> str:
     """Return a generateName prefix with a final dash replaced: random letters will follow it."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 

@@ -162,7 +162,7 @@ class ApiServer:
                 if self.settled is not None:
                     self.settled()
                 return
-        raise AssertionError("the actors of the server never come to rest")
+        raise AssertionError(f"the actors of the server still write after {_ROUNDS_MAX} rounds")
 
     def _observe(self) -> None:
         store = self.core.store

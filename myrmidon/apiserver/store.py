@@ -110,7 +110,7 @@ class ObjectStore:
     # ------------------------------------------------------------------------- reading
 
     def get(self, resource: str, key: str) -> Record | None:
-        """Return one object, or None.  The key is ``namespace/name``, cluster-scoped just ``name``."""
+        """Return one object, or None.  ``key`` is made by ``ResourceType.key``."""
         collection = self._collections.get(resource)
         return collection.records.get(key) if collection is not None else None
 

@@ -63,7 +63,7 @@ class RoleAuthorizer:
             records = [*records, *self._store.scan(_BINDINGS, f"{namespace}/")]
         for record in records:
             for subject in record.value.get("subjects") or ():
-                if _is(subject, user):
+                if _names_user(subject, user):
                     yield record.value, subject
                     break
 
@@ -79,7 +79,7 @@ def _reason(binding: Json, subject: Json) -> str:
     return f'RBAC: allowed by {kind} "{where}" of {role["kind"]} "{role["name"]}" to {subject["kind"]} "{who}"'
 
 
-def _is(subject: Json, user: User) -> bool:
+def _names_user(subject: Json, user: User) -> bool:
     match subject.get("kind"):
         case "User":
             return bool(subject["name"] == user.name)

@@ -62,7 +62,7 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
         body = parse(text, sent, duplicates)
     except ValueError as error:
         raise _unrecognized(
-            kind, f"couldn't get version/kind; json parse error: {_said(text, error)}"
+            kind, f"couldn't get version/kind; json parse error: {_parse_problem(text, error)}"
         ) from None
     if body is None and not call.type.custom:
         body = {}  # Go decodes null as an empty struct
@@ -108,7 +108,7 @@ def parse(text: bytes, sent: str, duplicates: list[str] | None = None) -> Any:
     return protobuf.decode(text) if sent == protobuf.MEDIA_TYPE else go_json.decode(text)
 
 
-def _said(text: bytes, error: Exception) -> str:
+def _parse_problem(text: bytes, error: Exception) -> str:
     if not text.strip():
         return "unexpected end of JSON input (<empty>)"
     return f"{error}"

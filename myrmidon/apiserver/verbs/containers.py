@@ -18,14 +18,14 @@ _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 def log(call: Call) -> HttpResponse:
     """Return the empty log of a pod that is pending.  Raise a 501 for any other pod."""
     pod = _pod(call)
-    if not _waits(pod):
+    if not _is_pending(pod):
         raise _nothing_runs(f"pod {call.route.name} has no logs")
     return HttpResponse(200, _TEXT)
 
 
 def connect(call: Call) -> HttpResponse:
     """Refuse exec, attach and portforward: a 400 for a pod without a node, a 501 for any other."""
-    if _waits(_pod(call)):
+    if _is_pending(_pod(call)):
         raise bad_request(f"pod {call.route.name} does not have a host assigned")
     raise _nothing_runs(f"{call.route.subresource} of pod {call.route.name} is not possible")
 
@@ -60,6 +60,6 @@ def _check_container(pod: Json, name: str, wanted: str) -> None:
         )
 
 
-def _waits(pod: Json) -> bool:
+def _is_pending(pod: Json) -> bool:
     phase = (pod.get("status") or {}).get("phase", "")
     return not pod["spec"].get("nodeName") and phase in ("", "Pending")

@@ -163,7 +163,7 @@ def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[R
         gone = Record(record.key, record.revision, old)
         if not call.dry_run:
             gone = call.core.store.remove(call.type.stored_as, record.key)
-        return (gone if grace is None else _marked_at_last(call, gone)), True
+        return (gone if grace is None else _with_deletion_marks(call, gone)), True
     if not already and strategy.deletes_gracefully:
         _mark(meta, call.timestamp, grace or 0)
     elif not already:
@@ -182,7 +182,7 @@ def _mark(meta: Json, timestamp: str, grace: int) -> None:
         meta["generation"] += 1
 
 
-def _marked_at_last(call: Call, gone: Record) -> Record:
+def _with_deletion_marks(call: Call, gone: Record) -> Record:
     """Return the response for an object with a grace period that was removed at once.
 
     It shows a deletionTimestamp and a grace period of 0, which were never stored.

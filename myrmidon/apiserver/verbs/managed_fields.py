@@ -43,9 +43,8 @@ def carry(call: Call, obj: Json, old: Json, subresource: str) -> None:
 
 def _track(call: Call, obj: Json, old: Json | None, subresource: str) -> None:
     if call.type.custom and not obj["metadata"].get("managedFields"):
-        obj["metadata"].pop(
-            "managedFields", None
-        )  # for built-in kinds, an empty list removes all entries
+        # For built-in kinds, an empty list removes all entries; for custom resources it is ignored.
+        obj["metadata"].pop("managedFields", None)
     strategy = call.type.strategy
     if call.type.custom and not _fits(call, obj, old or {}, subresource):
         set_entries(obj, [])
