@@ -60,7 +60,7 @@ class Draws:
         self.replies: Replies = {}
 
     def rewind(self) -> None:
-        """Start another run of the request: return the values drawn before, in the same order."""
+        """Start another run, which gets the values drawn before in the same order."""
         self._uid_index = self._suffix_index = 0
 
     def uid(self) -> str:

@@ -10,6 +10,10 @@ are kept by the key of the question, so a request with three webhooks is run fou
 each of them once.
 
 Writes of webhook configurations are not sent to webhooks, so that a broken webhook can be removed.
+
+The key does not name the object.  A deletecollection therefore calls each webhook once, for the
+first object that it matches, and its reply counts for all objects.  If another webhook matches only
+a later object, the earlier ones are already deleted when the request stops to call it.
 """
 
 from base64 import b64decode

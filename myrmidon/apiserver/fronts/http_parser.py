@@ -7,7 +7,7 @@ complete.
 Memory is bounded: a reader keeps at most one head and one body of limited size.  Of a body that is
 too large, one byte more than allowed is kept, so that the handler answers with the 413 of the API,
 and the rest is discarded; a chunked body that is too large ends the connection.  Ambiguous
-requests, for example with two body lengths, are refused, because they are used to smuggle requests
+requests, for example with two body lengths, are refused, because they can smuggle requests
 past proxies.
 """
 

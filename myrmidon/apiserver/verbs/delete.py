@@ -185,7 +185,7 @@ def _mark(meta: Json, timestamp: str, grace: int) -> None:
 def _with_deletion_marks(call: Call, gone: Record) -> Record:
     """Return the response for an object with a grace period that was removed at once.
 
-    It shows a deletionTimestamp and a grace period of 0, which were never stored.
+    As on the real server, it has a deletionTimestamp and a grace period of 0.
     """
     meta = copy(gone.value["metadata"])
     if meta.get("deletionTimestamp"):

@@ -1,7 +1,7 @@
 """Run the verb of a call, and turn its result into a response in the form that the client accepts.
 
-The modules for patches and scales are imported with the first request that needs them, because few
-servers get one.
+The modules for patches and scales are imported with the first request that needs them, because many
+servers never get one.
 """
 
 from collections.abc import Callable, Iterable, Mapping

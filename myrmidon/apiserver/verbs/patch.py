@@ -73,7 +73,7 @@ def _check_type(call: Call, document: Any) -> None:
     """Check the type of a patched document.
 
     A custom resource with another kind or apiVersion passes: it is an invalid object, reported
-    later. Any other document of the wrong type is an invalid patch.
+    later.  Any other document of the wrong type is an invalid patch.
     """
     wanted = call.type.kind
     if not isinstance(document, dict):

@@ -3,9 +3,9 @@
 Reading builds a Scale from the paths in ``ResourceType.scale``.  Writing takes ``spec.replicas`` of
 the Scale and updates the object with it, through the same steps as any other update.
 
-Field ownership is translated both ways: the Scale shows the ``managedFields`` entries that own the
-replicas of the object, the write is tracked on the Scale, and the result is merged back into the
-entries of the object.
+Field ownership is translated both ways: the ``managedFields`` entries that own the replicas of the
+object become entries of the Scale, the write is tracked on the Scale, and the result is merged back
+into the entries of the object.
 """
 
 from collections.abc import Callable, Mapping
