@@ -135,7 +135,7 @@ class GarbageCollector:
         return self._judge(server, node, path)
 
     def _judge(self, server: ServerAccess, node: _Node, path: str) -> bool:
-        """Delete the object if no owner is left, or remove its references to owners that are gone."""
+        """Delete the object if no owner is left; else remove references to owners that are gone."""
         if self._points_into_namespace(server, node):
             return False
         kept, blocking = [], False

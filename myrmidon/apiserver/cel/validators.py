@@ -1,4 +1,4 @@
-"""What the types do not tell: constants that can be judged before a rule runs."""
+"""Checks of a rule that go beyond types: constant arguments and collections of mixed types."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
 
 
 def validate(checked: Checked) -> list[Issue]:
-    """Complaints about bad patterns, times, formats and mixed collections."""
+    """Return the errors of constant patterns, times and formats, and of mixed collections."""
     return list(_visit(checked, checked.tree, formatted=False))
 
 
@@ -43,9 +43,9 @@ def _check_call(checked: Checked, call: CallExpr) -> Iterator[Issue]:
 
 
 def _acceptable(name: str, literal: Literal) -> bool:
-    """Whether a constant can be the first argument of a function that reads it."""
+    """Whether a constant is valid as the first argument of the function."""
     if name == "matches":
-        # With `matches(text, pattern)` it is the text that is judged: so does the real server.
+        # In `matches(text, pattern)` this checks the text, as the real server does.
         try:
             compile_pattern(str(literal.value))
         except PatternError:
@@ -115,7 +115,7 @@ def _check_format(checked: Checked, call: CallExpr, text: str, args: ListExpr) -
 
 
 def _misfit(checked: Checked, clause: Clause, expr: Expr) -> Expr | None:
-    """The part of an argument that its clause does not take."""
+    """Return the part of an argument that its clause does not accept, or None."""
     kind = checked.type_of(expr).kind
     if kind != "dyn" and kind not in ACCEPTED[clause.letter][0]:
         return expr

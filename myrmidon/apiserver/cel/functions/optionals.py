@@ -1,4 +1,4 @@
-"""Optional values: ``self.?a.orValue(0)``."""
+"""Functions for optional values: ``self.?a.orValue(0)``."""
 
 from collections.abc import Mapping
 
@@ -48,7 +48,7 @@ def _unwrap(items: list[Value]) -> list[Value]:
 
 
 def _handled_elsewhere(*_: Value) -> Value:
-    """The evaluator runs these itself, as they look at their second argument only if they must."""
+    """Raise: the evaluator handles these, because they may not evaluate their second argument."""
     raise CelEvaluationError(NO_OVERLOAD)
 
 
