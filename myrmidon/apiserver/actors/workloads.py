@@ -41,11 +41,11 @@ class Deployments(Follower):
         if wanted not in sets:
             create(server, self._sets_path(obj), self._replica_set(obj, wanted, latest + 1))
             return
-        if _number_of(sets[wanted]) < latest:  # a rollback: the old set gets a new revision
+        if _number_of(sets[wanted]) < latest:  # a rollback
             self._number(server, f"{self._sets_path(obj)}/{wanted}", latest + 1)
             return
         if _number_of(obj) != latest:
-            # Through the status, as the real controller does: this does not increase the generation.
+            # Through the status, as the real controller: this does not increase the generation.
             self._number(server, f"{self.path(obj)}/status", latest)
             return
         if sets[wanted]["spec"].get("replicas") != replicas:

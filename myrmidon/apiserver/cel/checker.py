@@ -279,7 +279,7 @@ class _Checker:
         return found
 
     def _joined(self, previous: Type | None, current: Type) -> Type:
-        """Return the common type, ``dyn`` if there is none; the validators refuse mixed literals."""
+        """Return the common type, ``dyn`` if there is none; mixed literals are refused later."""
         if previous is None:
             return current
         return most_general(previous, current) if self._assign((previous,), (current,)) else DYN

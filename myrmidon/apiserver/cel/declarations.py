@@ -27,7 +27,7 @@ class Overload:
     run: Implementation
 
     def takes(self, values: tuple[Value, ...]) -> bool:
-        """Whether the values fit the argument types; only the first elements of lists are checked."""
+        """Whether the values fit the argument types, judging lists and maps by one element."""
         return len(values) == len(self.args) and all(map(_fits, self.args, values))
 
 

@@ -1,4 +1,4 @@
-"""Deployments, sets and jobs."""
+"""Defaults of Deployments, DaemonSets, StatefulSets, ReplicaSets, Jobs and CronJobs."""
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
@@ -56,7 +56,7 @@ def _job(job: Json) -> None:
         manualSelector=False,
     )(spec)
     if labels:
-        # One map in two places, as in the real server: what is added there appears here.
+        # Both share one map, as in the real server: labels added to the template appear in the Job.
         job["metadata"].setdefault("labels", labels)
 
 
