@@ -119,10 +119,10 @@ class GarbageCollector:
             for uid in dirty:
                 node = self._nodes.get(uid)
                 if node is not None and node.resource in storages:
-                    wrote = self._look(server, storages[node.resource], node) or wrote
+                    wrote = self._check(server, storages[node.resource], node) or wrote
         return wrote
 
-    def _look(self, server: ServerAccess, resource_type: ResourceType, node: _Node) -> bool:
+    def _check(self, server: ServerAccess, resource_type: ResourceType, node: _Node) -> bool:
         path = path_of(resource_type, node.value)
         if is_deleting(node.value):
             if FOREGROUND in finalizers_of(node.value):
@@ -132,15 +132,15 @@ class GarbageCollector:
             return False
         if not owners_of(node.value):
             return False
-        return self._judge(server, node, path)
+        return self._collect(server, node, path)
 
-    def _judge(self, server: ServerAccess, node: _Node, path: str) -> bool:
+    def _collect(self, server: ServerAccess, node: _Node, path: str) -> bool:
         """Delete the object if no owner is left; else remove references to owners that are gone."""
         if self._points_into_namespace(server, node):
             return False
         kept, blocking = [], False
         for owner in owners_of(node.value):
-            state = self._state(server, node, owner)
+            state = self._owner_state(server, node, owner)
             if state == "solid":
                 kept.append(owner)
             blocking = blocking or state == "waits"
@@ -188,7 +188,7 @@ class GarbageCollector:
         ]
         patch(server, path, {"metadata": {"ownerReferences": freed, "uid": uid_of(node.value)}})
 
-    def _state(self, server: ServerAccess, node: _Node, reference: Json) -> str:
+    def _owner_state(self, server: ServerAccess, node: _Node, reference: Json) -> str:
         """Return the state of an owner: ``solid``, ``gone``, or ``waits`` for its dependents."""
         group, version = split_api_version(str(reference.get("apiVersion") or ""))
         if server.core.registry.find_kind(group, version, str(reference.get("kind"))) is None:

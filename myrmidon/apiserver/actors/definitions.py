@@ -64,7 +64,7 @@ class DefinitionLifecycle:
         self._dirty.clear()
         wrote = False
         for name in names:
-            wrote |= _bring_up(server.core, name)
+            wrote |= _reconcile(server.core, name)
         return wrote
 
     def due(self) -> datetime | None:
@@ -72,7 +72,7 @@ class DefinitionLifecycle:
         return None
 
 
-def _bring_up(core: Core, name: str) -> bool:
+def _reconcile(core: Core, name: str) -> bool:
     record = core.store.get(CRDS, name)
     plural, _, group = name.partition(".")
     if record is None:
@@ -81,7 +81,7 @@ def _bring_up(core: Core, name: str) -> bool:
     definition = record.value
     if is_deleting(definition):
         return _clean_up(core, name, definition)
-    status = _named(core, definition)
+    status = _with_accepted_names(core, definition)
     if not identical(status, definition["status"]):
         core.store.put(
             CRDS, name, {**definition, "status": status, "metadata": dict(definition["metadata"])}
@@ -91,7 +91,7 @@ def _bring_up(core: Core, name: str) -> bool:
     return not identical(status, definition["status"])
 
 
-def _named(core: Core, definition: Json) -> Json:
+def _with_accepted_names(core: Core, definition: Json) -> Json:
     """Return the status with accepted names and the conditions that follow from them."""
     status: Json = definition.get("status") or {}
     now = write_time(core.environment.now())

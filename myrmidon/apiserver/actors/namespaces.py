@@ -39,10 +39,10 @@ class NamespaceController:
         wrote = False
         for name in dirty:
             if name in self._terminating:
-                wrote = self._empty(server, name) or wrote
+                wrote = self._delete_contents(server, name) or wrote
         return wrote
 
-    def _empty(self, server: ServerAccess, name: str) -> bool:
+    def _delete_contents(self, server: ServerAccess, name: str) -> bool:
         left = wrote = False
         for resource, resource_type in server.core.registry.storages().items():
             if not resource_type.kind.namespaced:

@@ -19,47 +19,43 @@ class Kubelet:
 
     def __init__(self, delay: timedelta = timedelta(seconds=1)) -> None:
         self._delay = delay
-        self._news: dict[str, None] = {}
-        self._later: dict[str, datetime] = {}
+        self._dirty: dict[str, None] = {}
+        self._due: dict[str, datetime] = {}
 
     def observe(self, change: StoredChange) -> None:
         """Mark pods that were created or changed as dirty."""
         if change.resource != "pods":
             return
         if change.deleted:
-            self._later.pop(change.record.key, None)
+            self._due.pop(change.record.key, None)
         else:
-            self._news[change.record.key] = None
+            self._dirty[change.record.key] = None
 
     def due(self) -> datetime | None:
         """Return when the next status of a pod is due; None if no pod waits."""
-        return min(self._later.values(), default=None)
+        return min(self._due.values(), default=None)
 
     def act(self, server: ServerAccess) -> bool:
         """Remove deleted pods and write each status that is due; return whether it wrote."""
         before, now = server.store.revision, server.core.environment.now()
-        news, self._news = self._news, {}
-        for key in news:
+        dirty, self._dirty = self._dirty, {}
+        for key in dirty:
             record = server.store.get("pods", key)
             if record is not None:
-                self._look(server, key, record.value, now)
-        for key in [key for key, at in self._later.items() if at <= now]:
-            del self._later[key]
+                self._remove_or_schedule(server, key, record.value, now)
+        for key in [key for key, at in self._due.items() if at <= now]:
+            del self._due[key]
             record = server.store.get("pods", key)
             if record is not None:
                 self._progress(server, record.value, now)
         return server.store.revision != before
 
-    def _look(self, server: ServerAccess, key: str, pod: Json, now: datetime) -> None:
+    def _remove_or_schedule(self, server: ServerAccess, key: str, pod: Json, now: datetime) -> None:
         if is_deleting(pod):
             options = {"gracePeriodSeconds": 0, "preconditions": {"uid": uid_of(pod)}}
             server.request("DELETE", _path(pod), options, user=CONTROLLER_MANAGER)
-        elif (
-            key not in self._later
-            and _phase(pod) in ("Pending", "Running")
-            and not _is_settled(pod)
-        ):
-            self._later[key] = now + self._delay
+        elif key not in self._due and _phase(pod) in ("Pending", "Running") and not _is_steady(pod):
+            self._due[key] = now + self._delay
 
     def _progress(self, server: ServerAccess, pod: Json, now: datetime) -> None:
         if is_deleting(pod):
@@ -147,7 +143,7 @@ def _has_condition(obj: Json, kind: str) -> bool:
     return any(one["type"] == kind and one["status"] == "True" for one in conditions)
 
 
-def _is_settled(pod: Json) -> bool:
+def _is_steady(pod: Json) -> bool:
     """Whether the status of the pod will not change by itself: it is ready and runs forever."""
     ends = pod["spec"].get("restartPolicy") != "Always"
     return _phase(pod) == "Running" and not ends and _has_condition(pod, "Ready")

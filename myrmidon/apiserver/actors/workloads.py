@@ -37,16 +37,16 @@ class Deployments(Follower):
         wanted = f"{name_of(obj)}-{template_hash(obj['spec']['template'])}"
         sets = {name_of(one): one for one in self.children(server, obj, "replicasets.apps")}
         replicas = obj["spec"].get("replicas", 1)
-        latest = max(map(_number_of, sets.values()), default=0)
+        latest = max(map(_revision_number, sets.values()), default=0)
         if wanted not in sets:
             create(server, self._sets_path(obj), self._replica_set(obj, wanted, latest + 1))
             return
-        if _number_of(sets[wanted]) < latest:  # a rollback
-            self._number(server, f"{self._sets_path(obj)}/{wanted}", latest + 1)
+        if _revision_number(sets[wanted]) < latest:  # a rollback
+            self._write_revision(server, f"{self._sets_path(obj)}/{wanted}", latest + 1)
             return
-        if _number_of(obj) != latest:
+        if _revision_number(obj) != latest:
             # Through the status, as the real controller: this does not increase the generation.
-            self._number(server, f"{self.path(obj)}/status", latest)
+            self._write_revision(server, f"{self.path(obj)}/status", latest)
             return
         if sets[wanted]["spec"].get("replicas") != replicas:
             self._scale(server, sets[wanted], replicas)
@@ -62,7 +62,7 @@ class Deployments(Follower):
     def _scale(self, server: ServerAccess, one: Json, replicas: int) -> None:
         patch(server, f"{self._sets_path(one)}/{name_of(one)}", {"spec": {"replicas": replicas}})
 
-    def _number(self, server: ServerAccess, path: str, revision: int) -> None:
+    def _write_revision(self, server: ServerAccess, path: str, revision: int) -> None:
         patch(server, path, {"metadata": {"annotations": {_REVISION: str(revision)}}})
 
     def _replica_set(self, obj: Json, name: str, revision: int) -> Json:
@@ -226,7 +226,7 @@ def template_hash(template: Json) -> str:
     return blake2b(to_json(template).encode(), digest_size=5).hexdigest()
 
 
-def _number_of(obj: Json) -> int:
+def _revision_number(obj: Json) -> int:
     written = annotations_of(obj).get(_REVISION, "")
     return read_int(written) if written.isdecimal() else 0
 

@@ -95,13 +95,13 @@ class Adapters:
             values = self.of(schema.additional)
             return lambda raw: _Entries(raw, values)
         fields = resource_properties(schema) if resource else schema.properties
-        adapters = {name: _later(self, node) for name, node in fields.items()}
+        adapters = {name: _lazy(self, node) for name, node in fields.items()}
         return lambda raw: _Fields(raw, adapters)
 
     def _array(self, schema: Schema) -> Adapt:
         assert schema.items is not None, "the checker hides lists without items"
         item = self.of(schema.items)
-        plain = schema.items.type in ("string", "boolean") and item in _AS_THEY_ARE
+        plain = schema.items.type in ("string", "boolean") and item in _UNCHANGED
 
         def items(raw: Any) -> list[Value]:
             return raw if plain else [item(element) for element in raw]
@@ -114,7 +114,7 @@ class Adapters:
         return items
 
 
-def _later(adapters: Adapters, schema: Schema) -> Adapt:
+def _lazy(adapters: Adapters, schema: Schema) -> Adapt:
     """Return an adapter that is built on first use, because most rules access few fields."""
     made: list[Adapt] = []
 
@@ -167,7 +167,7 @@ class _Fields(Mapped):
 
 
 def _refusing_null(adapt: Adapt, schema: Schema) -> Adapt:
-    if adapt in _AS_THEY_ARE and not schema.nullable:
+    if adapt in _UNCHANGED and not schema.nullable:
         return adapt
 
     def checked(raw: Any) -> Value:
@@ -236,7 +236,7 @@ def _decode(text: str) -> bytes:
         raise ValueError(str(error)) from None
 
 
-_AS_THEY_ARE = frozenset((_string, _integer, _boolean, _int_or_string))
+_UNCHANGED = frozenset((_string, _integer, _boolean, _int_or_string))
 _STRINGS = {
     "duration": _parsed("duration", parse_schema_duration),
     "date": _parsed("date formatted string", parse_date),

@@ -72,7 +72,7 @@ TYPE_NAMES: dict[str, Type] = {
 
 @dataclass(slots=True)
 class Checked:
-    """A tree, and what the checker found out about its expressions, by their id."""
+    """A tree, and the results of the checker for its expressions, by their id."""
 
     tree: Expr
     bindings: Bindings = field(default_factory=dict)

@@ -99,7 +99,7 @@ def _check_format(checked: Checked, call: CallExpr, text: str, args: ListExpr) -
         for part in read_format(text, len(args.elements)):
             if isinstance(part, Clause):
                 used += 1
-                bad = _misfit(checked, part, args.elements[part.at])
+                bad = _unaccepted_part(checked, part, args.elements[part.at])
                 if bad is not None:
                     shown = checked.type_of(bad)
                     name = RUNTIME_NAMES.get(shown.name, shown.name)
@@ -114,12 +114,12 @@ def _check_format(checked: Checked, call: CallExpr, text: str, args: ListExpr) -
         yield Issue(call.pos, f"too many arguments supplied to string.format {counts}")
 
 
-def _misfit(checked: Checked, clause: Clause, expr: Expr) -> Expr | None:
+def _unaccepted_part(checked: Checked, clause: Clause, expr: Expr) -> Expr | None:
     """Return the part of an argument that its clause does not accept, or None."""
     kind = checked.type_of(expr).kind
     if kind != "dyn" and kind not in ACCEPTED[clause.letter][0]:
         return expr
     if clause.letter == "s" and isinstance(expr, ListExpr | MapExpr):
-        inner = (_misfit(checked, clause, part) for part in children(expr))
+        inner = (_unaccepted_part(checked, clause, part) for part in children(expr))
         return next((bad for bad in inner if bad is not None), None)
     return None

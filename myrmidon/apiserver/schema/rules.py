@@ -143,12 +143,14 @@ def _walk(place: _Place, trail: Trail, path: str, found: "_Findings", *, root: b
             _apply(rule, place, trail.schema, path, found)
     for child, item, where in trail.below(place.value, path):
         key = where[len(path) :]
-        old, before = _past(place, trail.schema, item, key, root=root)
+        old, before = _old_values(place, trail.schema, item, key, root=root)
         below = _Place(item, old, before, child.schema.source, place)
         _walk(below, child, where, found, root=False)
 
 
-def _past(place: _Place, schema: Schema, item: Any, key: str, *, root: bool) -> tuple[Any, Any]:
+def _old_values(
+    place: _Place, schema: Schema, item: Any, key: str, *, root: bool
+) -> tuple[Any, Any]:
     """Return the old value of a field or item: as ``oldSelf``, and for ratcheting."""
     if isinstance(place.value, list):
         keys = schema.list_map_keys if schema.list_type == "map" else ()
@@ -180,17 +182,17 @@ def _apply(rule: _Rule, place: _Place, schema: Schema, path: str, found: _Findin
         found.stop(causes.invalid(path, schema.type, text))
     except EvaluationError as error:
         found.spend(program, path, schema)
-        found.causes.append(causes.invalid(path, schema.type, _stumbled(str(error), rule)))
+        found.causes.append(causes.invalid(path, schema.type, _evaluation_error(str(error), rule)))
         return
     found.spend(program, path, schema)
     if holds is True:
         return
-    cause = _broken(rule, place, schema, path)
+    cause = _cause_of(rule, place, schema, path)
     if program.uses_old_self or not place.is_forgiven():
         found.causes.append(cause)
 
 
-def _stumbled(error: str, rule: _Rule) -> str:
+def _evaluation_error(error: str, rule: _Rule) -> str:
     if error.startswith("no such overload"):
         return (
             f"'{error}': call arguments did not match a supported operator, function or macro "
@@ -199,9 +201,9 @@ def _stumbled(error: str, rule: _Rule) -> str:
     return f"{error} evaluating rule: {rule.text}"
 
 
-def _broken(rule: _Rule, place: _Place, schema: Schema, path: str) -> StatusCause:
+def _cause_of(rule: _Rule, place: _Place, schema: Schema, path: str) -> StatusCause:
     where = causes.child(path, rule.path) if rule.path else path
-    detail = _said(rule, place) or rule.complaint
+    detail = _computed_message(rule, place) or rule.complaint
     value = causes.OMITTED if schema.type in ("object", "array") else place.value
     match rule.written.get("reason"):
         case causes.FORBIDDEN:
@@ -214,7 +216,7 @@ def _broken(rule: _Rule, place: _Place, schema: Schema, path: str) -> StatusCaus
             return causes.invalid(where, value, detail)
 
 
-def _said(rule: _Rule, place: _Place) -> str:
+def _computed_message(rule: _Rule, place: _Place) -> str:
     """Return the result of the messageExpression; empty if it fails or is not a valid message."""
     if rule.message is None:
         return ""

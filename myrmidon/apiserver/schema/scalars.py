@@ -150,14 +150,18 @@ def enum_check(source: Json) -> Check | None:
     others = [choice for choice in choices if not isinstance(choice, str)]
 
     def check(value: Any, path: str, _old: Any, report: Report) -> None:
-        found = value in words if type(value) is str else any(_is(value, each) for each in others)
+        found = (
+            value in words
+            if type(value) is str
+            else any(_equals_choice(value, each) for each in others)
+        )
         if not found:
             report.add(problems.unlisted(path, value, choices))
 
     return check
 
 
-def _is(value: Any, choice: Any) -> bool:
+def _equals_choice(value: Any, choice: Any) -> bool:
     """Whether a value equals a choice after Go's conversion to its type, which truncates."""
     if value is None or isinstance(value, bool) or isinstance(choice, bool):
         return value is not None and type(value) is type(choice) and bool(value == choice)

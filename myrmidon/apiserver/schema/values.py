@@ -22,7 +22,7 @@ _TYPE_FIELDS = ("apiVersion", "kind")
 
 
 class ValueNode:
-    """A compiled schema.  Values of a type in ``plain`` need no check, unless checks count."""
+    """A compiled schema.  Values of a type in ``plain`` need no check, except for counting."""
 
     __slots__ = ("check", "plain")
 

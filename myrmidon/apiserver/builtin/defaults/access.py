@@ -1,4 +1,4 @@
-"""Defaults of RBAC roles and bindings."""
+"""Defaults of RoleBindings and ClusterRoleBindings."""
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill

@@ -3,7 +3,7 @@
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 
-_FOR_EVER = 2**31 - 1
+_UNLIMITED = 2**31 - 1
 
 
 def _deployment_spec(spec: Json) -> None:
@@ -49,7 +49,7 @@ def _job(job: Json) -> None:
         spec["completions"] = 1
     fill(
         parallelism=1,
-        backoffLimit=_FOR_EVER if "backoffLimitPerIndex" in spec else 6,
+        backoffLimit=_UNLIMITED if "backoffLimitPerIndex" in spec else 6,
         completionMode="NonIndexed",
         suspend=False,
         podReplacementPolicy="Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed",

@@ -17,7 +17,7 @@ _SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critic
 def create_pod(pod: Json, cluster: ObjectLookup) -> None:
     """Set status, priority and QoS class, and the tolerations of an unavailable node."""
     spec = pod["spec"]
-    _tolerate_short_absence(spec)
+    _add_default_tolerations(spec)
     _set_priority(pod, cluster)
     pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
@@ -36,7 +36,7 @@ def create_pod(pod: Json, cluster: ObjectLookup) -> None:
 def update_pod(pod: Json, old: Json, cluster: ObjectLookup) -> None:
     """Restore the tolerations and the priority if the request removed them."""
     del cluster
-    _tolerate_short_absence(pod["spec"])
+    _add_default_tolerations(pod["spec"])
     for field in ("priority", "preemptionPolicy"):
         if field in old["spec"]:
             pod["spec"].setdefault(field, old["spec"][field])
@@ -52,7 +52,7 @@ def update_pod_status(pod: Json, old: Json, cluster: ObjectLookup) -> None:
         pod["metadata"]["ownerReferences"] = old["metadata"]["ownerReferences"]
 
 
-def _tolerate_short_absence(spec: Json) -> None:
+def _add_default_tolerations(spec: Json) -> None:
     tolerations = spec.get("tolerations", [])
     missing = [
         key

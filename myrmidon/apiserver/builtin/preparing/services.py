@@ -41,7 +41,7 @@ def create_service(service: Json, cluster: ObjectLookup) -> None:
 def update_service(service: Json, old: Json, cluster: ObjectLookup) -> None:
     """Keep the allocated values, and release those that the new type does not need."""
     spec, before = service["spec"], old["spec"]
-    _follow_singular(spec, before)
+    _sync_cluster_ips(spec, before)
     if needs_address(service) and needs_address(old):
         for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
             if not spec.get(field) and before.get(field):
@@ -55,7 +55,7 @@ def update_service(service: Json, old: Json, cluster: ObjectLookup) -> None:
     _set_node_ports(service, cluster)
 
 
-def _follow_singular(spec: Json, before: Json) -> None:
+def _sync_cluster_ips(spec: Json, before: Json) -> None:
     """Set ``clusterIPs`` from a changed ``clusterIP``, for clients that only know the latter."""
     address, addresses = spec.get("clusterIP", ""), spec.get("clusterIPs", [])
     if address == before.get("clusterIP", ""):

@@ -30,7 +30,7 @@ def create_claim(claim: Json, cluster: ObjectLookup) -> None:
     claim["status"] = {"phase": "Pending"}
     _protect(claim, "kubernetes.io/pvc-protection")
     spec = claim["spec"]
-    _agree_on_source(spec)
+    _sync_data_sources(spec)
     if "storageClassName" in spec:
         return
     defaults = [
@@ -43,7 +43,7 @@ def create_claim(claim: Json, cluster: ObjectLookup) -> None:
         spec["storageClassName"] = newest["metadata"]["name"]
 
 
-def _agree_on_source(spec: Json) -> None:
+def _sync_data_sources(spec: Json) -> None:
     """Copy ``dataSource`` to ``dataSourceRef`` or back, unless the latter has a namespace."""
     if "dataSource" in spec and "dataSourceRef" not in spec:
         spec["dataSourceRef"] = dict(spec["dataSource"])

@@ -85,7 +85,8 @@ def _moved(moment: Timestamp, length: Duration) -> Timestamp:
 def join_lists(left: list[Value], right: list[Value]) -> list[Value]:
     """Return the concatenation of two lists, or the union if the left one has a list type.
 
-    If one of two plain lists is empty, the other one is returned as it is, with its list type.
+    If the left list is plain and either list is empty, the other one is returned as it is; the
+    right one keeps its list type.
     """
     if isinstance(left, SetList | MapList):
         return left.plus(right)
