@@ -1,4 +1,4 @@
-"""The strategy of built-in kinds: decoding, validation, field ownership, tables."""
+"""The strategy of built-in kinds, with field ownership and tables."""
 
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN
 from myrmidon.apiserver.resources.strategy import Decoded
 from myrmidon.apiserver.resources.tables import Layout
 
-# Groups that the real server takes from elsewhere, with rules of their own.
+# Groups that other servers inside kube-apiserver serve, with validation of their own.
 _OTHER_SERVERS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 _JOB, _CONTROLLER = ("batch", "Job"), ("", "ReplicationController")
 _PODS_STAY = (
@@ -23,29 +23,29 @@ _PODS_STAY = (
 
 
 class KindStrategy(BuiltinStrategy):
-    """A built-in kind with owners of fields."""
+    """The strategy of a built-in kind, with field ownership and tables."""
 
     @property
     def orphans_by_default(self) -> bool:  # type: ignore[override]
-        """Whether a delete without a policy orphans the dependents.
+        """Whether a delete without a propagation policy orphans the dependents.
 
-        Only for the two kinds that are older than the garbage collector.
+        This holds for the two kinds that are older than the garbage collector.
         """
         return self._key in {_JOB, _CONTROLLER}
 
     def delete_warnings(self, policy: str) -> list[str]:
-        """Warn if a Job is deleted without a policy: its pods stay."""
+        """Return a warning if a Job is deleted without a propagation policy: its pods are kept."""
         return [_PODS_STAY] if self._key == _JOB and not policy else []
 
     @cached_property
     def layout(self) -> Layout:
-        """The columns that the real server shows."""
-        from myrmidon.apiserver.builtin.tables import BuiltinLayout  # noqa: PLC0415 - for kubectl alone
+        """The columns that the real server prints."""
+        from myrmidon.apiserver.builtin.tables import BuiltinLayout  # noqa: PLC0415 - only kubectl needs it
 
         return BuiltinLayout(self._kind)
 
     def decode(self, body: Json) -> Decoded:
-        """Decode the body; an empty list of managedFields is kept, because it asks to clear them."""
+        """Decode the body, and keep an empty list of managedFields: it resets the ownership."""
         decoded = super().decode(body)
         meta = body.get("metadata")
         if isinstance(meta, dict) and meta.get("managedFields") == []:
@@ -53,11 +53,14 @@ class KindStrategy(BuiltinStrategy):
         return decoded
 
     def validate_create(self, obj: Json) -> list[StatusCause]:
-        """Apply the rules of the kind, and one for finalizers that is only a warning for custom resources."""
+        """Return the errors of a new object, including finalizers without a domain.
+
+        For custom resources, such finalizers only cause a warning.
+        """
         return [*self._finalizer_causes(obj), *super().validate_create(obj)]
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[StatusCause]:
-        """Apply the rules for an update."""
+        """Return the errors of an update, including finalizers without a domain."""
         causes = super().validate_update(obj, old, subresource)
         return causes if subresource else [*self._finalizer_causes(obj), *causes]
 
@@ -76,5 +79,5 @@ class KindStrategy(BuiltinStrategy):
         return builtin_reset_fields(self._kind, subresource, has_status=self._has_status)
 
     def blank(self) -> Json:
-        """Return the empty structs of the kind, which exist in every object and have no owner."""
+        """Return the empty structs of the kind, which every object has and no manager owns."""
         return blank_of(self.schema, self._kind.api_version, self._kind.kind)

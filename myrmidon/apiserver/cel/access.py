@@ -31,14 +31,14 @@ def no_such_key(key: Value) -> CelEvaluationError:
 
 
 def get_field(container: Value, name: str) -> Value:
-    """``container.name``."""
+    """Return ``container.name``."""
     if isinstance(container, OptionalValue):
         return find_field(container, name)
     return get_index(container, name)
 
 
 def get_index(container: Value, key: Value) -> Value:
-    """``container[key]``."""
+    """Return ``container[key]``."""
     if isinstance(container, OptionalValue):
         return find_index(container, key)
     if isinstance(container, Mapping):
@@ -62,7 +62,7 @@ def _position(items: list[Value], key: Value) -> int:
 
 
 def has_field(container: Value, name: str) -> bool:
-    """``has(container.name)``; false for a value that has no fields."""
+    """Return ``has(container.name)``; false for a value without fields."""
     if isinstance(container, OptionalValue):
         return container.present and has_field(container.value, name)
     if isinstance(container, list):
@@ -71,12 +71,12 @@ def has_field(container: Value, name: str) -> bool:
 
 
 def find_field(container: Value, name: str) -> OptionalValue:
-    """``container.?name``."""
+    """Return ``container.?name``."""
     return find_index(container, name)
 
 
 def find_index(container: Value, key: Value) -> OptionalValue:
-    """``container[?key]``."""
+    """Return ``container[?key]``."""
     if isinstance(container, OptionalValue):
         return find_index(container.value, key) if container.present else NONE
     if isinstance(container, Mapping):
@@ -89,7 +89,7 @@ def find_index(container: Value, key: Value) -> OptionalValue:
 
 
 def elements(container: Value, *, pairs: bool = False) -> list[Value] | Mapping[Value, Value]:
-    """Return what a comprehension iterates over, with one or two variables."""
+    """Return the list or map that a comprehension iterates over; raise for other values."""
     if isinstance(container, list | Mapping):
         return container
     kind = kind_of(container)

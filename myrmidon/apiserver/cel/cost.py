@@ -1,10 +1,14 @@
 """The cost estimate of a rule, computed as the real server does.
 
-A rule that could cost too much is refused when its definition is created, so an estimate that is
-off by a little accepts what the real server refuses.  Hence this is its estimator, with its ways:
-sizes come from the schema (``maxLength``, ``maxItems`` …) along the path by which a value was
-reached, strings cost a tenth of their length to look through, folds multiply.  Only the upper
-bound is kept where the lower is never asked for.
+The real server refuses a definition if a rule could cost too much, so a slightly different estimate
+would accept definitions that it refuses.  The algorithm is therefore that of its estimator:
+
+- The sizes of values come from the schema (``maxLength``, ``maxItems``, ...), along the path by
+  which a value is reached, for example ``self.items.@items.name``.
+- Names, fields and most calls cost one.  Traversing a string costs a tenth of its length.
+- A fold multiplies the cost of its step by the number of elements.
+
+Only the upper bound of costs is computed; sizes have both bounds.
 """
 
 from dataclasses import dataclass, field
@@ -53,7 +57,7 @@ class _Local:
 
 @dataclass(slots=True)
 class Estimator:
-    """The estimate for one rule."""
+    """Estimates the cost of one rule."""
 
     checked: Checked
     declared: DeclaredType
@@ -84,7 +88,7 @@ class Estimator:
             case StructExpr():
                 return 0
 
-    # ------------------------------------------------------------ what is known
+    # ------------------------------------------------------------ sizes
 
     def _local(self, name: str) -> _Local | None:
         stack = self._locals.get(name)
@@ -114,7 +118,7 @@ class Estimator:
         return self.size(expr) or UNKNOWN
 
     def size_at(self, path: Path) -> Size | None:
-        """What the schema says about the values under a path, which starts with a variable."""
+        """Return the size that the schema gives for a path, which starts with a variable."""
         if not path:
             return None
         node: DeclaredType | None = self.declared
@@ -231,7 +235,7 @@ class Estimator:
     # ------------------------------------------------------------ calls
 
     def node(self, expr: Expr) -> SizeNode:
-        """An argument for a function's own estimate."""
+        """Return an argument as the estimates of functions need it."""
         path = self._path(expr)
         shown = () if path[:1] == (HIDDEN_ACCU,) else path
         return SizeNode(self.checked.type_of(expr), shown, self.size(expr), expr)

@@ -1,4 +1,4 @@
-"""Literals: from their text to their value."""
+"""Literals: from the text of a token to its value."""
 
 import re
 
@@ -13,13 +13,13 @@ _SEQUENCE = re.compile(
 
 
 class BadLiteralError(ValueError):
-    """A literal that does not have a value, such as an integer out of range."""
+    """A literal without a value, such as an integer out of range."""
 
 
 def read_literal(
     kind: str, text: str
 ) -> tuple[LiteralKind, bool | int | float | str | bytes | None]:
-    """The constant of a token; ``text`` has the sign."""
+    """Return the kind and value of a token; ``text`` includes the sign of a number."""
     match kind:
         case "null":
             return "null", None
@@ -37,7 +37,7 @@ def read_literal(
             return "bytes", _unquote_bytes(text[1:])
 
 
-_DIGITS_MAX = 100  # no literal that fits 64 bits has as many
+_DIGITS_MAX = 100  # any number that fits into 64 bits has fewer
 
 
 def _integer(text: str, low: int, high: int, kind: str) -> int:

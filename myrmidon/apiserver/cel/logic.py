@@ -1,6 +1,7 @@
-"""``&&``, ``||``, ``?:`` and the operators of optionals: they may decide before all terms are evaluated.
+"""The operators that need not evaluate all operands: ``&&``, ``||``, ``?:``, ``or``, ``orValue``.
 
-An error on one side does not matter if the other side decides: ``1/0 > 1 || true`` is true.
+An error in one operand of ``&&`` and ``||`` is ignored if another operand decides the result: ``1/0
+> 1 || true`` is true.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""The loops of comprehensions, to which the parser expands the macros."""
+"""The loops of comprehensions, to which macros are expanded."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ Rounds = Callable[[list[Value]], Iterator[None]]
 
 
 def fold_loop(kind: Loop, over: Run, slots: list[int], keep: Run | None, body: Run) -> Run:
-    """Return the function of a comprehension; its variables are in the slots of the frame."""
+    """Return the function of a comprehension; ``slots`` are those of its variables in the frame."""
     if kind == "bind":
         return _bound(over, slots[0], body)
     rounds = _rounds(over, slots)
@@ -34,7 +34,7 @@ def fold_loop(kind: Loop, over: Run, slots: list[int], keep: Run | None, body: R
 
 
 def _rounds(over: Run, slots: list[int]) -> Rounds:
-    """One turn for each element, with the variables set."""
+    """Return a generator function that sets the variables for each element in turn."""
     if len(slots) == 1:
         (slot,) = slots
 
@@ -56,7 +56,7 @@ def _rounds(over: Run, slots: list[int]) -> Rounds:
 
 
 def _quantified(rounds: Rounds, body: Run, *, decisive: bool) -> Run:
-    """Return ``&&`` or ``||`` over all elements; errors are treated as there."""
+    """Return ``&&`` or ``||`` of the body over all elements, with the same treatment of errors."""
     return lambda frame: decide((body for _ in rounds(frame)), frame, decisive=decisive)
 
 

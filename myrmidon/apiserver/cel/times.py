@@ -1,4 +1,4 @@
-"""Timestamps and durations of CEL, to the nanosecond."""
+"""Timestamps and durations of CEL, with nanoseconds."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
@@ -16,22 +16,22 @@ FIRST_SECOND, LAST_SECOND = -62135596800, 253402300799  # years 1 to 9999
 
 
 def parse_duration(text: str) -> Duration:
-    """``1h30m``; ValueError if it is not a duration, or too long."""
+    """Parse a duration such as ``1h30m``; raise ValueError if it is invalid or too long."""
     return Duration(durations.parse_duration(text))
 
 
 def parse_schema_duration(text: str) -> Duration:
-    """What ``format: duration`` allows: also ``2 days``."""
+    """Parse a string of ``format: duration``, which also allows ``2 days``."""
     return Duration(durations.parse_loose_duration(text))
 
 
 def parse_timestamp(text: str) -> Timestamp:
-    """An RFC 3339 time; ValueError if it is not one."""
+    """Parse an RFC 3339 timestamp; raise ValueError if it is invalid."""
     return _timestamp(times.read_time(text))
 
 
 def parse_date_time(text: str) -> Timestamp:
-    """What ``format: date-time`` allows: a zone is not needed."""
+    """Parse a string of ``format: date-time``, which needs no time zone."""
     if not text:
         return Timestamp(0)
     try:
@@ -41,7 +41,7 @@ def parse_date_time(text: str) -> Timestamp:
 
 
 def parse_date(text: str) -> Timestamp:
-    """A day, as its first moment in UTC."""
+    """Parse a date, as its midnight in UTC."""
     return _timestamp(times.read_date(text))
 
 
@@ -50,14 +50,14 @@ def _timestamp(moment: times.GoTime) -> Timestamp:
 
 
 def checked_timestamp(nanos: int, offset: int) -> Timestamp:
-    """The moment, if its year has four digits."""
+    """Return the timestamp; raise an overflow if its year is not between 1 and 9999."""
     if not FIRST_SECOND <= nanos // SECOND <= LAST_SECOND:
         raise CelEvaluationError("timestamp overflow")
     return Timestamp(nanos, offset)
 
 
 def print_timestamp(moment: Timestamp) -> str:
-    """RFC 3339 with as many digits as needed, in the zone it was written in."""
+    """Return the timestamp in RFC 3339, with its original offset and no trailing zeros."""
     seconds, nanos = divmod(moment.nanos, SECOND)
     shown = EPOCH + timedelta(seconds=seconds + moment.offset)
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
@@ -69,13 +69,13 @@ def print_timestamp(moment: Timestamp) -> str:
 
 
 def print_duration(length: Duration) -> str:
-    """Seconds, with as many digits as a double has."""
+    """Return the duration in seconds, with the precision of a double."""
     text = format(Decimal(repr(length.nanos / SECOND)), "f")
     return (text.rstrip("0").rstrip(".") if "." in text else text) + "s"
 
 
 def moment_in(moment: Timestamp, zone: str = "") -> datetime:
-    """The calendar's view of a moment, in UTC or in a named or numbered zone."""
+    """Return the date and time of a timestamp, in UTC or in a zone given by name or offset."""
     whole = EPOCH + timedelta(seconds=moment.nanos // SECOND)
     return whole.astimezone(_zone(zone)) if zone else whole
 

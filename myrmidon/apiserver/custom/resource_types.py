@@ -1,4 +1,4 @@
-"""The resource types that a CustomResourceDefinition serves."""
+"""Build the resource types of a CustomResourceDefinition."""
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind
@@ -13,7 +13,7 @@ def _path(text: str) -> tuple[str, ...]:
 
 
 def served_types(definition: Json) -> list[ResourceType]:
-    """The resource types that a definition asks for."""
+    """Return one resource type for each served version of a definition."""
     spec = definition["spec"]
     names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
     storage = next(version for version in spec["versions"] if version.get("storage"))

@@ -1,4 +1,4 @@
-"""Durations as the API server reads them: Go's form, and the loose one of ``format: duration``."""
+"""Parse durations as the API server does: Go's syntax, and the loose ``format: duration``."""
 
 import re
 
@@ -7,7 +7,7 @@ from myrmidon.apiserver.golang.numbers import read_int
 
 _INT64_MAX = 2**63 - 1
 _LOOSE_PART = re.compile(r"(?<!\d)(\d++)\s*+([A-Za-z\u00b5]+)", re.ASCII)
-# The last word of each group is a prefix (`minutes`), the others stand for themselves.
+# The last name of each group is a prefix (as in `minutes`), the others must match exactly.
 _LOOSE_UNITS = (
     ("ns", "nano"),
     ("us", "\u00b5s", "micro"),
@@ -22,7 +22,7 @@ _LENGTHS = {**NANOSECONDS, "d": 24 * NANOSECONDS["h"], "w": 7 * 24 * NANOSECONDS
 
 
 def parse_duration(text: str) -> int:
-    """Return the nanoseconds of ``1h30m``; raises ``ValueError`` also for more than 64 bits."""
+    """Return the nanoseconds of ``1h30m``; raise ``ValueError``, also beyond 64 bits."""
     nanoseconds = read_nanoseconds(text)
     if nanoseconds is None or not -_INT64_MAX <= nanoseconds <= _INT64_MAX:
         raise ValueError(f'time: invalid duration "{text}"')
@@ -30,7 +30,7 @@ def parse_duration(text: str) -> int:
 
 
 def parse_loose_duration(text: str) -> int:
-    """Return the nanoseconds of what ``format: duration`` allows: also ``2 days``."""
+    """Return the nanoseconds of a ``format: duration``, which also allows ``2 days``."""
     try:
         return parse_duration(text)
     except ValueError:
@@ -43,7 +43,7 @@ def parse_loose_duration(text: str) -> int:
 
 
 def is_loose_duration(text: str) -> bool:
-    """Whether ``format: duration`` allows the text."""
+    """Whether the text is a valid ``format: duration``."""
     try:
         parse_loose_duration(text)
     except ValueError:

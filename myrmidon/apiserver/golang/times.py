@@ -1,10 +1,10 @@
-"""Times as Go's ``time.Parse`` reads them: RFC 3339, with a fraction or with six digits of it.
+"""Parse times as Go's ``time.Parse`` does: RFC 3339, with any fraction or with exactly six digits.
 
-Go reads a text part by part, and its error names the first part that is missing or out of range.  It
-is a little lenient: the hour may have one digit, a comma may stand for the point, and an offset may be
-24 hours or 60 minutes.  How times are written is in ``api/values/timestamps.py``.
+Go reads a time part by part, and its error names the first part that is missing or out of range.
+It is slightly lenient: the hour may have one digit, a comma may replace the decimal point, and an
+offset may be 24 hours or 60 minutes.  Times are written by ``api/values/timestamps.py``.
 
-A limit of this server: a time before the year 1 or after 9999, which Go handles, is refused.
+A time before the year 1 or after 9999, which Go accepts, is refused here.
 """
 
 import re
@@ -19,7 +19,7 @@ MICRO = "2006-01-02T15:04:05.000000Z07:00"
 
 
 class _Part(NamedTuple):
-    """One part of a layout: what Go calls it, its form, and the numbers that it may be."""
+    """One part of a layout: Go's name for it, its pattern, and the range of its number."""
 
     name: str
     form: str
@@ -33,7 +33,7 @@ _DATE_PARTS = (
     _Part("-", "-"),
     _Part("01", r"\d\d", "month", 1, 12),
     _Part("-", "-"),
-    _Part("02", r"\d\d", "day", 0, 99),  # the days of a month are counted at the end
+    _Part("02", r"\d\d", "day", 0, 99),  # checked against the month at the end
 )
 _TIME_PARTS = (
     *_DATE_PARTS,
@@ -57,11 +57,11 @@ _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]
 
 
 class TimeError(ValueError):
-    """A text that is not a time; the message is Go's."""
+    """The text is not a time; the message is Go's."""
 
 
 class GoTime(NamedTuple):
-    """A moment, in seconds since 1970, and the offset in seconds of the zone it was written in."""
+    """A point in time in seconds since 1970, and the zone offset that it was written with."""
 
     seconds: int
     nanoseconds: int
@@ -69,17 +69,17 @@ class GoTime(NamedTuple):
 
 
 def parse_time(text: str) -> datetime:
-    """Read an RFC 3339 time with any fraction; raises ``TimeError``."""
+    """Return an RFC 3339 time with any fraction; raise ``TimeError``."""
     return _as_datetime(text, read_time(text))
 
 
 def parse_micro_time(text: str) -> datetime:
-    """Read a time with exactly six digits after the point; raises ``TimeError``."""
+    """Return a time with exactly six fraction digits; raise ``TimeError``."""
     return _as_datetime(text, read_time(text, MICRO))
 
 
 def from_unix(seconds: int, nanos: int = 0) -> datetime:
-    """Return the time of a protobuf Timestamp; raises ``TimeError`` beyond the years 1 to 9999."""
+    """Return the time of a protobuf Timestamp; raise ``TimeError`` outside the years 1 to 9999."""
     try:
         return _EPOCH + timedelta(seconds=seconds, microseconds=nanos // 1000)
     except OverflowError:
@@ -87,7 +87,7 @@ def from_unix(seconds: int, nanos: int = 0) -> datetime:
 
 
 def read_time(text: str, layout: str = RFC3339) -> GoTime:
-    """Read a time to the nanosecond, of any year; raises ``TimeError``."""
+    """Return a time to the nanosecond, of any year; raise ``TimeError``."""
     found = _read(text, layout, _LAYOUTS[layout])
     hour, minute, second = (int(found[part]) for part in ("15", "04", "05"))
     fraction = (found.get("") or found.get(".000000", ""))[1:10]
@@ -97,13 +97,13 @@ def read_time(text: str, layout: str = RFC3339) -> GoTime:
 
 
 def read_date(text: str) -> GoTime:
-    """Read ``2006-01-02`` as the first moment of the day in UTC; raises ``TimeError``."""
+    """Return ``2006-01-02`` as the start of that day in UTC; raise ``TimeError``."""
     found = _read(text, "2006-01-02", _DATE_PARTS)
     return GoTime(_day(text, found) * 86400, 0, 0)
 
 
 def is_date(text: str) -> bool:
-    """Whether ``format: date`` allows the text: ``2006-01-02``, a day that exists."""
+    """Whether the text is a valid ``format: date``: ``2006-01-02``, a day that exists."""
     try:
         read_date(text)
     except TimeError:
@@ -112,14 +112,14 @@ def is_date(text: str) -> bool:
 
 
 def is_date_time(text: str) -> bool:
-    """Whether ``format: date-time`` allows the text: RFC 3339 in either case, without leap seconds."""
+    """Whether the text is a valid ``format: date-time``: RFC 3339, any case, no leap seconds."""
     day, *rest = text.lower().split("t")
     found = _CLOCK.fullmatch(rest[0]) if rest and is_date(day) else None
     return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
 
 
 def _read(text: str, layout: str, parts: tuple[_Part, ...]) -> dict[str, str]:
-    """Return the text of each part by the part's name."""
+    """Return the text of each part, by the name of the part."""
     rest, found = text, {}
     for part in parts:
         match = re.match(part.form, rest, re.ASCII)
@@ -137,7 +137,7 @@ def _read(text: str, layout: str, parts: tuple[_Part, ...]) -> dict[str, str]:
 
 
 def _day(text: str, found: dict[str, str]) -> int:
-    """Return the days since 1970."""
+    """Return the number of days since 1970."""
     year, month, day = (int(found[part]) for part in ("2006", "01", "02"))
     # Go has a year 0, a leap year like 400; Python does not.
     if not 1 <= day <= monthrange(year or 400, month)[1]:

@@ -1,4 +1,8 @@
-"""String formats that are enforced.  A format that is not in the table is ignored."""
+"""The string formats that are enforced.  Formats outside the table are ignored.
+
+The checks accept and refuse the same strings as the libraries of the real server, even where those
+deviate from the RFCs.
+"""
 
 import ipaddress
 import re
@@ -14,7 +18,7 @@ Format = Callable[[str], bool]
 
 
 class _Pattern:
-    """A regular expression that is compiled when it is needed: most formats never are."""
+    """A regular expression that is compiled on first use, because most formats are never used."""
 
     def __init__(self, text: str, flags: re.RegexFlag = re.NOFLAG) -> None:
         self._text, self._flags = text, flags | re.ASCII
@@ -25,7 +29,7 @@ class _Pattern:
         return re.compile(self._text, self._flags)
 
     def fits(self, text: str) -> bool:
-        """Whether the whole text matches."""
+        """Whether the whole string matches."""
         return self.compiled.fullmatch(text) is not None
 
 
@@ -33,7 +37,7 @@ _ATOM_LETTERS = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-"
 _ATOM = f"[{_ATOM_LETTERS}]++"
 _ADDRESS = rf'(?:{_ATOM}(?:\.{_ATOM})*|"(?:[^"\\]|\\.)*")@(?:{_ATOM}(?:\.{_ATOM})*|\[[^\]]*\])'
 _EMAIL = _Pattern(rf'(?:{_ADDRESS}|(?:[{_ATOM_LETTERS}. ]|"(?:[^"\\]|\\.)*+")*+\s*<{_ADDRESS}>)')
-# `$` stands for a symbol and `l` for a letter, once the text has been reduced to those.
+# Applied to the host name after `_reduced` has replaced letters by `l` and symbols by `$`.
 _HOSTNAME = _Pattern(
     r"(?:[l0-9$](?:-?[l0-9$]{0,62})?|(?:[l0-9$](?:[l0-9$-]{0,61}[l0-9$])?\.)+l{2,63})"
 )
@@ -61,7 +65,7 @@ _SSN_LENGTH = 11
 
 
 def is_hostname(text: str) -> bool:
-    """A host name; letters and symbols of all scripts are fine."""
+    """Whether the string is a host name; letters and symbols of all scripts are allowed."""
     reduced = "".join(map(_reduced, text))
     if not _HOSTNAME.fits(reduced) or len(text.encode()) > _HOST_MAX:
         return False
@@ -74,7 +78,7 @@ def _reduced(char: str) -> str:
 
 
 def is_ipv4(text: str) -> bool:
-    """An address with dots; zeros may lead, as they did in older versions of Go."""
+    """Whether the string is an IPv4 address; leading zeros are allowed, as in older Go versions."""
     found = _IPV4.compiled.fullmatch(text)
     if found is not None:
         return all(int(part) <= 0xFF for part in found.groups())
@@ -82,7 +86,7 @@ def is_ipv4(text: str) -> bool:
 
 
 def is_ipv6(text: str) -> bool:
-    """An address with colons, without a zone."""
+    """Whether the string is an IPv6 address without a zone."""
     if "%" in text or ":" not in text:
         return False
     try:
@@ -93,7 +97,7 @@ def is_ipv6(text: str) -> bool:
 
 
 def is_cidr(text: str) -> bool:
-    """An address and the length of its prefix."""
+    """Whether the string is an IP address with a prefix length."""
     address, slash, length = text.partition("/")
     if not slash or not (length.isascii() and length.isdigit()):
         return False
@@ -103,7 +107,7 @@ def is_cidr(text: str) -> bool:
 
 
 def is_uri(text: str) -> bool:
-    """What may stand in the first line of a request: an absolute URI, or an absolute path."""
+    """Whether the string is a valid HTTP request target: an absolute URI, a path or ``*``."""
     if not text or any(ord(char) < 0x20 or char == "\x7f" for char in text):
         return False
     found = _URI.compiled.fullmatch(text)
@@ -122,7 +126,7 @@ def is_uri(text: str) -> bool:
 
 
 def is_isbn10(text: str) -> bool:
-    """An old book number with its check digit."""
+    """Whether the string is an ISBN-10 with a valid check digit."""
     digits = re.sub(r"[\s-]+", "", text)
     if re.fullmatch(r"[0-9]{9}X|[0-9]{10}", digits) is None:
         return False
@@ -131,7 +135,7 @@ def is_isbn10(text: str) -> bool:
 
 
 def is_isbn13(text: str) -> bool:
-    """A book number with its check digit."""
+    """Whether the string is an ISBN-13 with a valid check digit."""
     digits = re.sub(r"[\s-]+", "", text)
     if re.fullmatch(r"[0-9]{13}", digits) is None:
         return False
@@ -139,7 +143,7 @@ def is_isbn13(text: str) -> bool:
 
 
 def is_credit_card(text: str) -> bool:
-    """A card number with its check digit; other characters are skipped."""
+    """Whether the digits in the string are a card number with a valid check digit."""
     digits = re.sub(r"[^0-9]+", "", text)
     if not _CREDIT_CARD.fits(digits):
         return False
@@ -148,12 +152,12 @@ def is_credit_card(text: str) -> bool:
 
 
 def is_short_name(text: str) -> bool:
-    """A name of Kubernetes without dots."""
+    """Whether the string is a Kubernetes name without dots (DNS-1123 label)."""
     return len(text) <= _SHORT_MAX and _SHORT_NAME.fits(text)
 
 
 def is_long_name(text: str) -> bool:
-    """A name of Kubernetes that may have dots."""
+    """Whether the string is a Kubernetes name that may have dots (DNS-1123 subdomain)."""
     return len(text) <= _LONG_MAX and _LONG_NAME.fits(text)
 
 
@@ -167,7 +171,7 @@ def _uuid(third: str, fourth: str) -> Format:
 _HEX4, _VARIANT = "[0-9a-f]{4}", "[89ab][0-9a-f]{3}"
 _SSN = _Pattern(r"\d{3}[- ]?\d{2}[- ]?\d{4}")
 
-# Names are compared without their dashes: `date-time` is `datetime`.
+# Format names are looked up without dashes: `date-time` is `datetime`.
 STRING_FORMATS: dict[str, Format] = {
     "bsonobjectid": _Pattern(r"[0-9a-fA-F]{24}").fits,
     "uri": is_uri,
@@ -205,12 +209,12 @@ NUMBER_FORMATS: dict[str, tuple[str, ...]] = {
 
 
 def is_recognized(name: str, type_name: str) -> bool:
-    """Whether the format applies to values of a type."""
+    """Whether the format is known and applies to values of a type."""
     if type_name in ("", "string"):
         return name.replace("-", "") in STRING_FORMATS
     return name in NUMBER_FORMATS.get(type_name, ())
 
 
 def string_format(name: str) -> Format | None:
-    """The check of a format, if there is one."""
+    """Return the check of a format, None if the format is not enforced."""
     return STRING_FORMATS.get(name.replace("-", ""))

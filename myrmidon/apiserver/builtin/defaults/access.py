@@ -1,4 +1,4 @@
-"""Roles and their bindings."""
+"""Defaults of RoleBindings and ClusterRoleBindings."""
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill

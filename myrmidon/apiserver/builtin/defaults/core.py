@@ -1,4 +1,4 @@
-"""The other kinds of the core group."""
+"""Defaults of the core group, apart from pods and services."""
 
 from base64 import b64encode
 

@@ -1,4 +1,4 @@
-"""Autoscalers."""
+"""Defaults of HorizontalPodAutoscalers."""
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill

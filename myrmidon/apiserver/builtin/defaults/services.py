@@ -1,4 +1,4 @@
-"""Services and endpoints."""
+"""Defaults of Services and Endpoints."""
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill

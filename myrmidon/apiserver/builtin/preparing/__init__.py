@@ -1,7 +1,8 @@
-"""What the server does to an object of a built-in kind before validation.
+"""Changes to an object of a built-in kind before validation.
 
-On creation it resets what clients may not set and fills in what is neither a default nor
-computed by a controller; on an update it restores what the request may not change.
+On a create, they reset the fields that clients may not set, and fill in values that are neither
+defaults nor computed by a controller, such as the cluster IP of a Service.  On an update, they
+restore the fields that the request may not change.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Pods: quality of service, tolerations, priority."""
+"""Preparation of Pods: QoS class, tolerations, priority."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -15,9 +15,9 @@ _SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critic
 
 
 def create_pod(pod: Json, cluster: ObjectLookup) -> None:
-    """Set phase, priority and QoS class, and tolerate a node that is unreachable for five minutes."""
+    """Set status, priority and QoS class, and the tolerations of an unavailable node."""
     spec = pod["spec"]
-    _tolerate_short_absence(spec)
+    _add_default_tolerations(spec)
     _set_priority(pod, cluster)
     pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
@@ -36,7 +36,7 @@ def create_pod(pod: Json, cluster: ObjectLookup) -> None:
 def update_pod(pod: Json, old: Json, cluster: ObjectLookup) -> None:
     """Restore the tolerations and the priority if the request removed them."""
     del cluster
-    _tolerate_short_absence(pod["spec"])
+    _add_default_tolerations(pod["spec"])
     for field in ("priority", "preemptionPolicy"):
         if field in old["spec"]:
             pod["spec"].setdefault(field, old["spec"][field])
@@ -52,7 +52,7 @@ def update_pod_status(pod: Json, old: Json, cluster: ObjectLookup) -> None:
         pod["metadata"]["ownerReferences"] = old["metadata"]["ownerReferences"]
 
 
-def _tolerate_short_absence(spec: Json) -> None:
+def _add_default_tolerations(spec: Json) -> None:
     tolerations = spec.get("tolerations", [])
     missing = [
         key
@@ -103,7 +103,7 @@ def _set_priority(pod: Json, cluster: ObjectLookup) -> None:
 
 
 def update_ephemeral(pod: Json, old: Json) -> None:
-    """Keep everything except the ephemeral containers."""
+    """Restore everything except the ephemeral containers."""
     added = pod["spec"].get("ephemeralContainers")
     meta = {**old["metadata"]}
     for field in ("managedFields", "resourceVersion"):
@@ -116,7 +116,7 @@ def update_ephemeral(pod: Json, old: Json) -> None:
 
 
 def quality_of_service(spec: Json) -> str:
-    """``Guaranteed``, ``Burstable`` or ``BestEffort``, from the requests and limits of the containers."""
+    """Return ``Guaranteed``, ``Burstable`` or ``BestEffort``, from all requests and limits."""
     if spec.get("resources"):
         parts = [spec["resources"]]
     else:

@@ -1,4 +1,4 @@
-"""Deployments, daemon sets and jobs."""
+"""Preparation of Deployments, DaemonSets and Jobs."""
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
@@ -32,7 +32,7 @@ def create_daemon_set(daemon_set: Json, cluster: ObjectLookup) -> None:
 
 
 def update_daemon_set(daemon_set: Json, old: Json, cluster: ObjectLookup) -> None:
-    """Increase the annotation if the template changed."""
+    """Increase ``templateGeneration`` in the annotation if the template changed."""
     del cluster
     counted = old["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "1")
     generation = read_int(counted) if counted.isascii() and counted.isdigit() else 0
@@ -43,14 +43,14 @@ def update_daemon_set(daemon_set: Json, old: Json, cluster: ObjectLookup) -> Non
 
 
 def update_daemon_set_status(daemon_set: Json, old: Json, cluster: ObjectLookup) -> None:
-    """Keep the annotation, which belongs to the spec."""
+    """Restore the annotation of ``templateGeneration``, which belongs to the spec."""
     del cluster
     counted = old["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "1")
     daemon_set["metadata"].setdefault("annotations", {})[_TEMPLATE_GENERATION] = counted
 
 
 def update_deployment_status(deployment: Json, old: Json, cluster: ObjectLookup) -> None:
-    """Keep the labels; annotations and finalizers can change with the status."""
+    """Restore the labels; annotations and finalizers can change with the status."""
     del cluster
     deployment["metadata"].pop("labels", None)
     if "labels" in old["metadata"]:

@@ -1,4 +1,4 @@
-"""Role bindings, certificate signing requests and leases."""
+"""Tables of role bindings, CertificateSigningRequests and Leases."""
 
 from datetime import datetime
 from typing import Any

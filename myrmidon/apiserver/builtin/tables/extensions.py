@@ -1,4 +1,4 @@
-"""Webhooks, admission policies, aggregated APIs, flow control."""
+"""Tables of webhook configurations, admission policies, APIServices and flow control."""
 
 from datetime import datetime
 from typing import Any

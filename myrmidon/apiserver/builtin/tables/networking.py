@@ -1,4 +1,4 @@
-"""Ingresses, network policies, endpoint slices and addresses."""
+"""Tables of Ingresses, NetworkPolicies, EndpointSlices and IP addresses."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Autoscalers and disruption budgets."""
+"""Tables of HorizontalPodAutoscalers and PodDisruptionBudgets."""
 
 from collections.abc import Iterator
 from datetime import datetime

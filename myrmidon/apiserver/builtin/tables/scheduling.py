@@ -1,4 +1,4 @@
-"""Priority and runtime classes, devices and their claims."""
+"""Tables of priority classes, runtime classes, devices and resource claims."""
 
 from datetime import datetime
 from typing import Any

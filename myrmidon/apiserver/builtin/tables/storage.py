@@ -1,4 +1,4 @@
-"""Volumes, claims and classes."""
+"""Tables of PersistentVolumes, PersistentVolumeClaims and storage classes."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Deployments, sets and jobs."""
+"""Tables of Deployments, DaemonSets, StatefulSets, ReplicaSets, Jobs and CronJobs."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Affinity: on which nodes, and with which other pods, a pod is scheduled."""
+"""Validation of node affinity, pod affinity and pod anti-affinity."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _COMPARING = ("Gt", "Lt")
 
 
 def check_affinity(field: str, affinity: Json) -> Iterator[StatusCause]:
-    """Rules for all three kinds of affinity."""
+    """Check all three kinds of affinity."""
     if "nodeAffinity" in affinity:
         yield from _check_nodes(f"{field}.nodeAffinity", affinity["nodeAffinity"])
     for name in ("podAffinity", "podAntiAffinity"):

@@ -1,4 +1,4 @@
-"""Autoscalers."""
+"""Validation of HorizontalPodAutoscalers."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ _METRICS = {
 
 
 def check_autoscaler(autoscaler: Json) -> Iterator[StatusCause]:
-    """Rules for a HorizontalPodAutoscaler, of either version."""
+    """Check a HorizontalPodAutoscaler of either version."""
     spec = autoscaler["spec"]
     low, high = spec.get("minReplicas"), spec.get("maxReplicas", 0)
     if low is not None and low < 1:
@@ -84,7 +84,7 @@ def _check_metric(field: str, metric: Json) -> Iterator[StatusCause]:
     if not kind:
         yield required(f"{field}.type", "must specify a metric source type")
     if kind not in _METRICS:
-        # Twice: once for the list of types, once for having nowhere to look.
+        # The real server reports this twice: for the unknown type, and for the missing source.
         yield not_supported(f"{field}.type", kind, sorted(_METRICS))
         yield not_supported(f"{field}.type", kind, sorted(_METRICS))
     given = [name for name in _METRICS.values() if name in metric]

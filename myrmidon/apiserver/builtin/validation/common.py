@@ -47,7 +47,7 @@ def one_of(field: str, value: Any, known: Sequence[str]) -> Iterator[StatusCause
 
 
 def choice(field: str, value: Any, known: Sequence[str]) -> Iterator[StatusCause]:
-    """Check a field that may be absent; an empty text counts as a value, and is refused."""
+    """Check a field that may be absent; an empty string counts as a value, and is refused."""
     if value is not None and value not in known:
         yield not_supported(field, value, known)
 
@@ -59,7 +59,7 @@ def unchanged(field: str, new: Any, old: Any) -> Iterator[StatusCause]:
 
 
 def problems(field: str, value: str, found: Iterable[str]) -> Iterator[StatusCause]:
-    """Turn problems with a text into causes."""
+    """Yield a cause for each problem that a rule finds in a string."""
     for problem in found:
         yield invalid(field, value, problem)
 

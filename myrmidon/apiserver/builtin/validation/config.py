@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets."""
+"""Validation of ConfigMaps and Secrets."""
 
 import re
 from base64 import b64decode
@@ -15,7 +15,7 @@ _KEY = re.compile(r"[-._a-zA-Z0-9]+")
 _KEY_BYTES_MAX = 253
 _FROZEN = "field is immutable when `immutable` is set"
 
-# What secrets of a type must have.
+# The keys that Secrets of a type must have.
 _KEYS_OF_TYPES = {
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
@@ -44,7 +44,7 @@ def check_config_map(config_map: Json) -> Iterator[StatusCause]:
 
 
 def check_config_map_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """An immutable ConfigMap cannot change."""
+    """Check that an immutable ConfigMap does not change."""
     yield from _check_frozen(new, old, ("data", "binaryData"))
 
 
@@ -84,7 +84,7 @@ def _check_json(field: str, encoded: str) -> Iterator[StatusCause]:
 
 
 def check_secret_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """The type of a Secret cannot change; an immutable Secret cannot change at all."""
+    """Check that the type of a Secret does not change, and an immutable Secret not at all."""
     yield from unchanged("type", new.get("type", ""), old.get("type", ""))
     yield from _check_frozen(new, old, ("data",))
 

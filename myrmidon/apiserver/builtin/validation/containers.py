@@ -1,4 +1,4 @@
-"""Containers of pods."""
+"""Validation of the containers of pods."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -23,7 +23,7 @@ from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.names import qualified_problems
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
-_ENV_NAME = re.compile(r"[ -<>-~]+")  # printable ASCII but '='
+_ENV_NAME = re.compile(r"[ -<>-~]+")  # printable ASCII except '='
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
 _CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")

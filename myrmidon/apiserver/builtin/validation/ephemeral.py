@@ -1,4 +1,4 @@
-"""Ephemeral containers: what ``kubectl debug`` adds to a pod, through a subresource of its own."""
+"""Validation of ephemeral containers, which ``kubectl debug`` adds through a subresource."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,13 @@ _NOT_FOR_THEM = (
 
 
 def check_ephemeral_creation(pod: Json) -> Iterator[StatusCause]:
-    """A pod cannot be created with ephemeral containers."""
+    """Check that a pod is not created with ephemeral containers."""
     if pod["spec"].get("ephemeralContainers"):
         yield forbidden(FIELD, "cannot be set on create")
 
 
 def check_ephemeral_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """Ephemeral containers can be added, but not changed or removed."""
+    """Check that ephemeral containers are only added, not changed or removed."""
     spec = new["spec"]
     given = spec.get("ephemeralContainers") or ()
     taken = {

@@ -1,4 +1,4 @@
-"""Events and leases."""
+"""Validation of Events and Leases."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from myrmidon.apiserver.causes import invalid, required
 from myrmidon.apiserver.failures import StatusCause
 
 _SERIES_MIN = 2
-_DEFAULT = "default"  # where events of cluster-scoped objects are
+_DEFAULT = "default"  # the namespace of events about cluster-scoped objects
 _FIXED = (
     "involvedObject",
     "reason",
@@ -29,7 +29,7 @@ _TEXT_MAX, _NOTE_MAX = 128, 1024
 def check_event(event: Json) -> Iterator[StatusCause]:
     """Check an Event of the core group.
 
-    It is in the namespace of its object, and with an eventTime it needs a reporter.
+    It must be in the namespace of its object, and with an eventTime it needs a reporter.
     """
     yield from _check_event(event, reporter="reportingComponent")
 
@@ -46,7 +46,7 @@ def check_new_event(event: Json) -> Iterator[StatusCause]:
 
 
 def check_new_event_creation(event: Json) -> Iterator[StatusCause]:
-    """The fields that only Events of the core group have must be empty."""
+    """Check that the fields that only Events of the core group have are empty."""
     if event.get("eventTime") is None:
         yield required("eventTime")
     if event.get("type") not in ("Normal", "Warning"):
@@ -90,7 +90,7 @@ def _too_long(field: str, limit: int) -> StatusCause:
 
 
 def check_lease(lease: Json) -> Iterator[StatusCause]:
-    """Rules for a Lease."""
+    """Check a Lease."""
     spec = lease["spec"]
     yield from positive("spec.leaseDurationSeconds", spec.get("leaseDurationSeconds"))
     transitions = spec.get("leaseTransitions")

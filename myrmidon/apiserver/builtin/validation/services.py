@@ -1,4 +1,4 @@
-"""Services."""
+"""Validation of Services, with the messages of the real server."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -34,7 +34,7 @@ _ONE_DAY = 86400
 
 
 def check_service(service: Json) -> Iterator[StatusCause]:
-    """Rules for a Service."""
+    """Check a Service."""
     spec = service["spec"]
     headless = _is_headless(spec)
     ports = spec.get("ports", [])
@@ -229,7 +229,7 @@ def _check_traffic(spec: Json) -> Iterator[StatusCause]:
 
 
 def check_service_status(service: Json) -> Iterator[StatusCause]:
-    """Only a Service of type LoadBalancer can have a load balancer status."""
+    """Check that only a Service of type LoadBalancer has a load balancer status."""
     given = service["status"].get("loadBalancer", {}).get("ingress")
     if given and service["spec"].get("type") != "LoadBalancer":
         yield forbidden(
@@ -241,7 +241,7 @@ def check_service_status(service: Json) -> Iterator[StatusCause]:
 
 
 def check_service_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """The cluster IP of a Service cannot change while it has one."""
+    """Check that the cluster IP of a Service does not change once it is set."""
     spec, before = new["spec"], old["spec"]
     if not needs_address(new) or not needs_address(old):
         return

@@ -1,4 +1,4 @@
-"""Volumes of pods."""
+"""Validation of the volumes of pods."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ _HOST_PATH_TYPES = (
     "FileOrCreate",
     "Socket",
 )
-# The one field that a source cannot do without.
+# The required field of a volume source.
 _NEEDED = {
     "hostPath": "path",
     "secret": "secretName",

@@ -1,4 +1,4 @@
-"""Named formats: ``format.dns1123Label().validate(self)`` gives the complaints, if there are any."""
+"""Named formats: ``format.dns1123Label().validate(self)`` returns the errors, if there are any."""
 
 import base64
 import binascii
@@ -21,7 +21,7 @@ _UUID = re.compile(
 
 
 class NamedFormat(Opaque):
-    """A format and its check."""
+    """A named format and its check."""
 
     __slots__ = ("check", "name")
     type_name = "kubernetes.NamedFormat"

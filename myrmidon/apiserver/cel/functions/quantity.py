@@ -1,7 +1,7 @@
 """Quantities: ``quantity('1.5Gi').isGreaterThan(quantity('1G'))``.
 
-A quantity is an integer times a power of ten.  The API server keeps large and fine quantities in
-another form (``big``), and does not count those as integers, whatever their value.
+A quantity is an integer times a power of ten.  The API server stores very large and very precise
+quantities in another form (``big``), and does not count those as integers, whatever their value.
 """
 
 from functools import cache
@@ -25,23 +25,26 @@ class QuantityValue(Opaque):
         self.mantissa, self.scale, self.big, self.computed = mantissa, scale, big, computed
 
     def equals(self, other: Value) -> bool:
-        """Whether the amounts are equal; as in the real library, a computed quantity on the right is an error."""
+        """Whether the amounts are equal.
+
+        As in the real library, a computed quantity on the right side is an error.
+        """
         if not isinstance(other, QuantityValue) or other.computed:
             raise CelEvaluationError(NO_OVERLOAD)
         return self.compare(other) == 0
 
     def at(self, scale: int) -> int:
-        """Return the value in units of ``10**scale``, which must not be above its own."""
+        """Return the value in units of ``10**scale``; ``scale`` must not exceed its own."""
         return int(self.mantissa * 10 ** (self.scale - scale))
 
     def compare(self, other: "QuantityValue") -> int:
-        """-1, 0 or 1."""
+        """Return -1, 0 or 1 if the quantity is less than, equal to or greater than the other."""
         scale = min(self.scale, other.scale)
         mine, yours = self.at(scale), other.at(scale)
         return (mine > yours) - (mine < yours)
 
     def integer(self) -> int | None:
-        """Return the value if it is kept as an integer of 64 bits, otherwise None."""
+        """Return the value if it is stored as a 64-bit integer, otherwise None."""
         if self.big or self.scale < 0:
             return None
         value = self.at(0)
