@@ -114,20 +114,7 @@ class ControllerLoop:
         self.home = deps.home
         """Where this controller keeps its conditions."""
         self.reconciler = Reconciler(deps, log, self._look_again)
-        self.pool = WorkerPool(
-            queue=WorkQueue(),
-            backoff=backoff,
-            reconcile=self._traced_reconcile(),
-            observing=observing,
-            clock=clock,
-            log=self._log,
-            resync=self._resync_seconds,
-            revision=self._revision,
-            began=self._own_writes.begin_pass,
-            ended=self._pass_ended,
-            object_rate=_object_rate(options),
-            retry_budget=_retry_budget(options),
-        )
+        self.pool = self._worker_pool(backoff, observing, clock)
         self._unsubscribe = self._listen_to_channels()
 
     async def feed(self) -> None:
@@ -218,6 +205,25 @@ class ControllerLoop:
         traced = TracedApplicator(client, self.view, self._own_writes, **how)
         traced.tracer = self.tracer
         return traced
+
+    def _worker_pool(
+        self, backoff: Backoff[ObjectRef], observing: Observing, clock: Clock
+    ) -> WorkerPool:
+        options = self.controller.options
+        return WorkerPool(
+            queue=WorkQueue(),
+            backoff=backoff,
+            reconcile=self._traced_reconcile(),
+            observing=observing,
+            clock=clock,
+            log=self._log,
+            resync=self._resync_seconds,
+            revision=self._revision,
+            began=self._own_writes.begin_pass,
+            ended=self._pass_ended,
+            object_rate=_object_rate(options),
+            retry_budget=_retry_budget(options),
+        )
 
     def _traced_reconcile(self) -> Reconcile:
         if self.tracer is None:
