@@ -12,9 +12,14 @@ into that file.  With --check nothing is written, and the command fails if a fil
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from myrmidon.api.objects import kinds
+from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.cli.targets import folder_of, load
+from myrmidon.fsm.controller import Controller
 from myrmidon.generate import Packaging, files
 
 _SUFFIXES = (".yaml", ".yml")
@@ -38,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--namespace", help="namespace in which it runs (default: NAME-system)")
     parser.add_argument("--image", help="container image (default: NAME:latest)")
     parser.add_argument(
+        "--metrics-auth",
+        action="store_true",
+        help="serve metrics only to those who may get /metrics, with the roles for that",
+    )
+    parser.add_argument(
         "--replicas", type=int, default=1, help="number of replicas, of which one leads (default 1)"
     )
 
@@ -52,11 +62,15 @@ def run(args: argparse.Namespace) -> int:
         image=args.image or f"{name}:latest",
         target=tuple(map(_in_the_image, args.target)),
         replicas=args.replicas,
+        metrics_auth=args.metrics_auth,
     )
     made = files(args.what, controllers, packaging)
+    if args.what in ("crd", "all"):
+        for line in _defined_elsewhere(controllers):
+            print(line, file=sys.stderr)
     folder: Path | None = args.output
     if folder is not None and folder.suffix in _SUFFIXES:
-        made, folder = {folder.name: _joined(made)}, folder.parent
+        made, folder = {folder.name: _joined(made)} if made else {}, folder.parent
     if args.check:
         return _check(made, folder or Path(), args)
     if folder is None:
@@ -65,6 +79,16 @@ def run(args: argparse.Namespace) -> int:
     for path, text in made.items():
         _write(folder / path, text)
     return 0
+
+
+def _defined_elsewhere(controllers: Sequence[type[Controller[Any]]]) -> list[str]:
+    """Return a line for each controlled kind that needs no definition from this program."""
+    return [
+        f"no definition for {one.kind()}: "
+        + ("it is built in" if one.kind() in kinds.ALL else "another project defines it")
+        for one in controllers
+        if not is_defined_here(one.resource)
+    ]
 
 
 def _joined(made: dict[str, str]) -> str:

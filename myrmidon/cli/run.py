@@ -2,19 +2,24 @@
 
 The cluster is the one of --kubeconfig, of $KUBECONFIG, or of the pod this runs in.
 SIGTERM and Ctrl-C stop it: running passes finish, the lease is released, the exit status is 0.
+Each option can also be an environment variable (MYRMIDON_LOG_LEVEL for --log-level) or a line of the
+file of --config (log-level: debug).  Flags win over variables, and variables over the file.
 """
 
 import argparse
 import asyncio
 import logging
+import os
 import re
 import signal
+import sys
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from myrmidon.cli.clusters import add_cluster_arguments
 from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
+from myrmidon.cli.settings import add_settings
 from myrmidon.cli.targets import load, made
 from myrmidon.fsm.controller import Controller
 from myrmidon.runtime import Manager, ManagerOptions
@@ -42,6 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=":8080",
         metavar="ADDR",
         help="where metrics are served (default :8080; '' for none)",
+    )
+    parser.add_argument(
+        "--metrics-auth",
+        action=argparse.BooleanOptionalAction,
+        help="serve metrics only to those who may get /metrics, by their bearer token",
     )
     parser.add_argument(
         "--health-addr",
@@ -77,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--trace",
-        action="store_true",
+        action=argparse.BooleanOptionalAction,
         help="record the last pass of each object for `myrmidon explain --process`",
     )
     add_event_loop_argument(parser)
@@ -85,12 +95,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log-level", choices=("debug", "info", "warning", "error"), default="info"
     )
+    add_settings(parser)
 
 
 def _add_election_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--leader-election",
-        action="store_true",
+        action=argparse.BooleanOptionalAction,
         help="run several replicas, of which one, the leader, works",
     )
     parser.add_argument(
@@ -109,6 +120,8 @@ def _add_election_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run until stopped."""
+    for warning in args.settings.fill(args, os.environ):
+        print(f"warning: {warning}", file=sys.stderr)
     configure(args.log_format, getattr(logging, args.log_level.upper()))
     controllers = [_made(cls, args) for cls in load(args.target)]
     with asyncio.Runner(loop_factory=loop_factory(args.event_loop)) as runner:
@@ -139,10 +152,11 @@ async def _run(controllers: list[Controller[Any]], options: ManagerOptions) -> N
 
 def _options(args: argparse.Namespace) -> ManagerOptions:
     return ManagerOptions(
-        leader_election=args.leader_election,
+        leader_election=bool(args.leader_election),
         leader_election_id=args.leader_election_id,
         leader_election_namespace=args.leader_election_namespace,
         metrics_addr=args.metrics_addr,
+        metrics_auth=bool(args.metrics_auth),
         health_addr=args.health_addr,
         kubeconfig=args.kubeconfig,
         context=args.context,
@@ -150,7 +164,7 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         client_qps=args.client_qps,
         client_burst=args.client_burst,
         freeze_garbage=True,
-        trace=args.trace,
+        trace=bool(args.trace),
     )
 
 

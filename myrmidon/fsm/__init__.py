@@ -11,13 +11,17 @@ from myrmidon.fsm.claims import ClaimController
 from myrmidon.fsm.context import Cause, Context
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Walk
+from myrmidon.fsm.external import External
 from myrmidon.fsm.graph import Graph
 from myrmidon.fsm.naming import hashed_name
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.fsm.results import Done, Failed, Result, Wait
 from myrmidon.fsm.rollouts import Rollout, revised, rolling
-from myrmidon.fsm.states import State, state
+from myrmidon.fsm.shapes import Manages, Reads
+from myrmidon.fsm.states import Fork, State, state
 from myrmidon.fsm.watches import (
+    Index,
+    Lookup,
     Predicate,
     Watch,
     annotations_changed,
@@ -34,9 +38,15 @@ __all__ = [
     "Controller",
     "ControllerOptions",
     "Done",
+    "External",
     "Failed",
+    "Fork",
     "Graph",
+    "Index",
+    "Lookup",
+    "Manages",
     "Predicate",
+    "Reads",
     "Result",
     "Rollout",
     "State",

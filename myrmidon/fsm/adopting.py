@@ -8,7 +8,7 @@ stay, without an owner.  Objects of other parents are left alone.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from myrmidon.api.objects import (
+from myrmidon.api.objects.accessors import (
     Json,
     controller_of,
     is_deleting,
@@ -17,7 +17,7 @@ from myrmidon.api.objects import (
     namespace_of,
     version_of,
 )
-from myrmidon.api.selectors import selector as parsed_selector
+from myrmidon.api.requests.selectors import selector as parsed_selector
 from myrmidon.sets.adoption import is_child_of
 from myrmidon.sets.output_set import OutputSet
 from myrmidon.sets.ownership import PARENT_UID, Parent

@@ -11,8 +11,8 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.context import Context
 from myrmidon.fsm.readiness import ReadinessRule, is_silent
 from myrmidon.fsm.results import Done, Result, Wait

@@ -17,7 +17,7 @@ guessed: no state runs, and the status says so.
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
-from myrmidon.api.objects import annotations_of, describe
+from myrmidon.api.objects.accessors import annotations_of, describe
 from myrmidon.errors import UnfitObjectError
 
 Policy: TypeAlias = Literal["manage", "observe", "orphan"]

@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json, describe, is_deleting, labels_of, metadata, name_of
+from myrmidon.api.objects.accessors import Json, describe, is_deleting, labels_of, metadata, name_of
 from myrmidon.errors import OutputError
 from myrmidon.fsm.readiness import is_ready as ready_by_kind
 from myrmidon.fsm.results import Done, Result, Wait

@@ -13,13 +13,14 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.resource import Resource
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.typed.object_types import is_defined_here
+from myrmidon.api.typed.resource import Resource
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate import deploy
 from myrmidon.generate.definitions import crds
 from myrmidon.generate.packaging import Packaging
-from myrmidon.generate.rbac import binding, lease_role, roles
+from myrmidon.generate.rbac import binding, lease_role, metrics_roles, roles
 from myrmidon.generate.yaml import to_yaml
 
 What: TypeAlias = Literal["crd", "rbac", "deploy", "all"]
@@ -45,14 +46,16 @@ def files(what: What, controllers: Controllers, packaging: Packaging) -> dict[st
 
 
 def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]]:
-    """The resources whose definitions are ours: what is controlled, and what is managed of its group."""
+    """The resources whose definitions are ours: what is controlled, and what is managed of its group.
+
+    Built-in kinds and kinds of other projects have their definition elsewhere.
+    """
     found: dict[type[Resource[Any, Any]], None] = {}
     for controller in controllers:
-        found[controller.resource] = None
+        if is_defined_here(controller.resource):
+            found[controller.resource] = None
         for entry in (*controller.manages, *controller.reads):
-            if not (isinstance(entry, type) and issubclass(entry, Resource)):
-                continue
-            if entry.KIND.group == controller.resource.KIND.group:
+            if is_defined_here(entry) and entry.KIND.group == controller.kind().group:
                 found[entry] = None
     return list(found)
 
@@ -65,12 +68,16 @@ def _crd_files(controllers: Controllers) -> dict[str, list[Json]]:
 def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, list[Json]]:
     made = roles(controllers, packaging.name)
     leases = lease_role(packaging.name, packaging.namespace, packaging.lease)
-    return {
+    found: dict[str, list[Json]] = {
         "rbac/service-account.yaml": [deploy.service_account(packaging)],
         "rbac/role.yaml": made,
         "rbac/role-binding.yaml": _bindings(made, packaging),
         "rbac/leader-election.yaml": [leases, *_bindings([leases], packaging)],
     }
+    if packaging.metrics_auth:
+        checks, reads = metrics_roles(packaging.name)
+        found["rbac/metrics-auth.yaml"] = [checks, *_bindings([checks], packaging), reads]
+    return found
 
 
 def _bindings(made: Iterable[Json], packaging: Packaging) -> list[Json]:

@@ -18,6 +18,8 @@ class Packaging:
     target: tuple[str, ...]
     """What ``myrmidon run`` gets as its arguments."""
     replicas: int = 1
+    metrics_auth: bool = False
+    """Whether ``/metrics`` needs a bearer token."""
 
     def __post_init__(self) -> None:
         for option, value in (("--name", self.name), ("--namespace", self.namespace)):

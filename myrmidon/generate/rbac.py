@@ -9,7 +9,9 @@ keep the cache of the own kind                        list, watch       the kind
 read it live (``ctx.live``, after an unknown end)     get               the kind
 put on and release the finalizer                      patch             the kind, with a finalizer
                                                                         or children without owner
-write conditions and status                           patch             kind/status
+write conditions and status                           patch             kind/status; the kind, with
+                                                                        ``conditions="annotation"``
+what ``Controller.permissions`` adds                  as declared       as declared
 create what a watch named (``create_if_not_found``)   create            the kind
 set owner references that block deletion              update            kind/finalizers, unless all
                                                                         have ``owner_refs=False``
@@ -26,6 +28,7 @@ read them live (``ctx.live``, after an unknown end)   get               managed 
 pruning, ``recreate``, children without owner         delete            managed kinds
 ``ctx.get``, ``ctx.list``, ``Watch``                  list, watch       read and watched kinds
 ``ctx.live``                                          get               read and watched kinds
+``ctx.get`` with ``Reads(cached=False)``              get               that kind
 record events, count repeated ones                    create, patch     events
 find the event of an earlier process of ours          get               events
 lead                                                  create            leases
@@ -35,7 +38,8 @@ renew and release the lease                           get, update       the one 
 Which of these acts there are is declared, or read in the code of the controller (``usage``).
 
 Rights are as wide as what they are for: a controller that is limited to namespaces gets a Role in
-each of them, and a ClusterRole only for kinds that live in no namespace.
+each of them, and a ClusterRole only for kinds that live in no namespace.  ``namespaces`` of a
+``Manages``, a ``Reads`` or a ``Watch`` takes precedence for its kind.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,10 +47,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
+from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.status_home import conditions_in_of
 from myrmidon.generate.usage import Usage, usage_of
 
 _VERBS = ("get", "list", "watch", "create", "update", "patch", "delete")
@@ -71,6 +76,7 @@ class Target(NamedTuple):
 
     group: str
     resource: str
+    names: tuple[str, ...] = ()  # only objects of these names; empty for all
 
 
 @dataclass(slots=True)
@@ -80,26 +86,37 @@ class Rights:
     granted: dict[str, dict[Target, set[str]]] = field(default_factory=dict)
 
     def grant(
-        self, kind: Kind, verbs: Iterable[str], namespaces: Sequence[str], subresource: str = ""
+        self,
+        kind: Kind,
+        verbs: Iterable[str],
+        namespaces: Sequence[str],
+        subresource: str = "",
+        names: tuple[str, ...] = (),
     ) -> None:
         """Allow verbs on a kind: in these namespaces, or everywhere."""
         resource = f"{kind.plural}/{subresource}" if subresource else kind.plural
         for scope in namespaces if kind.namespaced and namespaces else (CLUSTER,):
             targets = self.granted.setdefault(scope, {})
-            targets.setdefault(Target(kind.group, resource), set()).update(verbs)
+            targets.setdefault(Target(kind.group, resource, names), set()).update(verbs)
 
     def rules(self, scope: str) -> list[Json]:
         """The rules of one scope: targets of one group and of the same verbs share a rule."""
         everywhere = self.granted.get(CLUSTER, {})
-        together: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        together: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
         for target, verbs in sorted(self.granted.get(scope, {}).items()):
             left = verbs if scope == CLUSTER else verbs - everywhere.get(target, set())
             if left:
-                ordered = tuple(verb for verb in _VERBS if verb in left)
-                together.setdefault((target.group, ordered), []).append(target.resource)
+                ordered = (*(verb for verb in _VERBS if verb in left), *sorted(left - set(_VERBS)))
+                key = (target.group, ordered, target.names)
+                together.setdefault(key, []).append(target.resource)
         return [
-            {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
-            for (group, verbs), resources in together.items()
+            {
+                "apiGroups": [group],
+                "resources": resources,
+                **({"resourceNames": list(names)} if names else {}),
+                "verbs": list(verbs),
+            }
+            for (group, verbs, names), resources in together.items()
         ]
 
     @property
@@ -115,21 +132,25 @@ def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
         usage = usage_of(controller)
         _grant_parent(rights, controller, usage)
         limits = controller.options.namespaces
+        shapes = controller.shapes
         for kind in controller.managed_kinds:
-            rights.grant(kind, _managing(kind, usage), limits)
+            namespaces = shapes[kind].namespaces or limits
+            rights.grant(kind, _managing(kind, usage), namespaces)
             for subresource in filter(partial(_may_have, kind), usage.subresources_of(kind)):
-                rights.grant(kind, ("patch",), limits, subresource)
+                rights.grant(kind, ("patch",), namespaces, subresource)
         read = ("get", *_CACHE) if usage.reads_live else _CACHE
-        local = [watch for watch in controller.watches if watch.remote is None]
-        narrow = {kind_of(watch.kind) for watch in local if watch.namespaces}
         for kind in controller.read_kinds:
-            if kind not in narrow or kind in _declared_reads(controller):
-                rights.grant(kind, read, limits)
-        for watch in local:
-            watched = kind_of(watch.kind)
-            assert watched is not None, "checked when the controller was defined"
-            rights.grant(watched, read, watch.namespaces or limits)
-        events_in = limits if controller.resource.KIND.namespaced else ()
+            verbs = read if shapes[kind].cached else ("get",)
+            rights.grant(kind, verbs, shapes[kind].namespaces or limits)
+        for permission in controller.permissions:
+            rights.grant(
+                permission.kind,
+                permission.verbs,
+                limits,
+                permission.subresource,
+                permission.names,
+            )
+        events_in = limits if controller.kind().namespaced else ()
         rights.grant(kinds.EVENT, ("get", "create", "patch"), events_in)
     return rights
 
@@ -151,13 +172,8 @@ def _may_have(kind: Kind, subresource: str) -> bool:
     return kind not in _WITHOUT_STATUS
 
 
-def _declared_reads(controller: type[Controller[Any]]) -> set[Kind | None]:
-    entries = controller.reads
-    return set(map(kind_of, (entries,) if isinstance(entries, Kind) else entries))
-
-
 def _grant_parent(rights: Rights, controller: type[Controller[Any]], usage: Usage) -> None:
-    kind, limits = controller.resource.KIND, controller.options.namespaces
+    kind, limits = controller.kind(), controller.options.namespaces
     rights.grant(kind, ("get", *_CACHE), limits)
     tracks = bool(controller.managed_kinds) and usage.tracks
     orphans = controller.options.policy == "orphan"
@@ -165,10 +181,12 @@ def _grant_parent(rights: Rights, controller: type[Controller[Any]], usage: Usag
         rights.grant(kind, ("patch",), limits)
     if controller.options.create_if_not_found:
         rights.grant(kind, ("create",), limits)
-    if controller.resource.DEFINITION.status_subresource:
-        rights.grant(kind, ("patch",), limits, "status")
-    else:
+    where = conditions_in_of(controller)
+    definition = getattr(controller.resource, "DEFINITION", None)
+    if where == "annotation" or (definition is not None and not definition.status_subresource):
         rights.grant(kind, ("patch",), limits)
+    elif where == "status":
+        rights.grant(kind, ("patch",), limits, "status")
     if controller.managed_kinds and usage.owns:
         rights.grant(kind, ("update",), limits, "finalizers")
 
@@ -200,6 +218,27 @@ def lease_role(name: str, namespace: str, lease: str) -> Json:
                 "verbs": ["get", "update"],
             },
         ],
+    )
+
+
+def metrics_roles(name: str) -> tuple[Json, Json]:
+    """The ClusterRole that lets the program check who scrapes it, and the one for those who scrape."""
+    reviews = [
+        {
+            "apiGroups": ["authentication.k8s.io"],
+            "resources": ["tokenreviews"],
+            "verbs": ["create"],
+        },
+        {
+            "apiGroups": ["authorization.k8s.io"],
+            "resources": ["subjectaccessreviews"],
+            "verbs": ["create"],
+        },
+    ]
+    scrapes = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
+    return (
+        _role("ClusterRole", f"{name}-metrics-auth", "", reviews),
+        _role("ClusterRole", f"{name}-metrics-reader", "", scrapes),
     )
 
 

@@ -17,8 +17,10 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec, resolve_name
 from typing import Any
 
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.typed.object_types import kind_of
+from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.external import External
 
 _DYNAMIC = frozenset(("import_module", "__import__", "exec", "eval"))
 _APPLY = ("apply", "apply_all")
@@ -171,12 +173,17 @@ def _note_words(seen: _Seen, node: ast.AST) -> None:
 def _nodes(
     node: ast.AST, known: Mapping[str, Any], controller: type[Controller[Any]]
 ) -> Iterator[ast.AST]:
-    """All nodes, but for the classes of other controllers."""
+    """Yield all nodes, except those of other controllers, and of External classes.
+
+    The ``delete`` of an External is a call of another system, not an output.
+    """
     for child in ast.iter_child_nodes(node):
         if isinstance(node, ast.Module) and isinstance(child, ast.ClassDef):
             made = known.get(child.name)
             other = isinstance(made, type) and issubclass(made, Controller)
             if other and made not in controller.__mro__:
+                continue
+            if isinstance(made, type) and issubclass(made, External):
                 continue
         yield child
         yield from _nodes(child, known, controller)

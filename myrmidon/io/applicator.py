@@ -17,9 +17,9 @@ from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json, is_deleting, uid_of, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects.accessors import Json, is_deleting, uid_of, version_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import (
     AlreadyExistsError,
     ApiError,
@@ -40,6 +40,7 @@ from myrmidon.io.output_task import (
     is_worth_another_look,
     question_of,
     waves,
+    wish_of,
 )
 from myrmidon.io.own_writes import OwnWrites
 from myrmidon.io.stall_guard import StallGuard, Wish
@@ -98,9 +99,12 @@ class Applicator:
         written first: if one of these fails, the other outputs are not written.  Patches are
         written last.
         """
+        questions = [question_of(output, parent, creating) for output in outputs]
+        if not self._guard.wishes and all(map(self._holds, outputs, questions)):
+            return [Written(output, "skipped") for output in outputs]
         tasks = [
-            OutputTask(output, parent, creating, by, question_of(output, parent, creating))
-            for output in outputs
+            OutputTask(output, parent, creating, by, question)
+            for output, question in zip(outputs, questions, strict=True)
         ]
         for wave, needed in waves(tasks):
             await self._wave(wave)
@@ -180,22 +184,29 @@ class Applicator:
         elif pending:
             await self._write_together(pending)
 
-    def _is_over(self, task: OutputTask) -> bool:
-        """Whether nothing is to be sent, judged by the cached object: it holds, or must be left alone.
+    def _holds(self, output: Output, question: int) -> bool:
+        """Whether nothing was to be sent for the same output and the same cached object before.
 
-        The decision depends on the output and the cached object alone, so it is not repeated for a
-        pair that is in ``_held``.
+        The decision depends on these two alone, so it is not repeated.
         """
+        known = self._held.get(wish_of(output))
+        if known is None or known[0] != question:
+            return False
+        ref = output.ref
+        return known[1] == self._cached.stamp(ref) and not self._own_writes.is_unknown(ref)
+
+    def _is_over(self, task: OutputTask) -> bool:
+        """Whether nothing is to be sent, judged by the cached object: it holds, or must be left alone."""
         ref = task.output.ref
         try:
             if self._own_writes.is_unknown(ref):
                 return False
-            asked = (task.question, self._cached.stamp(ref))
-            if self._held.get(task.wish) != asked:
+            if not self._holds(task.output, task.question):
+                stamp = self._cached.stamp(ref)
                 self._decide(task, self._cached.get(ref))
                 if task.request is not None:
                     return self._is_stalled(task)
-                _remember(self._held, task.wish, asked)
+                _remember(self._held, task.wish, (task.question, stamp))
             task.written = self._skipped(task)
         except (NotAdoptedError, ManagersUnknownError):
             task.needs_read = True

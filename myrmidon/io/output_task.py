@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple
 
 import orjson
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, version_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.errors import (
     ApiError,
     FieldConflictError,
@@ -20,6 +20,7 @@ from myrmidon.errors import (
 from myrmidon.io.stall_guard import Wish
 from myrmidon.sets.adoption import is_adoption
 from myrmidon.sets.edits import basis_of
+from myrmidon.sets.options import DEFAULT
 from myrmidon.sets.outputs import Apply, Edit, Output
 from myrmidon.sets.ownership import Parent, reference_to
 
@@ -54,13 +55,8 @@ class OutputTask:
 
     @property
     def wish(self) -> Wish:
-        """The key of what is remembered: two states may apply different fields of one object."""
-        output = self.output
-        if isinstance(output, Apply):
-            return output.ref, output.author
-        if isinstance(output, Edit):
-            return output.ref, f"{output.author}:{output.subresource}:{output.type}"
-        return output.ref, ""
+        """The key under which decisions about the output are remembered."""
+        return wish_of(self.output)
 
     @property
     def adopts(self) -> bool:
@@ -83,12 +79,22 @@ class OutputTask:
         return self.question, version_of(obj)
 
 
+def wish_of(output: Output) -> Wish:
+    """Return the key of an output: two states may apply different fields of one object."""
+    if isinstance(output, Apply):
+        return output.ref, output.author
+    if isinstance(output, Edit):
+        return output.ref, f"{output.author}:{output.subresource}:{output.type}"
+    return output.ref, ""
+
+
 def question_of(output: Output, parent: Parent, creating: bool) -> int:
     """Return a hash of everything that the decision about an output depends on, but for the object."""
     if isinstance(output, Apply):
         owner = output.options.owner
         wanted = orjson.dumps((output.manifest, owner and reference_to(owner)))
-        return hash((wanted, output.options, output.author, parent, creating))
+        chosen = None if output.options is DEFAULT else output.options  # hashing all is dear
+        return hash((wanted, chosen, output.author, parent, creating))
     if isinstance(output, Edit):
         return hash((orjson.dumps(output.body), output._replace(body=None), parent, creating))
     return hash((output, parent, creating))

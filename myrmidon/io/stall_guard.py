@@ -10,10 +10,10 @@ not change with every attempt.
 from typing import TypeAlias
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.managed_fields import managers_of
-from myrmidon.api.objects import Json, metadata
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects.accessors import Json, metadata
+from myrmidon.api.objects.managed_fields import managers_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import StalledError
 from myrmidon.sets.outputs import Output, manager_of
 from myrmidon.sets.stalling import ContestedFields, Stalls, field_text

@@ -4,13 +4,18 @@ manager          several controllers in one process: start-up, leader election, 
 loop             one controller: its view of the cluster, its queue, its workers
 queue, delays    which key is reconciled next, and when
 worker           takes due keys, reconciles and requeues them
+requeueing       when a key gets its next pass without a change
+retries          counts failures of an object, and when they are given up
+rate_limits      passes of one object, and retries of all, per time
 triggers         which objects a change concerns
+refused_outputs  objects in the way of outputs, whose end causes a pass
 backoff          the delay after failures
 cluster_view     the part of the shared caches that one controller uses
 children         which objects an object manages
 reconcile/       one pass over one object
 leader/          leader election
 metrics/         all metrics
+clients          connections to the API server: fence, rate limit, leader election
 health           probes and metrics over HTTP
 logs             structured logs
 trace, snapshot  the last pass of each object, for ``myrmidon explain`` and ``myrmidon dev``
@@ -19,6 +24,7 @@ lag, garbage     event loop lag, and fewer garbage collections
 inbox            keys from other threads
 preflight        checks at start-up that every declared kind can be listed
 remotes          watches of other clusters
+same_kind        two controllers of one kind
 options          the settings of a process
 """
 

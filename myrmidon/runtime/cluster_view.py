@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.accessors import Json, labels_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import Selector, parse_selector
 from myrmidon.errors import UnreadableObjectError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.io.watch.caches import Caches
-from myrmidon.io.watch.indexes import IndexFunction
+from myrmidon.io.watch.indexes import IndexFunction, words_of
+from myrmidon.io.watch.projections import Projection
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.io.watch.views import View
 from myrmidon.runtime.children import by_parent
@@ -36,8 +38,15 @@ class ClusterView:
         self._controller = controller
         options = options or controller.options
         spaces = self._spaces = options.namespaces or tuple(namespaces)
-        self.covers_all = not spaces
-        """Whether objects of all namespaces are watched, so that ``covers`` need not be asked."""
+        shapes = [controller.shapes[kind] for kind in controller.managed_kinds]
+        self.covers_all = not spaces and not any(
+            each.namespaces or each.selector for each in shapes
+        )
+        """Whether every object of managed kinds is watched, so that ``covers`` need not be asked."""
+        self._selectors: dict[Kind, Selector] = {
+            kind: parse_selector(controller.shapes[kind].selector)
+            for kind in controller.managed_kinds
+        }
         self._namespaces = frozenset(spaces if controller.kind().namespaced else ())
         self._views: dict[Kind, View] = {
             controller.kind(): caches.view(
@@ -48,9 +57,16 @@ class ClusterView:
             )
         }
         for kind in (*controller.managed_kinds, *controller.read_kinds):
-            if kind not in self._views:
+            shape = controller.shapes[kind]
+            if kind not in self._views and shape.cached:
                 self._views[kind] = caches.view(
-                    kind, namespaces=spaces, indexes=self._indexes(kind, options)
+                    kind,
+                    namespaces=shape.namespaces or spaces,
+                    labels=shape.selector,
+                    fields=shape.field_selector,
+                    metadata_only=shape.metadata_only,
+                    indexes=self._indexes(kind, options),
+                    transform=Projection(shape.fields) if shape.fields else None,
                 )
         self._by_parent = [
             self._views[kind]
@@ -98,10 +114,13 @@ class ClusterView:
             indexes[_CHILDREN] = by_parent
         return indexes
 
-    @property
-    def namespaces(self) -> tuple[str, ...]:
-        """The namespaces that are watched; empty for all of them."""
-        return self._spaces
+    def namespaces_of(self, kind: Kind) -> tuple[str, ...]:
+        """Return the namespaces in which a kind is watched; empty for all of them."""
+        return self._controller.shapes[kind].namespaces or self._spaces
+
+    def selects(self, kind: Kind, obj: Json) -> bool:
+        """Whether an object of a managed kind has the labels by which the kind is cached."""
+        return self._selectors[kind].matches(labels_of(obj))
 
     def covers(self, ref: ObjectRef) -> bool:
         """Whether a cache would show the object: its kind is declared, its namespace is watched."""
@@ -136,6 +155,15 @@ class ClusterView:
         """Return a copy of each object that matches."""
         named = (_named(self._controller, index[0]), index[1]) if index else None
         return self._views[kind].list(namespace, labels=labels, index=named)
+
+    def refs(self, kind: Kind, index: str, value: str) -> Refs:
+        """Return references of the objects that one of the controller's indexes finds."""
+        return self._views[kind].refs(_named(self._controller, index), value)
+
+    def words(self, kind: Kind, index: str, obj: Json) -> Iterable[str]:
+        """Return the values of an object in one of the controller's indexes."""
+        function = self._controller.index_functions.get(kind, {}).get(index)
+        return () if function is None else words_of(_named(self._controller, index), function, obj)
 
     def children(self, uid: str) -> Refs:
         """Return the cached objects of managed kinds that name the parent of that uid.

@@ -25,40 +25,33 @@ from contextlib import AsyncExitStack
 from functools import partial
 from itertools import chain
 from random import Random
-from socket import gethostname
 from typing import Any
 
 from aiohttp import web
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import Transport
-from myrmidon.errors import DefinitionError, MyrmidonError
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import Transport
+from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
-from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.client import Client
 from myrmidon.io.events import EventRecorder
-from myrmidon.io.http.fence import FencedTransport
-from myrmidon.io.http.transport import HttpTransport
 from myrmidon.io.http.unanswered import UnansweredWrites
-from myrmidon.io.throttle import ThrottledTransport, TokenBucket
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
+from myrmidon.runtime.clients import Connector
 from myrmidon.runtime.garbage import freeze_until
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
 from myrmidon.runtime.lag import LoopLag
-from myrmidon.runtime.leader.election import Election
 from myrmidon.runtime.leader.elector import Elector
-from myrmidon.runtime.leader.lease import default_lease_name
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
-from myrmidon.runtime.metrics.client import RequestCounter
 from myrmidon.runtime.metrics.families import Metrics
+from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import preflight
 from myrmidon.runtime.remotes import check_remotes, watch_remote
+from myrmidon.runtime.same_kind import check_together, is_shared, shares_status
 from myrmidon.runtime.snapshot import ObjectView, Snapshot
 from myrmidon.runtime.supervision import Supervisor, Tasks, first_of
 
@@ -70,7 +63,9 @@ class Manager:
 
     ``transport`` and ``clock`` replace the connection and the time, for tests.  By default the
     manager connects to the cluster that the options name, and uses the clock of the event loop.
-    ``metrics`` is where the manager counts; by default it creates its own.
+    ``configuration``, a ``Configuration`` of kubernetes-asyncio, names the cluster instead of
+    ``ManagerOptions.kubeconfig`` and ``context``: host, CA, client certificate, token and its
+    refresh hook, proxy.  ``metrics`` is where the manager counts; by default it creates its own.
     """
 
     def __init__(
@@ -80,6 +75,7 @@ class Manager:
         transport: Transport | None = None,
         clock: Clock | None = None,
         metrics: Metrics | None = None,
+        configuration: Any = None,
     ) -> None:
         self.options = options or ManagerOptions()
         self.metrics = metrics or Metrics(per_object=self.options.per_object_metrics)
@@ -87,12 +83,15 @@ class Manager:
         self._controllers: list[Controller[Any]] = []
         self._remotes: dict[str, Transport] = {}
         self._transport, self._clock = transport, clock or LoopClock()
+        self._configuration = configuration
         self._rng = Random(self.options.seed)  # noqa: S311 - spreads load; keeps no secret
         self._log = Logger("myrmidon.manager")
         self._stopping = asyncio.Event()
         self._caches: Caches | None = None
         self._elector: Elector | None = None
+        self._access: ScrapeAccess | None = None
         self._writes: UnansweredWrites | None = None
+        self._synced = asyncio.Event()
         self._working = asyncio.Event()
         self._workers: Tasks = []
         self._supervisor: Supervisor | None = None
@@ -101,14 +100,13 @@ class Manager:
         """The bound address of each server, by the address in the options: ``:0`` picks a port."""
 
     def add(self, controller: Controller[Any]) -> None:
-        """Add a controller, before ``run``.  Two controllers of the same kind are an error."""
+        """Add a controller, before ``run``.
+
+        Its name must be its own.  Controllers of the same kind must not share a type of condition in
+        the status of their objects, ``Ready`` included.
+        """
         for other in self._controllers:
-            if other.kind() == controller.kind():
-                raise DefinitionError(
-                    f"{type(controller).__name__} and {type(other).__name__} both control "
-                    f"{controller.kind()}; they would overwrite each other's status.\n"
-                    "  fix: merge their states into one controller, or give one a kind of its own"
-                )
+            check_together(controller, other)
         self._controllers.append(controller)
 
     def add_remote(self, name: str, transport: Transport) -> None:
@@ -148,11 +146,20 @@ class Manager:
         return Snapshot(self._clock.now(), self._working.is_set(), tuple(chain(*views)))
 
     def view(self, kind: str, key: str) -> ObjectView | None:
-        """Return one object of the snapshot, as in ``view("WebApp", "default/shop")``, or None."""
-        for loop in self.loops:
-            if loop.tracer is not None and loop.controller.kind().kind == kind:
-                return loop.tracer.view(loop.traced, key)
-        return None
+        """Return one object of the snapshot, as in ``view("WebApp", "default/shop")``, or None.
+
+        If several controllers reconcile the kind, the first that knows the object; ``views`` has all.
+        """
+        return next(iter(self.views(kind, key)), None)
+
+    def views(self, kind: str, key: str) -> list[ObjectView]:
+        """Return one object of the snapshot as each controller of its kind sees it."""
+        found = [
+            loop.tracer.view(loop.traced, key)
+            for loop in self.loops
+            if loop.tracer is not None and loop.controller.kind().kind == kind
+        ]
+        return [view for view in found if view is not None]
 
     # ------------------------------------------------------------------------- life cycle
 
@@ -191,8 +198,7 @@ class Manager:
         if isinstance(self._clock, LoopClock):
             tasks += supervisor.start("lag", self._lag.run)
         if self.options.freeze_garbage:
-            freeze = partial(freeze_until, self._working.is_set, self._clock)
-            tasks += supervisor.start("garbage", freeze, may_end=self._working.is_set)
+            tasks += supervisor.start("garbage", self._freeze_garbage, may_end=lambda: True)
         for loop in self.loops:
             name = loop.controller.name
             tasks += supervisor.start(f"feed of {name}", loop.feed)
@@ -212,11 +218,18 @@ class Manager:
             tasks += supervisor.start("election", self._elector.run)
         return tasks
 
+    async def _freeze_garbage(self) -> None:
+        """Exclude the caches, and what the first passes leave, from garbage collections."""
+        await freeze_until(self._synced.is_set, self._clock)
+        await self._working.wait()
+        await freeze_until(lambda: self.is_idle, self._clock)
+
     async def _lead(self, supervisor: Supervisor) -> None:
         """Start the workers once the caches are in sync and this process leads."""
         for loop in self.loops:
             await loop.view.wait_synced()
         self._log.info("caches in sync")
+        self._synced.set()
         if self._elector is not None:
             await self._elector.elected.wait()
         for loop in self.loops:
@@ -253,51 +266,12 @@ class Manager:
 
     async def _connect(self, stack: AsyncExitStack) -> Client:
         """Return the client of all controllers; create the elector that fences its writes."""
-        options = self.options
-        namespace = options.leader_election_namespace
-        transport, host = self._transport, "local"
-        if transport is None:
-            endpoint = await load_endpoint(options.kubeconfig, options.context)
-            transport, host = HttpTransport(endpoint), endpoint.host
-            stack.push_async_callback(transport.close)
-            namespace = namespace or endpoint.namespace
-        counter = RequestCounter(self.metrics, host)
-        if options.leader_election:
-            # The elector uses the bare transport: renewals are neither fenced nor rate-limited.
-            self._elector = self._candidate(transport, namespace or "default", counter)
-            self._writes = UnansweredWrites(transport, self._clock)
-            transport = FencedTransport(self._writes, self._elector.permit)
-        if options.client_qps:
-            burst = options.client_burst or int(options.client_qps * 2) or 1
-            bucket = TokenBucket(options.client_qps, burst)
-            transport = ThrottledTransport(transport, bucket, self._clock, counter.on_throttle)
-        return Client(
-            transport,
-            clock=self._clock,
-            observer=counter,
-            rng=self._rng,
-            deadline_seconds=options.request_timeout.total_seconds(),
+        connector = Connector(
+            self.options, self._controllers, self._clock, self._rng, self._log, self.metrics
         )
-
-    def _candidate(self, transport: Transport, namespace: str, counter: RequestCounter) -> Elector:
-        options = self.options
-        identity = options.identity or f"{gethostname()}_{self._rng.getrandbits(40):010x}"
-        # A request that hangs must leave time for another attempt before the renew deadline.
-        patience = options.terms.renew_seconds / 2
-        client = Client(
-            transport,
-            clock=self._clock,
-            observer=counter,
-            rng=self._rng,
-            deadline_seconds=patience,
-        )
-        named = [(each.name, each.kind().group) for each in self._controllers]
-        name = options.leader_election_id or default_lease_name(named)
-        lease = ObjectRef(kinds.LEASE, name, namespace)
-        election = Election(identity, options.terms)
-        return Elector(
-            client, lease, election, clock=self._clock, log=self._log, metrics=self.metrics
-        )
+        made = await connector.connect(stack, self._transport, self._configuration)
+        self._elector, self._writes, self._access = made.elector, made.writes, made.access
+        return made.client
 
     def _loop(
         self, controller: Controller[Any], client: Client, events: EventRecorder
@@ -319,6 +293,9 @@ class Manager:
             record_event=record_event,
             namespaces=self.options.namespaces,
             trace=self.options.trace,
+            shared=is_shared(controller, self._controllers),
+            shares_status=shares_status(controller, self._controllers),
+            planning=self.options.planning,
         )
         return loop
 
@@ -329,9 +306,9 @@ class Manager:
         if probes:
             tables.setdefault(probes, []).append(health_routes(self.checks))
         if probes and self.options.trace:
-            tables[probes].append(trace_routes(self.view))
+            tables[probes].append(trace_routes(self.views))
         if metrics:
-            routes = metrics_routes(self.metrics, self._refresh)
+            routes = metrics_routes(self.metrics, self._refresh, self._access)
             tables.setdefault(metrics, []).append(routes)
         for address, routes_of in tables.items():
             bound = await stack.enter_async_context(serving(address, *routes_of))

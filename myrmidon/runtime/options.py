@@ -38,6 +38,10 @@ class ManagerOptions:
     metrics_addr: str = ""
     """Where ``/metrics`` is served, as ``host:port`` or ``:port``; not at all by default.  May be
     the same address as ``health_addr``."""
+    metrics_auth: bool = False
+    """Let only those read ``/metrics`` whose bearer token the API server accepts, and who may
+    ``get`` the path ``/metrics``; ``myrmidon generate rbac --metrics-auth`` writes the roles.  Off
+    by default.  The tokens are not encrypted on the way, unless a proxy or a mesh does that."""
     health_addr: str = ""
     """Where ``/healthz``, ``/livez`` and ``/readyz`` are served, as ``host:port`` or ``:port``; not
     at all by default.  With ``trace`` also ``/passes``."""
@@ -76,14 +80,18 @@ class ManagerOptions:
     are cancelled.  Keep it below the pod's ``terminationGracePeriodSeconds``."""
     freeze_garbage: bool = False
     """Exclude the caches from Python's garbage collection (``gc.freeze``), which would block the
-    process for up to 200 ms with 50,000 objects.  Reference cycles that exist before the workers
-    start are then never collected.  Off by default; ``myrmidon run`` switches it on."""
+    process for up to 200 ms with 50,000 objects.  Reference cycles that exist while the caches fill,
+    or during the first pass of each object (each for a minute at most), are then never collected.
+    Off by default; ``myrmidon run`` switches it on."""
     seed: int | None = None
     """The seed of all jitter, for repeatable tests; by default a random one."""
     trace: bool = False
     """Keep the last pass and the last writes of each object, for ``Manager.snapshot`` and for
     ``/passes`` on the health address, which ``myrmidon explain --process`` reads.  Off by
     default."""
+    planning: bool = False
+    """Run states without an effect outside the API server: ``ctx.planning`` is True, and
+    ``ctx.ensure`` and ``ctx.remove`` only look.  ``myrmidon plan`` sets it.  Off by default."""
 
     def __post_init__(self) -> None:
         for name in ("client_qps", "client_burst"):

@@ -1,6 +1,6 @@
 """Preflight: finds at start-up what would make every watch fail.
 
-It lists each declared kind once, with a limit of one object.  A missing CRD, missing permissions,
+It lists each cached kind once, with a limit of one object.  A missing CRD, missing permissions,
 wrong credentials or an unreachable server become one ``UsageError`` with its fix, instead of a log
 full of retries.
 """
@@ -10,8 +10,8 @@ from inspect import getfile
 from pathlib import Path
 from typing import Any
 
-from myrmidon.api.refs import Kind
 from myrmidon.errors import (
+    BadRequestError,
     ForbiddenError,
     NotFoundError,
     TransportError,
@@ -26,14 +26,16 @@ from myrmidon.io.lists.scope import Scope
 async def preflight(
     client: Client, controllers: Iterable[Controller[Any]], namespaces: Iterable[str] = ()
 ) -> None:
-    """List every declared kind once; raise UsageError for the first one that cannot be listed."""
-    seen: dict[Kind, None] = {}
+    """List every cached kind once; raise UsageError for the first one that cannot be listed."""
+    seen: dict[Scope, None] = {}
     for controller in controllers:
         spaces = controller.options.namespaces or tuple(namespaces) or ("",)
-        for kind in (controller.kind(), *controller.managed_kinds, *controller.read_kinds):
-            if kind not in seen:
-                seen[kind] = None
-                await _look(client, controller, Scope(kind, spaces[0] if kind.namespaced else ""))
+        for kind, shape in controller.shapes.items():
+            namespace = (shape.namespaces or spaces)[0] if kind.namespaced else ""
+            scope = Scope(kind, namespace, shape.selector, shape.field_selector)
+            if shape.cached and scope not in seen:
+                seen[scope] = None
+                await _look(client, controller, scope)
 
 
 async def _look(client: Client, controller: Controller[Any], scope: Scope) -> None:
@@ -46,6 +48,11 @@ async def _look(client: Client, controller: Controller[Any], scope: Scope) -> No
             f"{type(controller).__name__} needs.\n"
             f"  fix: install its definition, `myrmidon generate crd {_file(controller)} "
             "| kubectl apply -f -`"
+        ) from None
+    except BadRequestError as error:
+        raise UsageError(
+            f"the cluster refuses to list {scope}, as {type(controller).__name__} declares it: {error.message}.\n"
+            f"  fix: change selector or field_selector of {kind.kind}"
         ) from None
     except UnauthorizedError as error:
         raise UsageError(

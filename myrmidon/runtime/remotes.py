@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.wire import Transport
+from myrmidon.api.requests.transport import Transport
+from myrmidon.api.typed.object_types import kind_of
 from myrmidon.errors import UsageError
-from myrmidon.fsm.controller import kind_of
 from myrmidon.io.client import Client
 from myrmidon.io.tasks import lasting
 from myrmidon.io.watch.caches import Caches

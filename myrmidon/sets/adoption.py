@@ -28,14 +28,14 @@ never more than one object of its kind, namespace and name.
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.managed_fields import wrote
-from myrmidon.api.objects import (
+from myrmidon.api.objects.accessors import (
     annotations_of,
     controller_of,
     is_deleting,
     labels_of,
     owners_of,
 )
+from myrmidon.api.objects.managed_fields import wrote
 from myrmidon.errors import AlreadyOwnedError, NotAdoptedError
 from myrmidon.sets.outputs import Apply, Delete, Output, manager_of
 from myrmidon.sets.ownership import PARENT, PARENT_UID, Parent

@@ -27,13 +27,14 @@ from typing import Any, get_args
 
 import orjson
 
-from myrmidon.api.json_values import NotJsonError, json_value
-from myrmidon.api.objects import Json, metadata, uid_of, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.api.objects.accessors import Json, metadata, uid_of, version_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
+from myrmidon.api.values.equality import same
+from myrmidon.api.values.json_values import NotJsonError, json_value
 from myrmidon.errors import MissingObjectError, OutputError
 from myrmidon.patch.json_patch import JsonPatchError, apply_json_patch
-from myrmidon.patch.merge_patch import combine, merge, same
+from myrmidon.patch.merge_patch import combine, merge
 from myrmidon.sets.outputs import Edit, Output, PatchType, manager_of
 from myrmidon.sets.requests import is_built_in, write_query
 

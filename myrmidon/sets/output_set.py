@@ -9,10 +9,11 @@ framework plans a request for each (``sets.planning``) and sends those that are 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Unpack, get_args
 
-from myrmidon.api import kinds as well_known
-from myrmidon.api.objects import Json, describe, uid_of
-from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
-from myrmidon.api.selectors import selector as parsed_selector
+from myrmidon.api.objects import kinds as well_known
+from myrmidon.api.objects.accessors import Json, describe, uid_of
+from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
+from myrmidon.api.requests.selectors import selector as parsed_selector
+from myrmidon.api.typed.object_types import kind_of
 from myrmidon.errors import (
     GeneratedNameError,
     OutputError,
@@ -151,7 +152,8 @@ class OutputSet:
     ) -> None:
         """Declare that an object should be gone.
 
-        - ``what``: an object, an ``ObjectRef``, or a kind together with ``name`` and ``namespace``.
+        - ``what``: an object, an ``ObjectRef``, or a kind (a ``Kind``, a Resource class or a
+          kubernetes-asyncio model class) together with ``name`` and ``namespace``.
         - ``propagation``: what becomes of the objects that it owns.  ``"Background"``: the garbage
           collector deletes them afterwards.  ``"Foreground"``: the object goes after them.
           ``"Orphan"``: they stay, without an owner.  Default: Background.
@@ -285,15 +287,12 @@ class OutputSet:
         self._intentions[key] = output
 
     def _ref_of(self, manifest: Mapping[str, Any]) -> ObjectRef:
-        version, called = manifest.get("apiVersion"), manifest.get("kind")
         try:
-            kind = self._kinds.get((version or "", called or ""))
-        except TypeError:  # a list or a map has no hash
-            kind = None
-        if kind is None:
-            raise self._unknown(manifest)
+            kind = self._kinds[manifest["apiVersion"], manifest["kind"]]
+        except (KeyError, TypeError):  # TypeError: a list or a map has no hash
+            raise self._unknown(manifest) from None
         meta = manifest.get("metadata") or {}
-        if not isinstance(meta, dict):
+        if type(meta) is not dict:
             raise _not_a("metadata", "dict", meta, manifest)
         name, namespace = meta.get("name"), meta.get("namespace")
         if type(name) is not str or not name or type(namespace) not in _NAMESPACES:
@@ -311,15 +310,17 @@ class OutputSet:
         return self._undeclared(manifest["kind"], manifest["apiVersion"])
 
     def _ref_to(self, what: Any, name: str | None, namespace: str | None) -> ObjectRef:
-        # The order matters: references and kinds are tuples, resource classes are types.
         if isinstance(what, ObjectRef):
             return self._located(self._declared(what.kind), what.name, what.namespace)
-        if isinstance(what, type | Kind):
-            return self._located(self._kind_named(what), name or "", namespace)
+        kind = kind_of(what)
+        if kind is not None:
+            return self._located(self._declared(kind), name or "", namespace)
         return self._ref_of(manifest_of(what))
 
     def _kind_named(self, what: Any) -> Kind:
-        kind = what.KIND if isinstance(what, type) else what  # type: ignore[attr-defined]  # a Resource class
+        kind = kind_of(what)
+        if kind is None:
+            raise self._undeclared(repr(what), "not a kind")
         return self._declared(kind)
 
     def _declared(self, kind: Kind) -> Kind:

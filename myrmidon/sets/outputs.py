@@ -20,9 +20,9 @@ pass replaces it with one ``Delete`` for each object that matches (``sets.select
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from myrmidon.api.managed_fields import field_manager
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.managed_fields import field_manager
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.sets.options import DEFAULT, ApplyOptions
 
 Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]

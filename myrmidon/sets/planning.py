@@ -28,8 +28,8 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import (
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import (
     Json,
     annotations_of,
     finalizers_of,
@@ -38,8 +38,8 @@ from myrmidon.api.objects import (
     uid_of,
     version_of,
 )
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.errors import MissingLockError, TerminatingError
 from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
 from myrmidon.patch.merge_patch import combine

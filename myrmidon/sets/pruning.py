@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import PruneRefusedError
 from myrmidon.sets.outputs import Delete
 

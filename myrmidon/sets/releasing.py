@@ -5,8 +5,8 @@ children that carry its tracking label.  A child that should outlive its parent,
 belong to it any more, loses both.
 """
 
-from myrmidon.api.objects import Json, annotations_of, labels_of, owners_of, version_of
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects.accessors import Json, annotations_of, labels_of, owners_of, version_of
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.sets.adoption import is_child_of
 from myrmidon.sets.outputs import Release, manager_of
 from myrmidon.sets.ownership import PARENT, PARENT_UID, Parent

@@ -3,8 +3,8 @@
 from functools import cache
 from typing import TypeAlias
 
-from myrmidon.api import kinds
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.refs import Kind
 from myrmidon.sets.options import FieldValidation
 
 Query: TypeAlias = tuple[tuple[str, str], ...]

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from myrmidon.api.objects import Json, controller_of, labels_of, ref_of
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json, controller_of, labels_of, ref_of
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.sets.adoption import is_child_of
 from myrmidon.sets.outputs import Delete, DeleteAll
 from myrmidon.sets.ownership import PARENT_UID, Parent

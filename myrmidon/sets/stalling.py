@@ -31,8 +31,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from myrmidon.api.objects import Json
-from myrmidon.patch.merge_patch import same
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import same
 
 Field: TypeAlias = tuple[str, ...]
 KeyT = TypeVar("KeyT", bound=Hashable)

@@ -29,8 +29,8 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from myrmidon.api.managed_fields import holders_of
-from myrmidon.api.objects import Json, annotations_of, metadata
+from myrmidon.api.objects.accessors import Json, annotations_of, metadata
+from myrmidon.api.objects.managed_fields import holders_of
 from myrmidon.errors import ManagersUnknownError, OutputError
 from myrmidon.sets.outputs import Apply, manager_of
 

@@ -4,14 +4,18 @@ harness        controllers and an embedded server, in virtual time
 live           controllers and a real API server, in real time
 cluster        the interface that both implement
 faults         lost answers, refused connections, broken watches, crashes
+external       a stand-in for an external system, with the same faults
 recording      a log of all requests
 clock          virtual time for asyncio
 failures       what a failed test prints
+generated_role controllers with exactly the rights of their generated role
 pytest_plugin  the fixture ``harness``
 """
 
+from myrmidon.apiserver.auth.users import User
 from myrmidon.testing.clock import DeadlockError, VirtualClock, VirtualTimeLoop, run
 from myrmidon.testing.cluster import Cluster
+from myrmidon.testing.external import ExternalStandIn
 from myrmidon.testing.failures import NotAtRestError, NotSettledError
 from myrmidon.testing.faults import (
     Break,
@@ -45,6 +49,7 @@ __all__ = [
     "Delay",
     "Exchange",
     "Expire",
+    "ExternalStandIn",
     "Fault",
     "Faults",
     "FaultyTransport",
@@ -60,6 +65,7 @@ __all__ = [
     "Stall",
     "Status",
     "Truncate",
+    "User",
     "VirtualClock",
     "VirtualTimeLoop",
     "is_watch",

@@ -15,7 +15,8 @@ same loop.
 
     step       run what is ready; no time passes
     advance    move time by a duration, and fire the timers at its end as well
-    settle     move time from timer to timer until no pass is owed and no actor has work
+    settle     move time from timer to timer until no pass is owed and no actor has work; a pass
+               that Done(again=...) scheduled is not owed, settle(until=...) goes on to it
 
 None of them can hang.  An object that is reconciled again and again without time passing is found
 by the number of loop turns (``_TURNS_MAX``); ``settle`` gives up after ``within``.
@@ -27,11 +28,12 @@ own requests (``apply``, ``get``, ...) use a separate connection, which has no f
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Literal
 
-from myrmidon.api.wire import Transport
+from myrmidon.api.requests.transport import Transport
 from myrmidon.apiserver.actors import cluster_actors
+from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.environment import CountingEnvironment
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.fronts.waiting import Tending
@@ -41,6 +43,7 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.io.client import Client
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets.manifests import manifest_of
+from myrmidon.testing import generated_role
 from myrmidon.testing.clock import EPOCH, VirtualClock, VirtualTimeLoop
 from myrmidon.testing.cluster import NAMESPACE, Cluster, Objects, definitions_of
 from myrmidon.testing.failures import NotSettledError
@@ -65,6 +68,9 @@ class Harness(Cluster):
     - ``namespace``: where objects without a namespace are looked up; ``default`` by default.
     - ``faults``: which requests of the controllers fail; none by default.
     - ``remotes``: transports of other clusters, by the name in ``Watch(..., remote=name)``.
+    - ``run_as``: the user as which the controllers send their requests; the server then checks
+      RBAC.  ``"generated-role"`` is a ServiceAccount with exactly the roles that ``myrmidon generate
+      rbac`` writes.  Default: None, an administrator.
     """
 
     loop: VirtualTimeLoop
@@ -80,6 +86,7 @@ class Harness(Cluster):
         namespace: str = NAMESPACE,
         faults: Faults | None = None,
         remotes: Mapping[str, Transport] | None = None,
+        run_as: User | Literal["generated-role"] | None = None,
     ) -> None:
         super().__init__(controllers, options or ManagerOptions(seed=0), namespace)
         self._remotes = dict(remotes or {})
@@ -89,23 +96,33 @@ class Harness(Cluster):
         self.server = ApiServer(
             environment=_ClockedEnvironment(clock),
             actors=cluster_actors() if actors is None else actors,
+            rbac=run_as is not None,
         )
         for definition in definitions_of(controllers):
             _created(self.server.create(definition))
+        if run_as == "generated-role":
+            for made in generated_role.manifests(controllers, NAMESPACE):
+                _created(self.server.create(made))
+            run_as = generated_role.service_account(NAMESPACE)
         for manifest in manifests:
             _created(self.server.create(manifest_of(manifest)))
-        self.transport = RecordingTransport(LocalTransport(self.server))
+        self.transport = RecordingTransport(LocalTransport(self.server, user=run_as))
         self._user = Client(LocalTransport(self.server), clock=clock)
         self._actors = self._wait(_tending(self.server))
         self._start()
 
-    def settle(self, within: timedelta | None = None) -> None:
+    def settle(self, within: timedelta | None = None, *, until: datetime | None = None) -> None:
         """Let time pass until no pass is owed and no actor has work, or the controllers crash.
 
+        An object that only waits for its schedule (``Done(again=...)``) or its resync is settled.
+        With ``until``, let time pass until then first, scheduled passes included:
+        ``settle(until=datetime(2026, 1, 2, 3, 0, tzinfo=UTC))``.
         Raise ``NotSettledError``, which lists what each object waits for, if that takes longer than
         ``within`` (virtual time, by default 30 minutes).
         """
         __tracebackhide__ = True
+        if until is not None:
+            self.advance(until - self.clock.now())
         allowed = within or self._patience
         ends_at = self.loop.time() + allowed.total_seconds()
         while True:

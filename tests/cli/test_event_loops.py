@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
-from myrmidon.cli.run import add_arguments
 from myrmidon.errors import UsageError
 
 
@@ -30,11 +29,8 @@ def test_without_uvloop_asyncio_is_taken(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_auto_is_the_default() -> None:
-    """Of the argument, and so of the command."""
-    for declare in (add_event_loop_argument, add_arguments):
-        parser = argparse.ArgumentParser()
-        declare(parser)
-        needed = ["target"] if declare is add_arguments else []
-        assert parser.parse_args(needed).event_loop == "auto"
-        chosen = parser.parse_args([*needed, "--event-loop", "asyncio"])
-        assert chosen.event_loop == "asyncio"
+    """Another one can be chosen by the flag."""
+    parser = argparse.ArgumentParser()
+    add_event_loop_argument(parser)
+    assert parser.parse_args([]).event_loop == "auto"
+    assert parser.parse_args(["--event-loop", "asyncio"]).event_loop == "asyncio"

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, labels_of, owners_of
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, labels_of, owners_of
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.fsm.policies import POLICY

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
 from myrmidon.fsm import adopt_by_selector
 from myrmidon.sets import Apply, OutputSet, Release
 from tests.fsm.things import Thing

@@ -4,9 +4,10 @@ from typing import Any, cast
 
 import pytest
 
-from myrmidon.api import Resource, Status, kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api import Resource, Status
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import ClaimController, Done, Wait
 from myrmidon.fsm.claims import Claim, Claimed, claimed_name

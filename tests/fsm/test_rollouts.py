@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.objects import Json, name_of
+from myrmidon.api.objects.accessors import Json, name_of
 from myrmidon.errors import OutputError
 from myrmidon.fsm import Done, Wait, revised, rolling
 from myrmidon.fsm.rollouts import REVISION, Rollout

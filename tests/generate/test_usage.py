@@ -2,7 +2,7 @@
 
 import pytest
 
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller
 from myrmidon.generate.usage import Usage, usage_of
 from tests.generate import usages
@@ -25,6 +25,11 @@ def test_other_controllers_of_the_module_do_not_count_and_its_imports_do() -> No
     """A helper of another module may be anybody's."""
     assert usage_of(usages.Plain).deleted == SHARED | {kinds.SECRET}
     assert usage_of(usages.Creating).deleted == SHARED
+
+
+def test_the_delete_of_an_external_is_not_the_deletion_of_an_output() -> None:
+    """``Store`` stands in the same module, and deletes what only a run could tell."""
+    assert usage_of(usages.Plain).deleted is not None
 
 
 def test_replacing_needs_no_patch() -> None:

@@ -3,12 +3,14 @@
 from functools import partial
 from typing import Any
 
-from myrmidon.api import kinds
+from myrmidon.api import ExternalStatus, Resource
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import (
     Context,
     Controller,
     ControllerOptions,
     Done,
+    External,
     Result,
     delete_children_foreground,
     rolling,
@@ -16,8 +18,9 @@ from myrmidon.fsm import (
 )
 from myrmidon.sets.output_set import OutputSet
 from tests.generate.usage_helpers import put_away
-from tests.generate.webapp import WebApp
+from tests.generate.webapp import WebApp, WebAppSpec
 
+http: Any = None
 BOTH = (kinds.CONFIG_MAP, kinds.SECRET)
 
 
@@ -144,6 +147,29 @@ class Unnamed(Controller[WebApp]):
             out.delete(kind, "a")
         tuple(map(partial(out.apply, as_update=True), ()))
         return Done()
+
+
+class StoredStatus(ExternalStatus):
+    """With a ledger."""
+
+
+class Stored(Resource[WebAppSpec, StoredStatus], group="demo.example.com", version="v1"):
+    """A resource with something outside the cluster."""
+
+
+class Store(External[Stored, str]):
+    """Its delete is a call of another system."""
+
+    async def observe(self, obj: Stored, id: str) -> str | None:  # noqa: A002
+        """Read it."""
+
+    async def create(self, obj: Stored, token: str) -> str:
+        """Make it."""
+        return token
+
+    async def delete(self, obj: Stored, id: str, observed: str) -> None:  # noqa: A002
+        """Delete it, with a client whose argument only a run could tell."""
+        await http.delete(observed)
 
 
 class Dynamic(Controller[WebApp]):

@@ -3,10 +3,13 @@
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from myrmidon import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.fsm.status import reference
 from myrmidon.runtime.children import (
     Managed,
     by_parent,
@@ -118,3 +121,30 @@ def test_an_object_does_not_manage_itself(managed: Any) -> None:
     own = ObjectRef(kinds.SECRET, "a", "default")
     obj = {"status": {"resourceRefs": [NAMED, {**NAMED, "name": "b"}]}}
     assert [ref.name for ref in Managed(managed, own).recorded(obj)] == ["b"]
+
+
+REFS = st.builds(
+    ObjectRef,
+    st.sampled_from((kinds.SECRET, kinds.CONFIG_MAP, kinds.NAMESPACE)),
+    st.sampled_from("abc"),
+    st.sampled_from(("", "default", "other")),
+)
+
+
+@given(on_record=st.lists(REFS, max_size=4), applied=st.lists(REFS, unique=True, max_size=4))
+@example(on_record=[], applied=[])
+@example(
+    on_record=[ObjectRef(kinds.SECRET, "a", "default")],
+    applied=[ObjectRef(kinds.SECRET, "a", "default")],
+)
+def test_the_record_does_not_depend_on_what_was_applied(
+    on_record: list[ObjectRef], applied: list[ObjectRef]
+) -> None:
+    """A record that equals the applied objects is not decoded, but means the same."""
+    declared = (kinds.SECRET, kinds.CONFIG_MAP, kinds.NAMESPACE)
+    obj = {"status": {"resourceRefs": [reference(ref) for ref in on_record]}}
+    same = list(dict.fromkeys(on_record))
+    for emitted in (applied, same, same[::-1]):
+        managed = Managed(declared)
+        managed.applied.update(dict.fromkeys(emitted))
+        assert managed.recorded(obj) == recorded(obj, declared) == on_record

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch
+from myrmidon.api.values.equality import same
 from myrmidon.errors import MissingObjectError, OutputError
-from myrmidon.patch import merge, same
+from myrmidon.patch import merge
 from myrmidon.patch.json_patch import apply_json_patch
 from myrmidon.sets import Edit, OutputSet, plan
 from myrmidon.sets.edits import basis_of, is_own_edit

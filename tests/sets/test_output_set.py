@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import (
     GeneratedNameError,
     OutputError,

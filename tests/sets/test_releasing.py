@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api.objects import Json, owners_of
+from myrmidon.api.objects.accessors import Json, owners_of
 from myrmidon.errors import ConflictError
 from myrmidon.sets import Apply, Delete, Release, plan
 from myrmidon.sets.outputs import DeleteAll

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from myrmidon.api.managed_fields import managers_of, wrote
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.managed_fields import managers_of, wrote
 from myrmidon.sets.stalling import ContestedFields, Stalls, changed_fields, field_text
 from tests.sets.outputs import SPECS
 

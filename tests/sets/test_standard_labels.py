@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.objects import labels_of
+from myrmidon.api.objects.accessors import labels_of
 from myrmidon.sets import OutputSet
 from myrmidon.sets.outputs import OutputDefaults
 from myrmidon.sets.standard_labels import MANAGED_BY, PART_OF, label_value, standard_labels

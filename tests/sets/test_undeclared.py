@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.objects import Json, annotations_of
+from myrmidon.api.objects.accessors import Json, annotations_of
 from myrmidon.errors import ConflictError, ManagersUnknownError, OutputError
 from myrmidon.patch import merge
 from myrmidon.sets import Apply, ApplyOptions, OutputSet, plan

@@ -2,9 +2,14 @@
 
 Three replicas with leader election and one process without it run the controllers of ``chaos``, each
 behind a proxy that misbehaves.  Users edit all the time; processes, API server, etcd and the Lease
-meet the faults of ``plan``.  Then everything heals, and the run is judged: converged as ``oracle``
-says, no write at rest, no write by a replica that did not hold the Lease (``audit``), memory,
-descriptors and tasks flat, every kind of fault seen.  The exit status is 1 if anything of that fails.
+meet the faults of ``plan``.  Then everything heals, and the run is judged: no child leaked, converged
+as ``oracle`` says, no write at rest, no write by a replica that did not hold the Lease (``audit``),
+memory, descriptors and tasks flat, every kind of fault seen.  The exit status is 1 if anything of
+that fails.
+
+If the run does not converge by itself, ``leftovers`` tells children that the garbage collector left
+from those that we leaked.  Only then is kube-controller-manager restarted, which makes its garbage
+collector list everything again.
 """
 
 import argparse
@@ -19,14 +24,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.cluster.controlplane.binaries import UnavailableError, find
 from tests.cluster.controlplane.client import Client
 from tests.cluster.controlplane.controlplane import CONTROLLERS, ControlPlane
 from tests.cluster.controlplane.processes import Group, StartError
-from tests.soak import audit, oracle, plan, users
+from tests.soak import audit, collector, histories, leftovers, oracle, plan, users
+from tests.soak.chaos import GROUP
 from tests.soak.faults import Faults
 from tests.soak.pace import monotonic, pause, wall
 from tests.soak.processes import EXPECTED_ENDS, Slot
@@ -35,16 +40,29 @@ from tests.soak.replica import LEASE, TERMS
 from tests.soak.report import Report, Sample, growth, never_fired
 
 REST_SECONDS = 25.0
-CONVERGE_SECONDS_MAX = 180.0
+STANDSTILL_SECONDS = 120.0
+CONVERGE_SECONDS_MAX = 900.0
 POLICY = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
+    "omitManagedFields": True,
     "rules": [
+        {
+            "level": "Metadata",
+            "users": [collector.USER],
+            "verbs": ["list", "watch"],
+            "resources": [{"group": GROUP}],
+        },
         {"level": "None", "verbs": ["get", "list", "watch"]},
         {
+            # With the answers, because these have the uids that ``histories`` follows.
             "level": "RequestResponse",
-            "resources": [{"group": "coordination.k8s.io", "resources": ["leases"]}],
+            "resources": [
+                {"group": "coordination.k8s.io", "resources": ["leases"]},
+                {"group": "", "resources": ["configmaps", "secrets"]},
+                {"group": GROUP, "resources": sorted(users.PLURALS.values())},
+            ],
         },
         {"level": "Metadata"},
     ],
@@ -60,6 +78,7 @@ class Soak:
         self.report = Report(options.seed, options.minutes)
         self._group = Group()
         self._slots: list[Slot] = []
+        self._findings = leftovers.Findings()
 
     async def run(self) -> None:
         """Start everything, let it suffer, let it heal, judge it; end every process."""
@@ -88,13 +107,10 @@ class Soak:
             editing = group.create_task(crowd.run())
             await self._suffer(faults, strikes)
             editing.cancel()
-            # An hour of outages left children with an owner reference to a deleted parent.  It looks
-            # as if the garbage collector had missed them; a restart makes it list everything anew.
-            # This hides such children from the verdict, whatever their cause.
-            await asyncio.to_thread(self._plane.restart_manager)
-            healed_at = monotonic()
-            left = await self._converged()
-            self.report.fact("seconds until converged", f"{monotonic() - healed_at:.1f}")
+            left = await self._converged("seconds until converged")
+            if left:
+                await asyncio.to_thread(self._examine)
+                left = await self._converged("seconds until converged after its restart")
             start = wall()
             await pause(REST_SECONDS)
             end = wall()
@@ -110,21 +126,42 @@ class Soak:
                 say(f"minute {minute}: {sum(faults.fired.values())} faults")
             await pause(self._seconds % 60)
 
-    async def _converged(self) -> list[str]:
-        """Wait until the oracle is content; return what it still says at the end."""
-        client, until = self._plane.client(), monotonic() + CONVERGE_SECONDS_MAX
+    async def _converged(self, fact: str) -> list[str]:
+        """Wait until the oracle is content; return what it still says at the end.
+
+        A busy machine makes everything slow, so what ends the waiting is that nothing changes.
+        """
+        client, began_at = self._plane.client(), monotonic()
+        before, changed_at = [""], began_at
         while True:
             found = await asyncio.to_thread(self._problems, client)
-            if not found or monotonic() > until:
+            seconds = monotonic() - began_at
+            if found != before:
+                before, changed_at = found, monotonic()
+            is_still = monotonic() - changed_at > STANDSTILL_SECONDS
+            if not found or is_still or seconds > CONVERGE_SECONDS_MAX:
+                self.report.fact(fact, f"{seconds:.1f}" if not found else f"not in {seconds:.1f}")
                 return found
             await pause(1.0)
 
     @staticmethod
     def _problems(client: Client) -> list[str]:
         try:
-            return oracle.problems(users.parents(client), users.children(client))
+            found = oracle.problems(users.parents(client), users.children(client))
         except (OSError, http.client.HTTPException) as error:
             return [f"the API server does not answer: {error}"]
+        return [one.text for one in found]
+
+    def _examine(self) -> None:
+        """Classify what is left over, then restart kube-controller-manager."""
+        client = self._plane.client()
+        parents, children = users.parents(client), users.children(client)
+        known = histories.read(self._audit_lines())
+        self._findings = leftovers.examine(parents, children, known)
+        (self._folder / "leftovers.json").write_text(self._findings.as_json())
+        objects = {"parents": parents, "children": children}
+        (self._folder / "objects.json").write_text(json.dumps(objects, indent=1))
+        self._plane.restart_manager()
 
     # ---------------------------------------------------------------------------------- verdicts
 
@@ -138,7 +175,7 @@ class Soak:
         report, lines = self.report, self._audit_lines()
         (self._folder / "faults.log").write_text(
             "".join(
-                f"{stamp(one.began_at)} {stamp(one.ended_at)} {one.fault} {one.victim}\n"
+                f"{leftovers.stamp(one.began_at)} {leftovers.stamp(one.ended_at)} {one.fault} {one.victim}\n"
                 for one in faults.history
             )
         )
@@ -166,6 +203,7 @@ class Soak:
         report.fact("memory of the lone process", self._memory(self._slots[plan.ALONE]))
         fired = never_fired(faults.fired, plan.FAULTS)
         report.verdict("every kind of fault had an effect", fired)
+        self._judge_leftovers(lines)
         report.verdict("converged as the oracle says", left)
         at_rest = audit.writes_between(all_writes, *rest)
         report.verdict(f"no write at rest for {REST_SECONDS:g} s", [one.line for one in at_rest])
@@ -175,6 +213,24 @@ class Soak:
         report.verdict("no process failed but for its lease", failed)
         grown = [line for slot in self._slots for name in slot.names for line in self._grown(name)]
         report.verdict("memory, descriptors and tasks are flat", grown)
+
+    def _judge_leftovers(self, lines: Sequence[str]) -> None:
+        report, found = self.report, self._findings
+        report.fact("children left over before a restart", counted(found.counts()))
+        if found.leftovers:
+            known, listed = histories.read(lines), collector.lists(lines)
+            deleted = leftovers.deleted_by(found.leftovers, known)
+            report.fact("these were then deleted by", counted(deleted))
+            late = max(one.late_seconds for one in found.leftovers)
+            report.fact("longest time from an owner's deletion to a child", f"{max(late, 0):.3f} s")
+            report.fact("problems of parents that waited", len(found.consequences))
+            owners = {one.owner_uid for one in found.leftovers if one.owner_uid in known}
+            hidden = sum(collector.is_hidden(uid, known, listed) for uid in owners)
+            report.fact(
+                "owners created again before the garbage collector listed them",
+                f"{hidden} of {len(owners)}",
+            )
+        report.verdict("no child leaked", found.leaks)
 
     def _audit_lines(self) -> list[str]:
         files = sorted(self._plane.folder.glob("audit*.log"))
@@ -208,11 +264,6 @@ def counted(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {number}" for name, number in sorted(counts.items())) or "none"
 
 
-def stamp(at: float) -> str:
-    """Write a time as the audit log does."""
-    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S.%f")
-
-
 def say(text: str) -> None:
     """Print a line at once."""
     print(text, flush=True)  # noqa: T201 - a program of its own
@@ -226,7 +277,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=int(environ.get("SOAK_SEED", "1")))
     parser.add_argument("--parents", type=int, default=100, help="about so many at a time")
     parser.add_argument("--edits", type=float, default=6.0, help="what users do each second")
-    parser.add_argument("--keep", type=Path, help="keep logs, audit log and measurements here")
+    kept = Path(environ["SOAK_KEEP"]) if environ.get("SOAK_KEEP") else None
+    parser.add_argument(
+        "--keep", type=Path, default=kept, help="keep logs, audit log, etcd and measurements here"
+    )
     return parser.parse_args()
 
 
@@ -245,6 +299,7 @@ def main() -> int:
             controllers=CONTROLLERS,
             audit=True,
             audit_policy=POLICY,
+            manager_verbosity=2,  # names each object that the garbage collector looks at
         ) as plane:
             users.install(plane)
             soak = Soak(options, plane, folder)
@@ -254,7 +309,9 @@ def main() -> int:
         return 2
     say(soak.report.text())
     if soak.report.failures:
-        say(f"evidence is in {folder}: plane/audit*.log, faults.log, replica*.log and .stats")
+        say(
+            f"evidence is in {folder}: leftovers.json, plane/*.log, faults.log, replica*.log and .stats"
+        )
         return 1
     if options.keep is None:
         shutil.rmtree(folder, ignore_errors=True)

@@ -24,7 +24,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-_WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +75,15 @@ def read_log(lines: Iterable[str], lease: str, users: frozenset[str]) -> Log:
     held: list[Held] = []
     writes: list[Write] = []
     for line in lines:
-        event = _event(line)
-        if event is None or event.get("verb") not in _WRITES:
+        event = event_of(line)
+        if event is None or event.get("verb") not in WRITES:
             continue
         target = event.get("objectRef") or {}
         if target.get("resource") == "leases":
             if target.get("name") == lease or event["verb"] == "create":
                 held.extend(_held(event, lease))
             continue
-        if _user(event) in users:
+        if user_of(event) in users:
             writes.append(_write(event, line))
     held.sort(key=lambda one: one.version)
     writes.sort(key=lambda one: one.received_at)
@@ -140,6 +140,36 @@ def summary(writes: Iterable[Write]) -> Counter[str]:
     return Counter(f"{one.verb} {one.target.partition(' ')[0]}" for one in writes)
 
 
+# ------------------------------------------------------------- the fields of an audit event
+
+
+def event_of(line: str, stage: str = "ResponseComplete") -> dict[str, Any] | None:
+    """Return the event of a line; None for another stage, or a line that a killed server cut off."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) and event.get("stage") == stage else None
+
+
+def user_of(event: Mapping[str, Any]) -> str:
+    """Return the user whose request it was."""
+    user = event.get("impersonatedUser") or event.get("user") or {}
+    return str(user.get("username", ""))
+
+
+def code_of(event: Mapping[str, Any]) -> int:
+    """Return the status code of the answer; 0 if there is none."""
+    return int((event.get("responseStatus") or {}).get("code", 0))
+
+
+def times_of(event: Mapping[str, Any]) -> tuple[float, float]:
+    """Return when the request was received and when it was answered."""
+    names = ("requestReceivedTimestamp", "stageTimestamp")
+    received_at, answered_at = (datetime.fromisoformat(event[name]).timestamp() for name in names)
+    return received_at, answered_at
+
+
 # ------------------------------------------------------------------------------------- inside
 
 
@@ -155,52 +185,27 @@ def _problem(write: Write, current: Tenure, lease_seconds: float) -> str:
     return ""
 
 
-def _event(line: str) -> dict[str, Any] | None:
-    """The event of a line; None for a line that a killed server did not finish."""
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return None
-    is_complete = isinstance(event, dict) and event.get("stage") == "ResponseComplete"
-    return event if is_complete else None
-
-
 def _held(event: Mapping[str, Any], lease: str) -> Iterator[Held]:
     answer = event.get("responseObject") or {}
     meta = answer.get("metadata") or {}
-    if _code(event) >= 300 or answer.get("kind") != "Lease" or meta.get("name") != lease:
+    if code_of(event) >= 300 or answer.get("kind") != "Lease" or meta.get("name") != lease:
         return
     holder = (answer.get("spec") or {}).get("holderIdentity") or ""
-    received_at, answered_at = _times(event)
-    yield Held(_user(event), holder, int(meta["resourceVersion"]), received_at, answered_at)
+    received_at, answered_at = times_of(event)
+    yield Held(user_of(event), holder, int(meta["resourceVersion"]), received_at, answered_at)
 
 
 def _write(event: Mapping[str, Any], line: str) -> Write:
     target = event.get("objectRef") or {}
     resource = "/".join(filter(None, (target.get("resource"), target.get("subresource"))))
     place = "/".join(filter(None, (target.get("namespace"), target.get("name"))))
-    received_at, answered_at = _times(event)
+    received_at, answered_at = times_of(event)
     return Write(
-        user=_user(event),
+        user=user_of(event),
         verb=event["verb"],
         target=f"{resource} {place}",
-        code=_code(event),
+        code=code_of(event),
         received_at=received_at,
         answered_at=answered_at,
         line=line,
     )
-
-
-def _user(event: Mapping[str, Any]) -> str:
-    user = event.get("impersonatedUser") or event.get("user") or {}
-    return str(user.get("username", ""))
-
-
-def _code(event: Mapping[str, Any]) -> int:
-    return int((event.get("responseStatus") or {}).get("code", 0))
-
-
-def _times(event: Mapping[str, Any]) -> tuple[float, float]:
-    names = ("requestReceivedTimestamp", "stageTimestamp")
-    received_at, answered_at = (datetime.fromisoformat(event[name]).timestamp() for name in names)
-    return received_at, answered_at

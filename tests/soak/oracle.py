@@ -26,6 +26,16 @@ class Child(NamedTuple):
     owner: str
 
 
+class Problem(NamedTuple):
+    """One thing that is wrong: a sentence, and whom it concerns."""
+
+    text: str
+    parent: str
+    """The uid of the parent that is not Ready, or wants the child, or owns it; "" if it is gone."""
+    child: Key | None = None
+    """The child that is wrong, missing or left over."""
+
+
 def expected(parents: Iterable[Json]) -> dict[Key, Child]:
     """Return the children that the parents ask for."""
     found: dict[Key, Child] = {}
@@ -57,20 +67,34 @@ def actual(objects: Iterable[Json]) -> dict[Key, Child]:
     return found
 
 
-def problems(parents: Iterable[Json], objects: Iterable[Json]) -> list[str]:
-    """Return one sentence for each parent that is not Ready and each child that is wrong."""
+def problems(parents: Iterable[Json], objects: Iterable[Json]) -> list[Problem]:
+    """Return one problem for each parent that is not Ready and each child that is wrong."""
     parents = list(parents)
-    found = [line for parent in parents for line in _unready(parent)]
-    wanted, there = expected(parents), actual(objects)
+    found = [
+        Problem(line, parent["metadata"]["uid"]) for parent in parents for line in _unready(parent)
+    ]
+    there, wanted, uids = actual(objects), expected(parents), wanting(parents)
+    live = {parent["metadata"]["uid"] for parent in parents}
     for key in sorted(wanted.keys() | there.keys()):
-        name = f"{key.kind} {key.namespace}/{key.name}"
-        if key not in there:
-            found.append(f"{name} is missing")
-        elif key not in wanted:
-            found.append(f"{name} is left over (owner {there[key].owner or 'none'})")
-        elif there[key] != wanted[key]:
-            found.append(f"{name} is {there[key]} instead of {wanted[key]}")
+        text = _difference(there.get(key), wanted.get(key))
+        if text:
+            name = f"{key.kind} {key.namespace}/{key.name}"
+            owner = there[key].owner if key in there and there[key].owner in live else ""
+            found.append(Problem(f"{name} {text}", uids.get(key, owner), key))
     return found
+
+
+def wanting(parents: Iterable[Json]) -> dict[Key, str]:
+    """Return the uid of the parent that asks for each child, also of a child without an owner."""
+    return {key: parent["metadata"]["uid"] for parent in parents for key in expected([parent])}
+
+
+def _difference(there: Child | None, wanted: Child | None) -> str:
+    if there is None:
+        return "is missing"
+    if wanted is None:
+        return f"is left over (owner {there.owner or 'none'})"
+    return "" if there == wanted else f"is {there} instead of {wanted}"
 
 
 def _unready(parent: Json) -> list[str]:

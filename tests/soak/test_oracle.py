@@ -67,8 +67,9 @@ def test_tracked_children_are_in_both_namespaces_and_have_no_owner() -> None:
 )
 def test_each_problem_is_named(parents: Any, children: Any, said: str) -> None:
     """One sentence for one problem."""
-    (line,) = problems(parents, children)
-    assert said in line
+    (found,) = problems(parents, children)
+    assert said in found.text
+    assert found.parent == ("u" if parents else "")
 
 
 @pytest.mark.parametrize(
@@ -80,14 +81,14 @@ def test_ready_counts_for_the_present_generation_only(change: dict[str, Any]) ->
     """Ready for an older generation is not Ready."""
     team = deepcopy(TEAM)
     team["status"]["conditions"][0].update(change)
-    (line,) = problems([team], [SECRET, PART])
-    assert "Team soak-a/p (generation 2) says" in line
+    (found,) = problems([team], [SECRET, PART])
+    assert "Team soak-a/p (generation 2) says" in found.text
 
 
 def test_parent_that_is_not_gone_is_a_problem() -> None:
     """Its children are still wanted until it is."""
     team = deepcopy(TEAM)
     team["metadata"] |= {"deletionTimestamp": "now", "finalizers": ["f"]}
-    assert problems([team], [SECRET, PART]) == [
+    assert [found.text for found in problems([team], [SECRET, PART])] == [
         "Team soak-a/p is deleted and not gone: finalizers ['f']"
     ]

@@ -1,8 +1,8 @@
 """Field ownership: ``metadata.managedFields`` and server-side apply.
 
-Two questions: who owns what after a write (``after_update``), and what an object looks like after
-a manager has applied a configuration to it (``after_apply``).  ``to_scale`` and ``from_scale`` carry
-ownership through the scale subresource.
+``after_update`` computes the owners after a create, update or patch.  ``after_apply`` computes the
+object and its owners after a server-side apply.  ``to_scale`` and ``from_scale`` translate ownership
+between an object and its scale subresource.
 """
 
 from myrmidon.apiserver.fields.applying import Applied, after_apply

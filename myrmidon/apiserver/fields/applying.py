@@ -7,13 +7,15 @@
 3. What the manager applied last time and no longer mentions is removed, if no other manager owns it.
 4. Fields that the write does not decide (``resets``) have no new owner.
 
-All of it is a function of values; the result is the object and its new ``managedFields``.
+This is a pure function: it returns the new object and its new ``managedFields``.
 """
 
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import same
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fields import entries, last_applied
 from myrmidon.apiserver.fields.checking import check
@@ -55,10 +57,10 @@ def after_apply(
     reset: ResetFields = NO_RESET,
     blank: Json | None = None,
 ) -> Applied:
-    """Apply a configuration to the live object, or to a blank one.
+    """Apply a configuration to the live object, or to a blank one if it is new.
 
-    Raises ``ApplyConflict`` where others own what would change, and other ``Failure`` where the
-    configuration does not fit the schema.
+    Raises ``ApplyConflict`` if other managers own a field that would change, and another
+    ``Failure`` if the configuration does not fit the schema.
     """
     _refuse_bad_versions(applied, versions)
     try:
@@ -89,7 +91,7 @@ def after_apply(
 
 
 class _Apply:
-    """One configuration on its way into one object."""
+    """The state of one apply: the live object, the configuration and the manager."""
 
     def __init__(self, live: Json, applied: Json, versions: Versions, write: FieldWrite) -> None:
         self._live, self._applied, self._versions = live, applied, versions
@@ -98,7 +100,7 @@ class _Apply:
     def run(
         self, owners: dict[FieldManager, Owned], *, force: bool
     ) -> tuple[Json, dict[FieldManager, Owned]]:
-        """The new object and its owners."""
+        """Return the new object and its owners."""
         versions, who = self._versions, self._who
         shape = versions.shape(versions.api_version)
         assert shape is not None, f"{versions.api_version} has no schema"
@@ -119,7 +121,7 @@ class _Apply:
         except ShapeError as error:
             raise _internal(f"failed to merge config: {error}") from error
         if who in owners:
-            time = owners[who].time if result == self._live else entries.stamp(self._now)
+            time = owners[who].time if same(result, self._live) else write_time(self._now)
             owned = difference(owners[who].fields, UNOWNED)
             owners[who] = Owned(owned, versions.api_version, time)
             if not owned:
@@ -129,7 +131,7 @@ class _Apply:
     def _settled(
         self, changes: Changes, owners: dict[FieldManager, Owned], *, force: bool
     ) -> dict[FieldManager, Owned]:
-        """The owners after the change; by force, or not at all."""
+        """Return the owners after the change; raise on a conflict unless ``force`` is set."""
         found = [
             Conflict(manager, path)
             for manager, owned in owners.items()
@@ -174,5 +176,5 @@ def _described(obj: Json) -> str:
 
 
 def _internal(message: str) -> Failure:
-    """A 500 without a reason, which is what the real server makes of errors it has no word for."""
+    """Return a 500 without a reason, as the real server answers for unclassified errors."""
     return Failure(500, "", message, details=False)

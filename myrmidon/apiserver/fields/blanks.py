@@ -1,13 +1,13 @@
-"""What an object is before the first write.
+"""The object that a create is compared with: what exists before the first write.
 
-The real server compares a new object with an empty Go struct.  Such a struct has structs inside
-it, lists that are null and texts that are empty; these have no owner, whichever manager creates the object.
-Custom resources begin with nothing but their type.
+The real server compares a new object with an empty Go struct.  The nested structs, null lists and
+empty strings of that struct have no owner, whichever manager creates the object.  A custom resource
+starts with only its apiVersion and kind.
 """
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.catalog.types import GoType
 from myrmidon.apiserver.schema_node import Schema
 
@@ -15,7 +15,7 @@ _PLAN = "blank"
 
 
 def blank_of(schema: Schema, api_version: str, kind: str) -> Json:
-    """The object that a create begins with; shared, and not to be changed."""
+    """Return the blank object of a kind.  It is shared: do not change it."""
     blank: Json | None = schema.plans.get(_PLAN)
     if blank is None:
         fields = _struct(schema) if isinstance(schema, GoType) else {}

@@ -1,7 +1,7 @@
-"""Whether an applied object fits its shape, in the words of the real server.
+"""Check an applied object against its schema, with the messages of the real server.
 
-This check comes before defaulting, pruning and validation and is stricter than they are: a field
-outside the schema is an error and not a warning.
+This check runs before defaulting, pruning and validation, and is stricter: a field that is not in
+the schema is an error here, not a warning.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from myrmidon.apiserver.golang.types import go_type
 
 
 def check(value: Any, shape: Shape) -> None:
-    """Raise ``ShapeError`` with all that does not fit."""
+    """Raise ``ShapeError`` with every value that does not fit the schema."""
     problems = list(_problems(value, shape, ""))
     if not problems:
         return
@@ -89,7 +89,7 @@ def _at(path: str, problem: str) -> str:
 
 
 def go_text(value: Any) -> str:
-    """A value as Go's ``%v`` prints it."""
+    """Return a value as Go's ``%v`` prints it."""
     match value:
         case None:
             return "<nil>"
@@ -104,7 +104,7 @@ def go_text(value: Any) -> str:
 
 
 def go_syntax(value: Any) -> str:
-    """A value as Go's ``%#v`` prints it."""
+    """Return a value as Go's ``%#v`` prints it."""
     match value:
         case None:
             return "interface {}(nil)"

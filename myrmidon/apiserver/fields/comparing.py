@@ -1,12 +1,14 @@
-"""What has changed between two objects, field by field: removed, modified, added.
+"""Compare two objects field by field: which fields were removed, modified and added.
 
-Only branches that differ are walked.  Values that are equal have no changed fields, so one
-comparison of the whole branch, which the interpreter does fast, stands for the walk through it.
+Only branches that differ are walked field by field: values that are equal have no changed fields.
+Equal means equal as JSON (``same``): the server's merge library compares ``1`` and ``1.0`` as one
+number, and tells ``true`` from ``1``.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from myrmidon.api.values.equality import same
 from myrmidon.apiserver.fields.fieldset import Node, as_member, ordered, union
 from myrmidon.apiserver.fields.listing import ShapeError, grouped
 from myrmidon.apiserver.fields.owning import everything
@@ -14,26 +16,26 @@ from myrmidon.apiserver.fields.shapes import Shape
 
 
 class Comparison(NamedTuple):
-    """Three sets of fields, as the contents of the objects' roots."""
+    """The removed, modified and added fields, each as the root node of a field set."""
 
     removed: Node
     modified: Node
     added: Node
 
     def filtered(self, keep: Callable[[Node], Node]) -> "Comparison":
-        """The comparison with each set passed through a filter."""
+        """Return the comparison with each set passed through a filter."""
         return Comparison(keep(self.removed), keep(self.modified), keep(self.added))
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.modified or self.added)
 
     def written(self) -> Node:
-        """What the change has put into the object."""
+        """Return the fields that the change wrote: modified and added."""
         return union(self.modified, self.added)
 
 
 class _Change(NamedTuple):
-    """Changes inside one field; None for no change, an empty node for the field as a leaf."""
+    """The changes inside one field.  None: no change.  An empty node: the field itself changed."""
 
     removed: Node | None = None
     modified: Node | None = None
@@ -46,17 +48,17 @@ _MODIFIED = _Change(modified={})
 
 
 def compare(old: Any, new: Any, shape: Shape) -> Comparison:
-    """Compare two objects; raises ``ShapeError`` where they do not fit the shape."""
-    change = _NOTHING if old is new or old == new else _changed(old, new, shape)
+    """Compare two objects; raise ``ShapeError`` if one does not fit the schema."""
+    change = _NOTHING if old is new or same(old, new) else _changed(old, new, shape)
     return Comparison(change.removed or {}, change.modified or {}, change.added or {})
 
 
 def _changed(old: Any, new: Any, shape: Shape) -> _Change:
-    """Both values are there, and they are not equal."""
+    """Return the changes between two values that both exist and are not equal."""
     was, now = shape.atoms_of(old), shape.atoms_of(new)
     if was == now:
         return _changed_as(was[0], old, new, shape)
-    # A scalar that became a map, say: what it was is gone, and what it is has come.
+    # The type changed, for example from a scalar to a map: the old value is removed, the new added.
     return _both(
         _changed_as(was[0], old, new, shape),
         _changed_as(now[0], old, new, shape),
@@ -65,9 +67,7 @@ def _changed(old: Any, new: Any, shape: Shape) -> _Change:
 
 def _changed_as(atom: str, old: Any, new: Any, shape: Shape) -> _Change:
     if atom == "s":
-        # 1 and 1.0 are one number; true and 1 are not.
-        same = old == new and isinstance(old, bool) == isinstance(new, bool)
-        return _NOTHING if same else _MODIFIED
+        return _NOTHING if same(old, new) else _MODIFIED
     kind: type = dict if atom == "m" else list
     atomic = shape.atomic_map if atom == "m" else not shape.associative
     left: Any = old if isinstance(old, kind) else None
@@ -86,7 +86,7 @@ def _changed_map(old: dict[str, Any], new: dict[str, Any], shape: Shape) -> _Cha
     fields = shape.fields
     for name, now in new.items():
         was = old.get(name, _MISSING)
-        if was is now or (was == now and type(was) is type(now)):
+        if was is now or same(was, now):
             continue
         child = fields.get(name) or shape.element
         if child is None:
@@ -125,12 +125,12 @@ def _change(removed: Node, modified: Node, added: Node) -> _Change:
 
 
 def _changed_items(old: list[Any], new: list[Any], shape: Shape) -> _Change:
-    """Items of one path element.  Duplicates are owned together, as if they were one leaf."""
+    """Compare the items of one path element.  Duplicates count as one leaf with one owner."""
     match len(old), len(new):
         case 1, 0:
             return _Change(removed=everything(old[0], shape))
         case 1, 1:
-            return _NOTHING if old[0] == new[0] else _changed(old[0], new[0], shape)
+            return _NOTHING if same(old[0], new[0]) else _changed(old[0], new[0], shape)
         case 1, _:
             return _Change(removed=everything(old[0], shape), added={})
         case _, 0:
@@ -138,7 +138,7 @@ def _changed_items(old: list[Any], new: list[Any], shape: Shape) -> _Change:
         case _, 1:
             return _Change(removed={}, added=everything(new[0], shape))
         case _:
-            return _NOTHING if old == new else _MODIFIED
+            return _NOTHING if same(old, new) else _MODIFIED
 
 
 def _collect(element: str, change: _Change, removed: Node, modified: Node, added: Node) -> None:

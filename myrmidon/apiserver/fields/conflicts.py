@@ -1,4 +1,4 @@
-"""Conflicts of an apply: fields that it would change and that others own."""
+"""Conflicts of a server-side apply: fields that it would change and other managers own."""
 
 from typing import NamedTuple
 
@@ -9,14 +9,14 @@ from myrmidon.apiserver.fields.entries import FieldManager
 
 
 class Conflict(NamedTuple):
-    """One field, and one of those who own it."""
+    """One field and one manager that owns it."""
 
     manager: FieldManager
     path: Path
 
 
 class ApplyConflict(Failure):
-    """The 409 that names each field and each owner, so that a person can decide to force."""
+    """The 409 that lists each conflicting field with its owner."""
 
     def __init__(self, conflicts: list[Conflict]) -> None:
         self.conflicts = tuple(sorted(conflicts, key=lambda conflict: conflict.manager))

@@ -1,9 +1,9 @@
-"""Path elements: the steps from an object down to one of its fields, as they stand in FieldsV1.
+"""Path elements: the keys of FieldsV1, each one step from an object towards a field.
 
-A step is a string, the very key that managedFields has: ``f:spec`` for a field of a map,
-``k:{"name":"x"}`` for an element of a list with keys, ``v:"x"`` for a member of a set and ``i:0``
-for an index, which only people write.  Two steps are equal where their strings are, because a step
-is always written in one way: keys in alphabetical order, JSON without spaces.
+An element is a string, exactly as it appears in managedFields: ``f:spec`` for a field of a map,
+``k:{"name":"x"}`` for an item of a list with keys, ``v:"x"`` for a member of a set, and ``i:0`` for
+an index, which the server reads but never writes.  Elements are always written in one canonical
+form (keys in alphabetical order, JSON without spaces), so equal elements are equal strings.
 """
 
 import json
@@ -27,26 +27,26 @@ _TYPES_ORDER: dict[type, int] = {float: 0, int: 0, str: 1, bool: 2, list: 3, dic
 
 
 class ElementError(ValueError):
-    """A key of FieldsV1 that is not a path element."""
+    """A key in FieldsV1 is not a path element."""
 
 
 def field(name: str) -> Element:
-    """The step into a field of a map or struct."""
+    """Return the element for a field of a map or struct."""
     return "f:" + name
 
 
 def keys(values: dict[str, Any]) -> Element:
-    """The step into an element of a list by its keys, which come in alphabetical order."""
+    """Return the element for an item of a list with keys; ``keys`` must be in alphabetical order."""
     return "k:" + to_json(values)
 
 
 def member(value: Any) -> Element:
-    """The step into a set, by value."""
+    """Return the element for a member of a set."""
     return "v:" + to_json(value)
 
 
 def to_json(value: Any) -> str:
-    """JSON as Go writes it into a path element: compact, and escaped for HTML."""
+    """Return JSON as Go writes it in a path element: compact, and escaped for HTML."""
     written = orjson.dumps(value).decode()
     if ".0" in written:
         written = orjson.dumps(_plain(value)).decode()
@@ -56,7 +56,7 @@ def to_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Whole floats become integers: 1.0 and 1 are one member of a set."""
+    """Return whole floats as integers, because 1.0 and 1 are the same member of a set."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):
@@ -65,14 +65,14 @@ def _plain(value: Any) -> Any:
 
 
 def name_of(element: Element) -> str:
-    """The name of the field that the step goes into; ``""`` for steps into lists."""
+    """Return the field name of an ``f:`` element; ``""`` for elements of lists."""
     return element[2:] if element.startswith("f:") else ""
 
 
 def canonical(element: Element) -> Element | None:
-    """The element in the one way we write it; None for unknown kinds.
+    """Return the element in canonical form; None for an unknown type of element.
 
-    Raises ``ElementError`` for what is not an element at all.
+    Raises ``ElementError`` for a string that is not an element at all.
     """
     if len(element) < 2:
         raise ElementError("key must be 2 characters long:")
@@ -97,7 +97,7 @@ def canonical(element: Element) -> Element | None:
 
 @lru_cache(maxsize=4096)
 def order(element: Element) -> tuple[Any, ...]:
-    """A sort key: fields by name, list elements by key and value, with numbers as numbers."""
+    """Return the sort key of an element: fields by name, list items by key and value."""
     if element == SELF:
         return (-1,)
     rest = element[2:]
@@ -119,7 +119,7 @@ def _rank(value: Any) -> tuple[int, Any]:
 
 
 def text(path: Iterable[Element]) -> str:
-    """``.spec.slots[name="y"].value``, as conflicts name a field."""
+    """Return a path as conflict messages print it: ``.spec.slots[name="y"].value``."""
     return "".join(map(_text, path))
 
 

@@ -1,23 +1,22 @@
-"""The entries of ``metadata.managedFields``: which manager owns which fields, since when.
+"""The entries of ``metadata.managedFields``: which manager owns which fields, and since when.
 
-A manager is known by its name, how it writes (Apply or Update), the subresource it writes to and,
-for updates, the version it writes in.  Entries that nothing happens to are kept as they are.
+A manager is identified by its name, its operation (Apply or Update), the subresource and, for
+updates, the API version.  An entry that a write does not affect is kept byte for byte.
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fields.elements import ElementError
 from myrmidon.apiserver.fields.fieldset import FieldSet, Node, union
 
-UPDATE_MANAGERS_MAX = 10  # more than these are merged, the oldest first
+UPDATE_MANAGERS_MAX = 10  # with more than these, the oldest are merged
 _ANCIENT = "ancient-changes"
 
 
 class FieldManager(NamedTuple):
-    """Who writes, and how.  An Apply has no version: it is the same manager in all of them."""
+    """The identity of a manager.  An Apply has no version: it is one manager in all versions."""
 
     name: str
     operation: str
@@ -32,29 +31,29 @@ class FieldManager(NamedTuple):
 
 
 def updater(name: str, api_version: str, subresource: str = "") -> FieldManager:
-    """A manager that writes by create, update and patch."""
+    """Return a manager that writes by create, update and patch."""
     return FieldManager(name or "unknown", "Update", api_version, subresource)
 
 
 def applier(name: str, subresource: str = "") -> FieldManager:
-    """A manager that applies."""
+    """Return a manager that writes by server-side apply."""
     return FieldManager(name or "unknown", "Apply", "", subresource)
 
 
 class Owned(NamedTuple):
-    """What one manager owns, in the fields of one version."""
+    """The fields that one manager owns, in the schema of one version."""
 
     fields: Node
     api_version: str
     time: str = ""
-    written: Json | None = None  # the entry it was read from
+    written: Json | None = None  # the JSON entry that it was read from
 
     def with_fields(self, fields: Node) -> "Owned":
-        """The same, with other fields."""
+        """Return a copy with other fields."""
         return self if fields is self.fields else Owned(fields, self.api_version, self.time)
 
     def to_json(self, manager: FieldManager) -> Json:
-        """The entry, in the order of the real server's fields."""
+        """Return the entry as JSON, with the keys in the order of the real server."""
         if self.written is not None:
             return self.written
         entry: Json = {
@@ -71,18 +70,18 @@ class Owned(NamedTuple):
 
 
 class EntryError(ValueError):
-    """managedFields that cannot be read."""
+    """``managedFields`` cannot be decoded."""
 
 
 def is_reset(entries: Any) -> bool:
-    """Whether a client asks to forget all owners: by an empty list or one empty entry."""
+    """Whether a client resets ownership, by sending an empty list or one empty entry."""
     return isinstance(entries, list) and entries in ([], [{}])
 
 
 def read(entries: Iterable[Json] | None, *, trusted: bool = True) -> dict[FieldManager, Owned]:
-    """The entries of an object by manager; raises ``EntryError``.
+    """Return the entries of an object by manager; raise ``EntryError`` if they are invalid.
 
-    Entries that were written by us are trusted to be in the form in which we write them.
+    Entries that this server wrote are assumed to be in canonical form.
     """
     owners: dict[FieldManager, Owned] = {}
     for index, entry in enumerate(entries or ()):
@@ -100,7 +99,7 @@ def read(entries: Iterable[Json] | None, *, trusted: bool = True) -> dict[FieldM
 
 
 def are_of(owners: Mapping[FieldManager, Owned], entries: list[Json]) -> bool:
-    """Whether the owners are just those of these entries."""
+    """Whether the owners are exactly those of these entries."""
     return len(owners) == len(entries) and all(
         owned.written is entry for owned, entry in zip(owners.values(), entries, strict=True)
     )
@@ -120,7 +119,7 @@ def _manager_of(entry: Json, index: int) -> FieldManager:
 
 
 def write(owners: Mapping[FieldManager, Owned]) -> list[Json]:
-    """The entries in the order of the real server: appliers first, then by time and name."""
+    """Return the entries in the order of the real server: Apply first, then by time and name."""
     entries = [owned.to_json(manager) for manager, owned in owners.items()]
     if len(entries) > 1:
         entries.sort(key=_order)
@@ -137,13 +136,8 @@ def _order(entry: Json) -> tuple[str, str, str, str, str]:
     )
 
 
-def stamp(now: datetime) -> str:
-    """A time as entries have it: UTC, whole seconds."""
-    return now.isoformat()[:19] + "Z"
-
-
 def capped(owners: dict[FieldManager, Owned]) -> dict[FieldManager, Owned]:
-    """At most so many updaters: the oldest ones of a version become one without a name."""
+    """Merge the oldest updaters of a version into one nameless entry if there are too many."""
     updaters = [manager for manager in owners if manager.operation == "Update"]
     excess = len(updaters) - UPDATE_MANAGERS_MAX
     if excess <= 0:
@@ -168,7 +162,7 @@ def capped(owners: dict[FieldManager, Owned]) -> dict[FieldManager, Owned]:
 
 
 def same_but_for_times(old: list[Json] | None, new: list[Json] | None) -> bool:
-    """Whether two lists of entries differ in nothing but when things happened."""
+    """Whether two lists of entries are equal apart from their times."""
     old, new = old or [], new or []
     return len(old) == len(new) and all(
         _timeless(was) == _timeless(now) for was, now in zip(old, new, strict=True)

@@ -1,13 +1,12 @@
-"""Sets of fields: who owns what, in the form in which managedFields keeps it.
+"""Sets of fields, in the format of ``managedFields`` (FieldsV1).
 
-A node is a dictionary from path elements to nodes.  An empty node is an owned leaf; a node with a
-``"."`` is owned itself besides what is in it; any other node only leads to owned fields.  This is
-FieldsV1, so a set that was read from an object or goes into one needs no conversion, and what two
-versions of an object have in common they share.  Nodes are never changed once they are made, and
-their elements are always in the order in which the real server writes them.
+A node is a dictionary from path elements to nodes.  An empty node is an owned leaf.  A node with a
+``"."`` is owned itself, in addition to what is inside it.  Any other node only leads to owned fields.
+This is FieldsV1 itself, so reading and writing a set needs no conversion.  Nodes are immutable and
+shared between versions of an object; their elements are in the order of the real server.
 
-The algebra is that of the real server, which differs from textbook sets in one place: a difference
-takes away exactly the fields it names and leaves what is inside them alone.
+The operations are those of the real server, which differ from ordinary sets in one way: a
+difference removes exactly the fields that it names, and keeps the fields inside them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +28,7 @@ class FieldSet:
 
     @classmethod
     def of(cls, *paths: Path) -> "FieldSet":
-        """The set of these paths, and of nothing above or beneath them."""
+        """Return the set of exactly these paths, without their parents or children."""
         node: Node = {}
         for path in paths:
             if path:
@@ -38,13 +37,13 @@ class FieldSet:
 
     @classmethod
     def from_json(cls, written: Any) -> "FieldSet":
-        """Read FieldsV1 of a client; raises ``ElementError``."""
+        """Read FieldsV1 sent by a client; raise ``ElementError`` if it is invalid."""
         if not isinstance(written, dict):
             raise elements.ElementError("FieldsV1 must be a map")
         return cls(_read(written)[0])
 
     def to_json(self) -> Node:
-        """FieldsV1."""
+        """Return the set as FieldsV1."""
         return self.node
 
     def __bool__(self) -> bool:
@@ -75,15 +74,15 @@ class FieldSet:
         return FieldSet(difference(self.node, other.node))
 
     def without(self, other: "FieldSet") -> "FieldSet":
-        """The set without the fields of the other one and without all that is inside them."""
+        """Return the set without the fields of the other set and everything inside those."""
         return FieldSet(deep_difference(self.node, other.node))
 
     def leaves(self) -> "FieldSet":
-        """The fields that have no owned fields inside."""
+        """Return the fields that have no owned fields inside them."""
         return FieldSet(_leaves(self.node))
 
     def paths(self) -> Iterator[Path]:
-        """All fields: at each level those that are owned, then what is inside them."""
+        """Return the paths of all fields: at each level the owned ones first, then their contents."""
         return _paths(self.node, ())
 
 
@@ -93,14 +92,14 @@ def is_member(node: Node) -> bool:
 
 
 def as_member(node: Node | None) -> Node:
-    """The node, and its field, too."""
+    """Return the node with its own field included in the set."""
     if not node or SELF in node:
         return node or {}
     return {SELF: {}, **node}
 
 
 def union(left: Node, right: Node) -> Node:
-    """What is in either.  Both are the contents of the same field."""
+    """Return the union of two nodes of the same field."""
     if not left or left is right:
         return right
     if not right:
@@ -113,7 +112,7 @@ def union(left: Node, right: Node) -> Node:
 
 
 def _union_of_fields(left: Node, right: Node) -> Node:
-    """Below the root an empty node is an owned field, which union would forget."""
+    """Return the union below the root, where an empty node is an owned field."""
     if not left:
         return as_member(right)
     if not right:
@@ -122,7 +121,7 @@ def _union_of_fields(left: Node, right: Node) -> Node:
 
 
 def intersection(left: Node, right: Node) -> Node:
-    """What is in both."""
+    """Return the fields that are in both nodes."""
     if len(left) > len(right):
         left, right = right, left  # both have the same order
     common: Node = {}
@@ -148,7 +147,7 @@ def _intersection_of_fields(left: Node, right: Node) -> Node | None:
 
 
 def difference(left: Node, right: Node) -> Node:
-    """What is in the left but not in the right; fields inside those in the right remain."""
+    """Return the left node without the fields of the right; fields inside those remain."""
     if not right:
         return left
     rest: Node | None = None
@@ -180,7 +179,7 @@ def _difference_of_fields(left: Node, right: Node) -> Node | None:
 
 
 def deep_difference(left: Node, right: Node) -> Node:
-    """What is in the left and neither in the right nor inside a field of the right."""
+    """Return the left node without the fields of the right and everything inside those."""
     rest = left
     for element, node in right.items():
         old = rest.get(element)
@@ -196,23 +195,23 @@ def deep_difference(left: Node, right: Node) -> Node:
 
 
 def _tidy_deep(left: Node, right: Node) -> Node | None:
-    """Like ``_tidy``, for a leaf loses nothing by what its inside loses."""
+    """Return a leaf as it is, and any other node normalised without the fields of the right."""
     return left if not left else _tidy(deep_difference(left, right))
 
 
 def _tidy(node: Node) -> Node | None:
-    """Nodes as they must be: one that leads nowhere is none, one with nothing inside is a leaf."""
+    """Normalise a node: None if it contains nothing, a leaf if only itself is owned."""
     if not node:
         return None
     return {} if len(node) == 1 and SELF in node else node
 
 
 def ordered(node: Node) -> Node:
-    """The node with its own elements in the order of the real server; the same one if they are."""
+    """Return the node with its elements in the order of the real server; itself if they are."""
     names = list(node)
     wanted = sorted(names)
     if names and wanted[-1][0] > "f":
-        # Steps into lists go by their values; the others by what is written.
+        # Elements of lists are ordered by value, the others by their text.
         wanted.sort(key=elements.order)
     return node if wanted == names else {element: node[element] for element in wanted}
 
@@ -240,13 +239,13 @@ def _paths(node: Node, prefix: Path) -> Iterator[Path]:
 
 
 def _read(written: dict[str, Any]) -> tuple[Node, bool]:
-    """The contents of a written node, and whether it is owned itself."""
+    """Return the contents of a node in FieldsV1, and whether the node itself is owned."""
     node: Node = {}
     owned = SELF in written
     for key, value in written.items():
         element = None if key == SELF else elements.canonical(key)
         if element is None:
-            continue  # of a later version, which we do not know
+            continue  # an element type of a later Kubernetes version
         if not isinstance(value, dict):
             raise elements.ElementError(f"{key}: a path element leads to a map")
         inner, is_owned = _read(value)
@@ -256,7 +255,7 @@ def _read(written: dict[str, Any]) -> tuple[Node, bool]:
 
 
 def gather(nodes: Iterable[Node]) -> Node:
-    """The union of many."""
+    """Return the union of several sets."""
     whole: Node = {}
     for node in nodes:
         whole = union(whole, node)

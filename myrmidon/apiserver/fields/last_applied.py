@@ -1,8 +1,9 @@
-"""kubectl's memory of its client-side applies, and the way from there to server-side apply.
+"""kubectl's last-applied annotation: moving from client-side to server-side apply and back.
 
-Client-side apply remembers what it applied in an annotation.  When kubectl applies server-side for
-the first time, the fields in it are its own already and no conflict; and as long as the annotation
-is there, the server keeps it up to date, so that the way back is open.
+Client-side apply stores the applied configuration in an annotation.  When kubectl applies the object
+server-side for the first time, the fields in that annotation count as its own, so they do not
+conflict.  While the annotation exists the server keeps it up to date, so that a later client-side
+apply still works.
 """
 
 import json
@@ -10,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api.objects import Json, annotations_of
+from myrmidon.api.objects.accessors import Json, annotations_of
 from myrmidon.apiserver.fields.checking import check
 from myrmidon.apiserver.fields.comparing import compare
 from myrmidon.apiserver.fields.fieldset import FieldSet, difference
@@ -23,7 +24,7 @@ KUBECTL = "kubectl"
 
 
 def remembered(live: Json, versions: Versions) -> FieldSet:
-    """The fields of the last client-side apply that still are as they were applied."""
+    """Return the fields of the last client-side apply whose values have not changed since."""
     shape = versions.shape(versions.api_version)
     applied = _parsed(annotations_of(live).get(ANNOTATION) or "")
     if shape is None or applied.get("apiVersion") != versions.api_version:
@@ -47,7 +48,7 @@ def _parsed(text: str) -> Json:
 
 
 def with_annotation(obj: Json, applied: Json) -> Json:
-    """The object with the annotation brought up to date, if it has one."""
+    """Return the object with its annotation updated, if it has one."""
     annotations = annotations_of(obj)
     if not annotations.get(ANNOTATION):
         return obj
@@ -56,7 +57,7 @@ def with_annotation(obj: Json, applied: Json) -> Json:
 
 
 def _written(applied: Json) -> str:
-    """The configuration as the server writes it: without the annotation, sorted, with an end."""
+    """Return the annotation's text: sorted JSON without the annotation itself, and a newline."""
     annotations = annotations_of(applied)
     if annotations:
         rest = {name: value for name, value in annotations.items() if name != ANNOTATION}

@@ -1,4 +1,4 @@
-"""The elements of lists that merge: by their keys, or by their value in a set."""
+"""Path elements of the items of lists of type map (by key) and of type set (by value)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,11 +9,11 @@ from myrmidon.apiserver.fields.shapes import Shape
 
 
 class ShapeError(ValueError):
-    """A value that does not fit its shape, so that the owners of its fields cannot be told."""
+    """A value does not fit its schema, so the owners of its fields cannot be determined."""
 
 
 def element_of(item: Any, shape: Shape) -> Element:
-    """The path element of an item of a list that merges; raises ``ShapeError``."""
+    """Return the path element of an item; raise ``ShapeError`` if it has none."""
     return _by_keys(item, shape) if shape.keys else _by_value(item)
 
 
@@ -49,7 +49,7 @@ def _by_value(item: Any) -> Element:
 
 
 def grouped(items: Sequence[Any], shape: Shape) -> dict[Element, list[Any]]:
-    """The items by their path elements, in order; several where people wrote duplicates."""
+    """Return the items by path element, in order; an element with duplicates has several."""
     groups: dict[Element, list[Any]] = {}
     for index, item in enumerate(items):
         try:

@@ -1,4 +1,4 @@
-"""Merging an applied object into the live one: what is applied wins, all else stays."""
+"""Merge an applied object into the live one: applied fields win, the other fields stay."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _MISSING: Any = object()
 
 
 def merge(live: Any, applied: Any, shape: Shape) -> Any:
-    """The live object with the applied one on top; raises ``ShapeError``."""
+    """Return the merged object; raise ``ShapeError`` if a value does not fit the schema."""
     merged = _merge(live, applied, shape)
     return {} if merged is _MISSING else merged
 
@@ -28,7 +28,7 @@ def _merge(live: Any, applied: Any, shape: Shape) -> Any:
     right: Any = applied if isinstance(applied, kind) else None
     atomic = shape.atomic_map if kind is dict else not shape.associative
     if atomic or not (left or right):
-        return applied  # two that are empty or null: the applied kind of nothing
+        return applied  # both are empty or null: the applied one wins
     if kind is dict:
         return _merge_maps(left or {}, right or {}, shape)
     return _merge_lists(left or [], right or [], shape)
@@ -47,7 +47,7 @@ def _merge_maps(live: dict[str, Any], applied: dict[str, Any], shape: Shape) -> 
 
 
 def _merge_lists(live: list[Any], applied: list[Any], shape: Shape) -> Any:
-    """Items by the order of the applied list, and the others about where they were."""
+    """Merge lists: items in the order of the applied list, the others near their old neighbours."""
     rights = {element: items[0] for element, items in grouped(applied, shape).items()}
     lefts = [(element_of(item, shape), item) for item in live]
     alone = {element: items for element, items in grouped(live, shape).items() if len(items) == 1}
@@ -56,17 +56,17 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: Shape) -> Any:
         if index is not None:
             merged.append(lefts[index][1])  # no manager applies it
             continue
-        # Duplicates are not merged: the applied item takes the place of all of them.
+        # Duplicates are not merged: the applied item replaces all of them.
         before = alone[element][0] if element in alone else _MISSING
         merged.append(_merge(before, rights[element], shape.item))
     return merged or _MISSING
 
 
 def _weave(live: list[Element], applied: list[Element]) -> Iterator[tuple[Element, int | None]]:
-    """Go through both lists at once, keeping both orders as well as possible.
+    """Merge the order of two lists of items.
 
-    Items that only the live list has stay between the neighbours they had, and come with their
-    index there; where the lists disagree, the applied one is right.
+    Items that only the live list has stay between their old neighbours, and are returned with their
+    index in it.  Where the two orders contradict each other, the applied list wins.
     """
     in_live, in_applied = frozenset(live), frozenset(applied)
     shared = deque(element for element in applied if element in in_live)
@@ -79,7 +79,7 @@ def _weave(live: list[Element], applied: list[Element]) -> Iterator[tuple[Elemen
             yield here, left
             left += 1
         elif None not in (here, upcoming) and here != upcoming and shared and shared[0] != here:
-            left += 1  # its turn comes where the applied list has it
+            left += 1  # it is added where the applied list has it
         else:
             if here == upcoming or here in taken:
                 left += 1

@@ -1,8 +1,8 @@
-"""Which fields a value has: those that an applied configuration claims, and all there are.
+"""The set of fields of a value: those that an apply claims (``claimed``), or all (``everything``).
 
-The two differ in the fields between the leaves.  Who applies ``spec: {x: 1}`` claims ``x`` but not
-``spec``, since ``spec`` belongs to the schema and not to a manager; who creates an object owns all
-that was not there before.
+The two differ in the fields above the leaves.  A manager that applies ``spec: {x: 1}`` claims ``x``
+but not ``spec``, because ``spec`` is part of the schema.  A manager that creates an object owns
+every field that was not there before.
 """
 
 from typing import Any
@@ -14,12 +14,12 @@ from myrmidon.apiserver.fields.shapes import DEDUCED, Shape
 
 
 def claimed(value: Any, shape: Shape) -> Node:
-    """The fields that an applied object claims, as the contents of its root."""
+    """Return the fields that an applied object claims, as the root node of a field set."""
     return _claimed(value, shape) or {}
 
 
 def _claimed(value: Any, shape: Shape) -> Node | None:
-    """The fields inside; an empty node for a leaf, None where there is nothing to claim."""
+    """Return the claimed fields inside a value; an empty node for a leaf, None for none."""
     match shape.atoms_of(value)[0]:
         case "m":
             return {} if shape.atomic_map else _claimed_in_map(value, shape)
@@ -52,13 +52,13 @@ def _claimed_in_list(value: Any, shape: Shape) -> Node | None:
         return None
     inside: Node = {}
     for element, items in grouped(value, shape).items():
-        alone = len(items) == 1  # duplicates have an owner, but what is inside them has none
+        alone = len(items) == 1  # duplicates have an owner, but the fields inside them do not
         inside[element] = as_member(_claimed(items[0], shape.item)) if alone else {}
     return ordered(inside) or None
 
 
 def everything(value: Any, shape: Shape) -> Node:
-    """All fields of a value that is there as a whole, or gone as a whole, itself included."""
+    """Return all fields of a value that was added or removed as a whole, itself included."""
     if isinstance(value, dict) and "m" in shape.atoms:
         return _every_field(value, shape) if value and not shape.atomic_map else {}
     if isinstance(value, list) and shape.associative:
@@ -76,14 +76,14 @@ def _every_field(value: dict[str, Any], shape: Shape) -> Node:
         if child is None:
             raise ShapeError(f".{name}: field not declared in schema")
         item = value[name]
-        # Most fields are plain scalars: not worth a call.
+        # Most fields are scalars; this saves a call for each.
         is_deep = isinstance(item, dict | list)
         inside["f:" + name] = everything(item, child) if is_deep else {}
     return inside
 
 
 def _every_key(value: dict[str, Any]) -> Node:
-    """All fields of a value of which the schema says nothing: maps have fields, lists do not."""
+    """Return all fields of a value without a schema: maps have fields, lists are leaves."""
     inside: Node = {SELF: {}}
     for name in sorted(value):
         item = value[name]

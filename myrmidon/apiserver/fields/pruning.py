@@ -1,8 +1,8 @@
-"""What goes when a manager no longer applies it: all that it alone owned."""
+"""Remove the fields that a manager no longer applies and no other manager owns."""
 
 from collections.abc import Mapping
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fields.entries import FieldManager, Owned
 from myrmidon.apiserver.fields.fieldset import Node, difference, intersection, union
 from myrmidon.apiserver.fields.owning import claimed
@@ -14,10 +14,10 @@ from myrmidon.apiserver.fields.versions import Versions
 def pruned(
     merged: Json, owners: Mapping[FieldManager, Owned], last: Owned | None, versions: Versions
 ) -> Json:
-    """The merged object without what the manager applied ``last`` and no manager owns now.
+    """Return the merged object without the fields of ``last`` that no manager owns now.
 
-    In three steps: take out all that was applied last, put back what any manager owns (the new
-    configuration included), put back what was never applied and went only along with its parent.
+    In three steps: remove everything that was applied last time; restore what any manager owns, the
+    new configuration included; restore what was never applied and disappeared with its parent.
     """
     if last is None or not _dropped(last, owners):
         return merged
@@ -35,7 +35,7 @@ def pruned(
 
 
 def _dropped(last: Owned, owners: Mapping[FieldManager, Owned]) -> bool:
-    """Whether anything that was applied last may have lost its only owner."""
+    """Whether a field that was applied last time may have lost its only owner."""
     return bool(last.fields) and not any(
         owned.api_version == last.api_version and not difference(last.fields, owned.fields)
         for owned in owners.values()
@@ -49,7 +49,7 @@ def _with_owned(
     owners: Mapping[FieldManager, Owned],
     versions: Versions,
 ) -> Json:
-    """What is left of the object, with what any manager owns in any version put back."""
+    """Return what is left of the object, with the fields that any manager owns restored."""
     owned_at: dict[str, Node] = {first: {}}
     for owned in owners.values():
         owned_at[owned.api_version] = union(owned_at.get(owned.api_version, {}), owned.fields)

@@ -1,4 +1,4 @@
-"""Taking fields out of an object: what its manager no longer applies and no other manager owns."""
+"""Remove a set of fields from an object."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from myrmidon.apiserver.fields.shapes import Shape
 
 
 def without(value: Any, gone: Node, shape: Shape) -> Any:
-    """The value without these fields.  A map or list that loses all its parts becomes null."""
+    """Return the value without these fields; a map or list that loses all parts becomes null."""
     if not gone:
         return value
     match shape.atoms_of(value)[0]:
@@ -49,10 +49,10 @@ def _list_without(value: list[Any], gone: Node, shape: Shape) -> list[Any]:
 
 
 def with_named_fields(node: Node, shape: Shape | None) -> Node:
-    """The set together with the fields of the schema that lead to its members.
+    """Return the set with the schema's fields that lead to its members added.
 
-    An applied set does not have them; but a struct of which nothing is left should go itself and
-    not stay behind empty.
+    The set of an apply does not contain them; with them, a struct that loses all its fields is
+    removed itself instead of staying empty.
     """
     return {
         element: _named(element, inner, shape) if inner else inner

@@ -1,10 +1,10 @@
-"""Which fields a write does not decide, by kind and subresource.
+"""The fields that the server resets in a write, by kind and subresource.
 
-The server resets them after the owners are worked out, so a change there must not make the writer
-their owner.
+An update of ``status`` through the main path, for example, is dropped.  The server resets these
+fields only after it computed the owners, so a change there must not make the writer an owner.
 """
 
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, keeping, resetting
 
 _STATUS = resetting("status")
@@ -26,14 +26,14 @@ _THROUGH_STATUS: dict[tuple[str, str], ResetFields] = {
 
 
 def builtin_reset_fields(kind: Kind, subresource: str, *, has_status: bool) -> ResetFields:
-    """What a write of a built-in kind through a subresource, or the main path, does not decide."""
+    """Return the fields that a write of a built-in kind cannot change."""
     if subresource == "status":
         return _THROUGH_STATUS.get((kind.group, kind.kind), _SPEC)
     return _STATUS if has_status and not subresource else NO_RESET
 
 
 def custom_reset_fields(subresource: str, *, has_status: bool) -> ResetFields:
-    """The same for a custom resource: its status is written through its own path, and only there."""
+    """Return the fields that a write of a custom resource cannot change."""
     if subresource == "status":
         return _CUSTOM_STATUS
     return _STATUS if has_status and not subresource else NO_RESET

@@ -1,31 +1,33 @@
-"""Field ownership through the scale subresource, which has one field in common with its object.
+"""Field ownership through the scale subresource, which shares one field with its object.
 
-A write to the scale is an update of a Scale object.  Before it, the owners of the replicas become
-owners of ``spec.replicas`` of the Scale; after it, what changed there goes back to the object.
+A write to the subresource is an update of a Scale object.  Before it, the owners of the object's
+replicas become owners of ``spec.replicas`` in the Scale; afterwards the result is copied back.
 """
 
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fields import entries
 from myrmidon.apiserver.fields.elements import Path
 from myrmidon.apiserver.fields.entries import FieldManager, Owned
 from myrmidon.apiserver.fields.fieldset import FieldSet
 
-ReplicasPaths: TypeAlias = Mapping[str, Path | None]  # by apiVersion; None: no scale there
+ReplicasPaths: TypeAlias = Mapping[
+    str, Path | None
+]  # by apiVersion; None: no scale in that version
 
 SCALE_VERSION = "autoscaling/v1"
 _REPLICAS = FieldSet.of(("f:spec", "f:replicas"))
 
 
 def replicas_path(written: str) -> Path:
-    """``.spec.replicas`` of a CustomResourceDefinition as a path."""
+    """Return the ``specReplicasPath`` of a CustomResourceDefinition as path elements."""
     return tuple(f"f:{name}" for name in written.strip(".").split("."))
 
 
 def to_scale(parent: list[Json] | None, paths: ReplicasPaths) -> list[Json]:
-    """The managedFields of the Scale of an object."""
+    """Return the managedFields of the Scale of an object."""
     owners: dict[FieldManager, Owned] = {}
     for manager, owned in entries.read(parent).items():
         path = paths.get(owned.api_version)
@@ -37,17 +39,17 @@ def to_scale(parent: list[Json] | None, paths: ReplicasPaths) -> list[Json]:
 def from_scale(
     parent: list[Json] | None, scale: list[Json] | None, api_version: str, paths: ReplicasPaths
 ) -> list[Json]:
-    """The managedFields of an object whose Scale was written.
+    """Return the managedFields of an object whose Scale was written.
 
-    The real server knows updaters by their version, too, and the Scale has another one than the
-    object.  So an updater that owned the replicas and still does gets a second entry for them, and
-    no owner that comes out of a Scale has a time.
+    The real server identifies updaters by their API version, too, and the Scale's differs from the
+    object's.  So an updater that owned the replicas and still does gets a second entry for them, and
+    owners that come from a Scale have no time.
     """
     scalers = entries.read(scale)
     result: dict[FieldManager, Owned] = {}
     for manager, owned in entries.read(parent).items():
         if owned.api_version not in paths:
-            continue  # of a version that is no longer served
+            continue  # an entry of a version that is no longer served
         path = paths[owned.api_version]
         if not path or path not in FieldSet(owned.fields):
             result[manager] = owned

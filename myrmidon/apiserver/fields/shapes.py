@@ -1,9 +1,8 @@
-"""The shape of a type as field ownership sees it: which values can be owned in parts.
+"""Shape: the part of a schema that field ownership needs, that is, which values have parts.
 
-A shape may be a map, a scalar, a list, or, where a schema says nothing, any of them; then the value
-decides.  Maps and lists are either atomic, owned as a whole, or have parts with owners of their
-own.  Shapes are made from schemas when a walk first comes by, since schemas may refer to
-themselves, and are kept with them.
+A shape is a map, a scalar, a list or, where the schema does not say, any of them; then the value
+decides.  Maps and lists are either atomic (owned as a whole) or granular (their parts have owners).
+Shapes are built from schemas when they are first needed, because schemas may be recursive.
 """
 
 from typing import Any, Literal, TypeAlias
@@ -27,10 +26,10 @@ _PLAN = "fields"
 
 
 class Shape:
-    """One node.  ``atoms`` says what its values may be: any of ``m``, ``s`` and ``l``, in order.
+    """One node.  ``atoms`` lists the types that its value may have: ``m``, ``s`` and ``l``.
 
-    ``fields`` are the fields that the schema names; ``element`` is the shape of those it does not
-    name, None where there may be none; ``item`` is that of the elements of a list.
+    ``fields`` are the fields that the schema names.  ``element`` is the shape of other fields, None if
+    there may be none.  ``item`` is the shape of the items of a list.
     """
 
     __slots__ = (
@@ -44,7 +43,7 @@ class Shape:
 
     def __init__(self, schema: Schema, *, preserve: bool = False) -> None:
         self._schema = schema
-        # What is inside a place that keeps unknown fields keeps them, too.
+        # x-kubernetes-preserve-unknown-fields holds for everything inside as well.
         self._preserve = preserve or schema.preserve_unknown
         self.atoms = _atoms_of(schema)
         self.scalar = _scalar_of(schema)
@@ -54,7 +53,7 @@ class Shape:
         self.keys = tuple(sorted(keys))
 
     def __getattr__(self, name: str) -> Any:
-        """Make the inner shapes when they are first asked for."""
+        """Build the inner shapes when they are first needed."""
         if name == "fields":
             self.fields = self._make_fields()
         elif name == "element":
@@ -78,29 +77,29 @@ class Shape:
         return DEDUCED if self._preserve or not schema.properties else None
 
     def atoms_of(self, value: Any) -> str:
-        """What the value is, where the shape allows that; else all that the shape allows."""
+        """Return the type of the value if the shape allows it, else all types that it allows."""
         atom = _ATOMS.get(type(value), "")
         return atom if atom and atom in self.atoms else self.atoms
 
     def child(self, name: str) -> "Shape | None":
-        """The shape of a field."""
+        """Return the shape of a field."""
         return self.fields.get(name) or self.element
 
     def default_of_key(self, name: str) -> Any:
-        """The value of a key that a list's element leaves out; None if it has no default."""
+        """Return the default of a key that an item of a list leaves out; None if it has none."""
         items = self._schema.items
         key = items.properties.get(name) if items is not None else None
         return key.default if key is not None and key.has_default else None
 
 
 def shape_of(schema: Schema) -> Shape:
-    """The shape of a whole object."""
+    """Return the shape of a whole object."""
     shape: Shape | None = schema.plans.get(_PLAN)
     if shape is None:
         shape = Shape(schema)
         metadata = schema.properties.get("metadata")
         if metadata is None or "managedFields" not in metadata.properties:
-            # The schema of a custom resource leaves to the server what every object has.
+            # A custom resource's schema does not contain apiVersion, kind and metadata.
             shape.fields.update(_type_and_metadata())
         schema.plans[_PLAN] = shape
     return shape
@@ -129,7 +128,7 @@ def _atoms_of(schema: Schema) -> str:
 def _scalar_of(schema: Schema) -> Scalar:
     is_more = isinstance(schema, GoType) and schema.shape not in _PLAIN
     if is_more or (schema.type == "string" and schema.format not in ("", "byte")):
-        return "untyped"  # quantities may be numbers, and other formats are uncertain
+        return "untyped"  # a quantity may be a number; for other formats the schema is not certain
     return _SCALARS.get(schema.type, "untyped")
 
 

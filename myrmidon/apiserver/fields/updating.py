@@ -1,9 +1,10 @@
-"""Field ownership after a create, an update or a patch: who changes a field owns it."""
+"""Field ownership after a create, update or patch: the writer owns the fields that it changed."""
 
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.fields import entries
 from myrmidon.apiserver.fields.comparing import Comparison, compare
 from myrmidon.apiserver.fields.entries import EntryError, FieldManager, Owned
@@ -28,11 +29,11 @@ UNOWNED = FieldSet.of(
     ("f:kind",),
     ("f:metadata",),
     *(("f:metadata", f"f:{name}") for name in _IDENTITY),
-).node  # what identifies an object has no owner
+).node  # fields that identify an object have no owner
 
 
 class FieldWrite(NamedTuple):
-    """Who writes, when, and which fields the write does not decide."""
+    """The manager that writes, the time, and the fields that the server resets."""
 
     who: FieldManager
     now: datetime
@@ -50,18 +51,17 @@ def after_update(
     reset: ResetFields = NO_RESET,
     blank: Json | None = None,
 ) -> list[Json]:
-    """The managedFields of an object that was written; ``live`` is None for one that is new.
+    """Return the managedFields of a written object; ``live`` is None if it is new.
 
-    ``new`` is the object as decoded and defaulted, before the server resets what this write has no
-    say in.  ``blank`` is what an object of the kind looks like before the first write:
-    structs of a built-in kind exist from the start and have no owner.
+    ``new`` is the object as decoded and defaulted, before the server resets the fields that this
+    write cannot change.  ``blank`` is the object of that kind before its first write (``blanks``).
     """
     before = (live or {}).get("metadata", {}).get("managedFields")
     sent = new.get("metadata", {}).get("managedFields")
     try:
         owners = _owners(before, None if subresource else sent)
         if not owners and live is not None:
-            return []  # the client that cleared them does not want them tracked
+            return []  # the client reset them, so they are not tracked
         if sent is not before:
             new = {**new, "metadata": {**new.get("metadata", {}), "managedFields": before}}
         old = live if live is not None else blank or {"apiVersion": versions.api_version}
@@ -71,13 +71,13 @@ def after_update(
         who = entries.updater(manager, versions.api_version, subresource)
         owners = updated(owners, changes, FieldWrite(who, now, reset))
     except (ShapeError, EntryError):
-        # Where ownership cannot be told, no field has an owner; the write itself may still be fine.
+        # The owners cannot be determined, so no field has one; the write itself may still be valid.
         return []
     return entries.write(owners)
 
 
 def _owners(before: Any, sent: Any) -> dict[FieldManager, Owned]:
-    """The owners before the write: those of the live object, unless the client sends others."""
+    """Return the owners before the write: the live object's, unless the client sends others."""
     if sent is None or sent is before or sent == before:
         return entries.read(before)
     if entries.is_reset(sent):
@@ -92,21 +92,21 @@ def _owners(before: Any, sent: Any) -> dict[FieldManager, Owned]:
 def updated(
     owners: dict[FieldManager, Owned], changes: "Changes", write: FieldWrite
 ) -> dict[FieldManager, Owned]:
-    """The owners after a manager has made these changes."""
+    """Return the owners after a manager made these changes."""
     api_version = changes.versions.api_version
     owners = changes.taken_from(reconciled_owners(owners, changes.versions))
     taken = difference(changes.here.written(), UNOWNED)
     if taken:
         previous = owners.get(write.who)
         fields = union(taken, previous.fields) if previous else taken
-        owners[write.who] = Owned(fields, api_version, entries.stamp(write.now))
+        owners[write.who] = Owned(fields, api_version, write_time(write.now))
     return entries.capped(owners)
 
 
 def reconciled_owners(
     owners: dict[FieldManager, Owned], versions: Versions
 ) -> dict[FieldManager, Owned]:
-    """The owners in the terms of today's schemas, without those of versions that are gone."""
+    """Return the owners under the current schemas, without versions that are not served."""
     result = {}
     for manager, owned in owners.items():
         shape = versions.shape(owned.api_version)
@@ -116,7 +116,7 @@ def reconciled_owners(
 
 
 class Changes:
-    """What changes between two objects, in each version in which a manager owns fields."""
+    """The changes between two objects, in each API version in which a manager owns fields."""
 
     def __init__(self, old: Json, new: Json, versions: Versions, reset: ResetFields) -> None:
         self.versions = versions
@@ -130,7 +130,7 @@ class Changes:
         }
 
     def _at(self, api_version: str) -> Comparison | None:
-        """The comparison in a version; None if it is not served."""
+        """Return the comparison in a version; None if it is not served."""
         shape = self.versions.shape(api_version)
         if shape is None:
             return None
@@ -139,7 +139,7 @@ class Changes:
         return compare(old, new, shape).filtered(self._reset.rest)
 
     def _know(self, api_version: str) -> bool:
-        """Compare in a version, if that has not been done; False if it is not served."""
+        """Compare in a version unless that was done; return False if it is not served."""
         if api_version not in self._lost:
             change = self._at(api_version)
             if change is None:
@@ -149,7 +149,7 @@ class Changes:
         return True
 
     def conflicts(self, owned: Owned) -> Node:
-        """The fields of an owner that the change writes to."""
+        """Return the fields of an owner that the change writes."""
         if not self._know(owned.api_version):
             return {}
         return intersection(owned.fields, self._written[owned.api_version])
@@ -157,7 +157,7 @@ class Changes:
     def taken_from(
         self, owners: dict[FieldManager, Owned], but: FieldManager | None = None
     ) -> dict[FieldManager, Owned]:
-        """The owners without what the change took from them; ``but`` one, who made the change."""
+        """Return the owners without the fields that the change took; ``but`` made the change."""
         result = {}
         for manager, owned in owners.items():
             if manager == but:

@@ -1,9 +1,9 @@
-"""The versions of a kind: how its objects look in those that other managers write in."""
+"""Versions: the schemas of a kind in all served versions, and conversion between them."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fields.fieldset import FieldSet, Node, deep_difference
 from myrmidon.apiserver.fields.shapes import Shape, shape_of
 from myrmidon.apiserver.schema_node import Schema
@@ -18,9 +18,9 @@ def _renamed(obj: Json, api_version: str) -> Json:
 
 
 class Versions(NamedTuple):
-    """The version of the request, and ways to the others.
+    """The version of the request, and access to the others.
 
-    ``schema_of`` gives None for versions that are no longer served; their managers are forgotten.
+    ``schema_of`` returns None for versions that are not served; their managers are dropped.
     """
 
     api_version: str
@@ -29,28 +29,28 @@ class Versions(NamedTuple):
     convert: Callable[[Json, str], Json] = _renamed
 
     def shape(self, api_version: str) -> Shape | None:
-        """The shape of objects in a version."""
+        """Return the shape of objects in a version."""
         if api_version == self.api_version:
             return shape_of(self.schema)
         schema = self.schema_of(api_version)
         return None if schema is None else shape_of(schema)
 
     def convert_to(self, obj: Json, api_version: str) -> Json:
-        """An object of the version of the request, or of another one, in a version."""
+        """Return an object converted to a version."""
         return obj if api_version == obj.get("apiVersion") else self.convert(obj, api_version)
 
 
 class ResetFields(NamedTuple):
-    """Fields that a write does not decide, because the server resets them.
+    """Fields that a write cannot change, because the server resets them.
 
-    A change there has no owner.  Either some are named, or all but some (``kept``).
+    A change there has no owner.  Either the fields are named, or all except ``kept``.
     """
 
     reset: FieldSet = FieldSet()
     kept: tuple[str, ...] = ()
 
     def rest(self, node: Node) -> Node:
-        """The set without fields that are reset."""
+        """Return the set without the fields that are reset."""
         if self.kept:
             return {field: node[field] for field in self.kept if field in node}
         return deep_difference(node, self.reset.node) if self.reset else node
@@ -60,11 +60,11 @@ NO_RESET = ResetFields()
 
 
 def resetting(*paths: str) -> ResetFields:
-    """Those fields are reset: ``resetting("status", "metadata.labels")``."""
+    """Return a ``ResetFields`` of these fields: ``resetting("status", "metadata.labels")``."""
     steps = (tuple(f"f:{name}" for name in path.split(".")) for path in paths)
     return ResetFields(reset=FieldSet.of(*steps))
 
 
 def keeping(*names: str) -> ResetFields:
-    """All but those fields of the root are reset: ``keeping("status")``."""
+    """Return a ``ResetFields`` of all root fields except these: ``keeping("status")``."""
     return ResetFields(kept=tuple(f"f:{name}" for name in names))

@@ -7,9 +7,9 @@ because a controller that took it for absent would try to create it.  Lists leav
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json, labels_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.selectors import selector
+from myrmidon.api.objects.accessors import Json, labels_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import selector
 from myrmidon.errors import UnreadableObjectError
 from myrmidon.io.lists.events import identify
 from myrmidon.io.watch.changes import (
@@ -97,7 +97,8 @@ class Store:
 
     def stamp(self, name: str, namespace: str = "") -> int:
         """Return a hash of the cached bytes, 0 if the object is absent."""
-        entry = self.entry((namespace, name))
+        names = self._objects.get(namespace)  # without a call: every pass asks this for each output
+        entry = None if names is None else names.get(name)
         return 0 if entry is None else hash(entry)  # cheap: bytes cache their hash
 
     # ------------------------------------------------------------------- for the cache

@@ -1,11 +1,12 @@
 """Metrics, under the names that dashboards for controller-runtime and achilles use.
 
-families     the declaration of every metric
-series       counters and histograms without locks
-collectors   series per object, created for each scrape
-controller   records passes and the queue of one controller
-client       records requests
-exposition   prints a scrape in portions
+families        the declaration of every metric
+series          counters and histograms without locks
+collectors      series per object, created for each scrape
+controller      records passes and the queue of one controller
+client          records requests
+exposition      prints a scrape in portions
+scrape_access   decides who may read the metrics
 """
 
 from myrmidon.runtime.metrics.families import Metrics

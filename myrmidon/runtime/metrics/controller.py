@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from myrmidon.api.objects import Json, ref_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.texts import event_reason
+from myrmidon.api.objects.accessors import Json, ref_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.values.texts import event_reason
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome
@@ -64,12 +64,10 @@ class Observing:
 
     def pass_began(self, turn: Turn[ObjectRef], now: float) -> None:
         """Record that a worker took a key, and how long the key was due."""
-        self._active.inc()
         self._queued_seconds.observe(max(now - max(turn.due_at, turn.added_at), 0.0))
 
     def pass_ended(self, outcome: Outcome | None, seconds: float, *, broken: bool = False) -> None:
         """Record the end of a pass: its duration and result."""
-        self._active.dec()
         self._pass_seconds.observe(seconds)
         self._work_seconds.observe(seconds)
         self._results["error" if broken else _result(outcome)].inc()
@@ -83,8 +81,13 @@ class Observing:
         counter = self.metrics.timeouts if timed_out else self.metrics.panics
         counter.labels(self._name).inc()
 
+    def gave_up(self) -> None:
+        """Count an object whose retries were given up."""
+        self.metrics.retries_given_up.labels(self._name).inc()
+
     def queue_looked_at(self, queue: WorkQueue[ObjectRef], now: float) -> None:
-        """Set the gauges of the queue, for a scrape."""
+        """Set the gauges of the queue and of the busy workers, for a scrape."""
+        self._active.set(len(queue.working))
         ages = [now - since for since in queue.working.values()]
         self.metrics.unfinished_seconds.labels(self._name, self._name).set(sum(ages))
         self.metrics.longest_seconds.labels(self._name, self._name).set(max(ages, default=0.0))
@@ -114,6 +117,10 @@ class Observing:
             self.metrics.suspension_of(ref, suspended)
         self.metrics.readiness_of(ref, status)
         self._shown[ref] = (status, suspended)
+
+    def is_ready(self, ref: ObjectRef) -> bool:
+        """Whether the gauge of the object shows that its last pass left it Ready."""
+        return self._shown.get(ref, ("", False))[0] == "True"
 
     def recorded_event(self, obj: Json, event_type: str, reason: str) -> None:
         """Count a Kubernetes Event.  Labels are cleaned: one bad value would break /metrics."""

@@ -19,7 +19,7 @@ from prometheus_client import (
     ProcessCollector,
 )
 
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.runtime.metrics.collectors import OfObjects, PlainCounter, Readiness
 from myrmidon.runtime.metrics.series import Counter, Histogram
 
@@ -49,17 +49,20 @@ class Metrics:
     ) -> None:
         self.registry = registry or CollectorRegistry()
         self.per_object = per_object
-        self._declare_controllers()
+        self._declare_passes()
+        self._declare_workers()
+        self._declare_process()
         self._declare_queues()
         self._declare_objects()
         self._declare_client()
+        self._declare_caches()
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)
 
     # --------------------------------------------------------------------- declarations
 
-    def _declare_controllers(self) -> None:
+    def _declare_passes(self) -> None:
         self.reconcile_total = Counter(
             "controller_runtime_reconcile_total",
             "Passes by result.",
@@ -103,6 +106,8 @@ class Metrics:
             ("controller", "function"),
             registry=self.registry,
         )
+
+    def _declare_workers(self) -> None:
         self.workers_max = Gauge(
             "controller_runtime_max_concurrent_reconciles",
             "Workers.",
@@ -115,13 +120,14 @@ class Metrics:
             ("controller",),
             registry=self.registry,
         )
+
+    def _declare_process(self) -> None:
         self.leading = Gauge(
             "leader_election_master_status",
             "1 while this process leads, else 0.",
             ("name",),
             registry=self.registry,
         )
-
         self.loop_lag = Gauge(
             "myrmidon_loop_lag_seconds",
             "Longest time that the event loop was blocked, in the last one to two minutes.",
@@ -210,7 +216,12 @@ class Metrics:
             ("kind", "verb", "outcome"),
             registry=self.registry,
         )
-
+        self.retries_given_up = Counter(
+            "myrmidon_retries_given_up_total",
+            "Objects whose retries were given up, because of max_attempts or retry_for.",
+            ("controller",),
+            registry=self.registry,
+        )
         self.stalled = Gauge(
             "myrmidon_stalled_objects",
             "Outputs that are changed back after each write, and therefore written less often.",
@@ -239,6 +250,8 @@ class Metrics:
             buckets=_REQUEST_BUCKETS,
             registry=self.registry,
         )
+
+    def _declare_caches(self) -> None:
         self.cache_objects = Gauge(
             "myrmidon_cache_objects", "Objects in a shared cache.", _KIND, registry=self.registry
         )
@@ -284,6 +297,7 @@ class Metrics:
         self.workers_max.labels(controller).set(workers)
         self.workers_active.labels(controller).set(0)
         self.stalled.labels(controller).set(0)
+        self.retries_given_up.labels(controller)
 
     def user_function_failed(self, controller: str, function: str) -> None:
         """Count an exception that a user's function raised for one object."""

@@ -1,6 +1,6 @@
 """Turn ``out.delete_all`` into one Delete for each cached object that it stands for."""
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import UnwatchedNamespaceError
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.sets.output_set import OutputSet
@@ -17,7 +17,7 @@ def selected_deletes(subject: Subject, out: OutputSet, state: str) -> list[Delet
         if rule.namespace and not objects.covers(place):
             name = type(subject.deps.controller).__name__
             raise UnwatchedNamespaceError(
-                name, state, str(place), rule.namespace, objects.namespaces
+                name, state, str(place), rule.namespace, objects.namespaces_of(rule.kind)
             )
         matching = objects.list(rule.kind, rule.namespace, labels=rule.selector)
         for delete in selected(rule, matching, subject.parent, named):

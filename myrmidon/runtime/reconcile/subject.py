@@ -5,9 +5,9 @@ them write it.  They share one ``Subject``, so that each works on the answer to 
 not on the copy that the pass began with.
 """
 
-from myrmidon.api.objects import Json, uid_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request
+from myrmidon.api.objects.accessors import Json, uid_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.policies import Policy
 from myrmidon.fsm.results import Wait
@@ -46,7 +46,7 @@ class Subject:
         self.parent = Parent(ref, uid_of(obj))
         self.policy: Policy = "manage"
         """What may be done for the object."""
-        self.managed = Managed(deps.controller.managed_kinds, ref)
+        self.managed = Managed(deps.controller.managed_kinds, ref, deps.home.records)
 
     def children(self) -> list[ObjectRef]:
         """Return the cached objects that name this one as their parent, except itself."""

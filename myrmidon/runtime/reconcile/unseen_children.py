@@ -12,8 +12,8 @@ status names the child and what to do about it (``blocked_deletion``).
 
 from typing import NamedTuple
 
-from myrmidon.api.objects import Json, is_deleting
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json, is_deleting
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import NotFoundError
 from myrmidon.runtime.children import is_child
 from myrmidon.runtime.reconcile.subject import Subject

@@ -70,6 +70,7 @@ class ControlPlane:
         controllers: tuple[str, ...] = (),
         audit: bool = False,
         audit_policy: Mapping[str, Any] = AUDIT_POLICY,
+        manager_verbosity: int = 0,
     ) -> None:
         self.binaries = binaries
         self.port = port or free_port()
@@ -78,6 +79,7 @@ class ControlPlane:
         self._controllers = controllers
         self._audit = audit
         self._audit_policy = audit_policy
+        self._manager_verbosity = manager_verbosity
         self._temporary = folder is None
         self.folder = (folder or Path(tempfile.mkdtemp(prefix="controlplane-"))).resolve()
         self._group: Group | None = None
@@ -312,6 +314,7 @@ class ControlPlane:
             leader_elect="false",
             kube_api_qps=500,
             kube_api_burst=1000,
+            v=self._manager_verbosity,
         )
 
 

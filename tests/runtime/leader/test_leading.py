@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm import Done, Result

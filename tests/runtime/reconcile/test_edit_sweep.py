@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import labels_of, owners_of
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import labels_of, owners_of
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet

@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.conditions import Condition
-from myrmidon.api.objects import Json, labels_of
-from myrmidon.api.paths import object_path
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.requests import Patch
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, labels_of
+from myrmidon.api.objects.conditions import Condition
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.paths import object_path
+from myrmidon.api.requests.request import Patch
 from myrmidon.fsm import Controller, Done, Result, state
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, labels_of, name_of, owners_of
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, labels_of, name_of, owners_of
 from myrmidon.fsm import (
     Controller,
     ControllerOptions,

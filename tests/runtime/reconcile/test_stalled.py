@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
@@ -119,6 +119,22 @@ def test_a15_a_fight_ends_by_itself() -> None:
         assert cluster.ready(Thing, "it")
         assert metric(cluster) == 0
         cluster.at_rest()
+
+
+def test_a15_a_fight_is_not_over_at_the_first_pass_that_finds_the_object_as_declared() -> None:
+    """Nor at the next ones: the other writer may only be slow.  So Stalled stays for a while."""
+    rival = Rival()
+    with Harness(Things(applying()), actors=(rival,)) as cluster:
+        cluster.apply(thing())
+        pass_time(cluster, 2 * MINUTE)
+        rival.active = False
+        while cluster.get(MAP, "child")["data"] != {"value": "a"}:
+            cluster.advance(SECOND)
+        for value in range(4):
+            cluster.patch(Thing, "it", {"metadata": {"labels": {"n": str(value)}}})
+            cluster.advance(SECOND)
+            assert cluster.condition(Thing, "it", "Stalled") is not None
+            assert not cluster.ready(Thing, "it")
 
 
 def test_a15_another_declaration_is_written_at_once() -> None:
