@@ -133,7 +133,8 @@ class ControllerOptions:
             yield "policy", f"use one of {', '.join(map(repr, POLICIES))}"
         if self.conditions not in (None, *get_args(ConditionsIn)):
             yield "conditions", 'use "status", "annotation" or "off"'
-        if not isinstance(self.when, Predicate):
+        when: object = self.when
+        if not isinstance(when, Predicate):
             yield (
                 "when",
                 "use a predicate: generation_changed, or Predicate(lambda before, after: ...)",

@@ -173,8 +173,6 @@ def test_entries_of_the_wrong_class_are_refused() -> None:
         made(manages=(Reads(kinds.POD),))
     with pytest.raises(ManagedKindError):
         made(reads=(Manages(kinds.POD),))
-    with pytest.raises(
-        DefinitionError, match="ControllerOptions.when is .*\n  fix: use a predicate"
-    ):
+    with pytest.raises(DefinitionError, match=r"when is .*\n  fix: use a predicate"):
         ControllerOptions(when=max)  # type: ignore[arg-type]
     assert isinstance(ControllerOptions(when=generation_changed).when, Predicate)

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import Unstructured
 from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller, ControllerOptions, Done, Manages, Reads, Result, Watch, state
 from myrmidon.fsm.permissions import Permission
 from myrmidon.generate import lease_role, roles
 from myrmidon.sets.output_set import OutputSet
+from tests.generate.spaces import SpacesInAnnotation, SpacesInStatus, SpacesWithout
 from tests.generate.usages import Editing, Plain, Tracking
 from tests.generate.webapp import Watchers, WebApp, WebApps
 
@@ -204,29 +204,6 @@ def test_permissions_are_part_of_the_role() -> None:
         "verbs": ["bind"],
     } in role["rules"]
     assert {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get", "list"]} in role["rules"]
-
-
-class SpacesInStatus(Controller[Unstructured], kind=kinds.NAMESPACE):
-    """Keeps its conditions in the status of the namespaces."""
-
-    options = ControllerOptions(conditions="status")
-
-    @state(initial=True)
-    def held(self, _space: Unstructured, _out: OutputSet) -> Result:
-        """Nothing to do."""
-        return Done()
-
-
-class SpacesInAnnotation(SpacesInStatus):
-    """Keeps its conditions in an annotation."""
-
-    options = ControllerOptions(conditions="annotation")
-
-
-class SpacesWithout(SpacesInStatus):
-    """Keeps no conditions."""
-
-    options = ControllerOptions(conditions="off")
 
 
 @pytest.mark.parametrize(
