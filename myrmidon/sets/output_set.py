@@ -209,6 +209,10 @@ class OutputSet:
     def __contains__(self, ref: object) -> bool:
         return ref in self._intentions
 
+    def declared(self) -> list[Output]:
+        """Return every output but those of ``delete_all``, in order."""
+        return list(self._intentions.values())
+
     def applied(self) -> list[Apply]:
         """Return the objects that should exist, in order."""
         return [output for output in self if isinstance(output, Apply)]
