@@ -23,6 +23,7 @@ from myrmidon.io.applicator import Applicator, Written
 from myrmidon.io.client import Client
 from myrmidon.io.own_writes import OwnWrites
 from myrmidon.sets import Output, OutputSet, plan
+from myrmidon.sets.options import DEFAULT, ApplyOptions
 from tests.sets.model_server import ModelServer
 from tests.sets.outputs import PARENT, SPECS, WAYS, apply, manifest
 from tests.sets.outputs import ref_of as child_ref
@@ -461,10 +462,11 @@ def test_the_plan_and_the_applicator_agree() -> None:
     assert plan(output, bench.memory.get(REF), PARENT) is None
 
 
-def test_outputs_are_held_when_the_same_ones_needed_no_write_before() -> None:
+@pytest.mark.parametrize("options", [DEFAULT, ApplyOptions(adopt=True)], ids=["default", "adopt"])
+def test_outputs_are_held_when_the_same_ones_needed_no_write_before(options: ApplyOptions) -> None:
     """A converged pass asks only this: a changed output, object or outcome needs a decision."""
-    bench, wanted = Bench(), apply(manifest({"a": 1}))
-    other = apply(manifest({"a": 2}))
+    bench, wanted = Bench(), apply(manifest({"a": 1}))._replace(options=options)
+    other = apply(manifest({"a": 2}))._replace(options=options)
 
     def are_held(*outputs: Output, creating: bool = True) -> bool:
         return bench.applicator.are_held(outputs, PARENT, creating=creating)
@@ -475,6 +477,8 @@ def test_outputs_are_held_when_the_same_ones_needed_no_write_before() -> None:
     assert are_held(wanted)
     assert not are_held(other)
     assert not are_held(wanted, other)
+    assert not are_held(wanted._replace(author="Things.another"))
+    assert not are_held(wanted._replace(options=ApplyOptions(recreate=True)))
     assert not are_held(wanted, creating=False)
     bench.memory.unknown[wanted.ref] = None
     assert not are_held(wanted)

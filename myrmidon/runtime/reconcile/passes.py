@@ -88,6 +88,8 @@ from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import delete_children
 from myrmidon.sets.output_set import OutputSet
 
+_WITHOUT_STATES = (Skip, ReleaseFinalizer)  # the first actions of passes that run no state
+
 
 class Pass:
     """One pass over one object, from the first action to the status write."""
@@ -118,7 +120,7 @@ class Pass:
             now=self._now,
         )
         # If no state runs, the object need not be valid for its model: it can still be deleted.
-        runs = not isinstance(self._walk.action, Skip | ReleaseFinalizer)
+        runs = not isinstance(self._walk.action, _WITHOUT_STATES)
         self._typed: Any = deps.read_object(obj) if runs else None
         self._outputs = OutputWriter(self._subject)
         self._out: OutputSet
