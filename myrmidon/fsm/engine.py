@@ -258,16 +258,19 @@ class Walk:
         result = self._result
         if not isinstance(result, Done):
             return self._stopped(state, result)
-        branch = "" if self._course is None else self._course.branch
-        self._visits.append(Visit(state, _value_of(result), branch=branch))
+        course = self._course
+        if course is None:
+            self._visits.append(Visit(state, _value_of(result)))
+        else:
+            self._visits.append(Visit(state, _value_of(result), False, course.branch))
         if result.pause is not None:
             return self._halted(result.pause)
         if result.recheck is not None:
             self._look_again(result.recheck)
         if result.again is not None:
             self._schedule(result.again, state)
-        if self._course is not None:
-            return self._go_on(self._course.after(state, result.goto))
+        if course is not None:
+            return self._go_on(course.after(state, result.goto))
         if state.then:
             return _enter(self._graph.states[result.goto or state.then[0]])
         return self._arrived()

@@ -84,7 +84,7 @@ def status_after(
     obj: Mapping[str, Any],
     *,
     now: datetime,
-    managed: Iterable[ObjectRef] = (),
+    managed: Iterable[ObjectRef] | None = (),
     own_fields: Mapping[str, Any] | None = None,
     ready: bool = True,
     generation: int | None = None,
@@ -94,7 +94,7 @@ def status_after(
 ) -> Json:
     """Return all status fields as they should be: the framework's and those that states have set.
 
-    - ``managed``: the children for ``resourceRefs``.
+    - ``managed``: the children for ``resourceRefs``; None if the record is not to be changed.
     - ``own_fields``: the fields that states have set.
     - ``ready``: whether to write the condition Ready.  Default: True.
     - ``generation``: the generation that the pass read, if ``obj`` may be newer.  Default: that of
@@ -104,7 +104,6 @@ def status_after(
       them.  Default: none.
     - ``kstatus``: whether to write ``Reconciling`` and ``Stalled``.  Default: False.
     """
-    current = status_fields(obj)
     generation = generation_of(obj) if generation is None else generation
     status: Json = dict(own_fields or {})
     status["conditions"] = conditions_after(
@@ -120,10 +119,11 @@ def status_after(
     )
     if generation:
         status["observedGeneration"] = generation
-    refs = [reference(ref) for ref in managed]
-    recorded = current.get("resourceRefs")
-    if refs or recorded:
-        status["resourceRefs"] = _kept(recorded, refs)
+    if managed is not None:
+        refs = [reference(ref) for ref in managed]
+        recorded = status_fields(obj).get("resourceRefs")
+        if refs or recorded:
+            status["resourceRefs"] = _kept(recorded, refs)
     return status
 
 

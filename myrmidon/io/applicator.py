@@ -90,6 +90,19 @@ class Applicator:
         self.warnings = Warnings()
         """The warnings of the API server, until a pass takes them."""
 
+    def are_held(self, outputs: Sequence[Output], parent: Parent, *, creating: bool) -> bool:
+        """Whether ``write`` would send nothing, as an earlier decision about the same data shows.
+
+        So it is in a pass over a converged object, which need not call ``write`` then.  False while
+        an output is stalled: ``write`` counts these passes.
+        """
+        if self._guard.wishes:
+            return False
+        for output in outputs:
+            if not self._holds(output, question_of(output, parent, creating)):
+                return False
+        return True
+
     async def write(
         self, outputs: Sequence[Output], parent: Parent, *, creating: bool = True, by: str = ""
     ) -> list[Written]:
@@ -99,12 +112,9 @@ class Applicator:
         written first: if one of these fails, the other outputs are not written.  Patches are
         written last.
         """
-        questions = [question_of(output, parent, creating) for output in outputs]
-        if not self._guard.wishes and all(map(self._holds, outputs, questions)):
-            return [Written(output, "skipped") for output in outputs]
         tasks = [
-            OutputTask(output, parent, creating, by, question)
-            for output, question in zip(outputs, questions, strict=True)
+            OutputTask(output, parent, creating, by, question_of(output, parent, creating))
+            for output in outputs
         ]
         for wave, needed in waves(tasks):
             await self._wave(wave)

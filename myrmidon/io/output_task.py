@@ -81,7 +81,7 @@ class OutputTask:
 
 def wish_of(output: Output) -> Wish:
     """Return the key of an output: two states may apply different fields of one object."""
-    if isinstance(output, Apply):
+    if type(output) is Apply:
         return output.ref, output.author
     if isinstance(output, Edit):
         return output.ref, f"{output.author}:{output.subresource}:{output.type}"
@@ -90,11 +90,12 @@ def wish_of(output: Output) -> Wish:
 
 def question_of(output: Output, parent: Parent, creating: bool) -> int:
     """Return a hash of everything that the decision about an output depends on, but for the object."""
-    if isinstance(output, Apply):
-        owner = output.options.owner
-        wanted = orjson.dumps((output.manifest, owner and reference_to(owner)))
-        chosen = None if output.options is DEFAULT else output.options  # hashing all is dear
-        return hash((wanted, chosen, output.author, parent, creating))
+    if type(output) is Apply:
+        wanted, options = orjson.dumps(output.manifest), output.options
+        if options is DEFAULT:  # as most outputs have; hashing the options is dear
+            return hash((wanted, output.author, parent, creating))
+        owner = None if options.owner is None else orjson.dumps(reference_to(options.owner))
+        return hash((wanted, owner, options, output.author, parent, creating))
     if isinstance(output, Edit):
         return hash((orjson.dumps(output.body), output._replace(body=None), parent, creating))
     return hash((output, parent, creating))

@@ -31,6 +31,7 @@ class Managed:
     """The objects that one object manages, in the course of its pass."""
 
     __slots__ = (
+        "_as_applied",
         "_kinds",
         "_own",
         "_place",
@@ -50,6 +51,7 @@ class Managed:
         self._kinds, self._own, self._place = kinds, own, place
         self._recorded_by: Json | None = None
         self._recorded: list[ObjectRef] = []
+        self._as_applied = False  # whether the record was exactly ``applied`` when it was read
         self.applied: dict[ObjectRef, None] = {}
         """The objects that the pass applied, in order."""
         self.found: dict[ObjectRef, None] = {}
@@ -73,6 +75,14 @@ class Managed:
         """Return all objects that the object manages now, for ``status.resourceRefs``."""
         return managed_after((*self.recorded(obj), *self.found), self.applied, self.gone)
 
+    def to_record(self, obj: Json) -> tuple[ObjectRef, ...] | None:
+        """Return ``by_now`` if ``resourceRefs`` must be written, None if it is right as it is."""
+        recorded = self.recorded(obj)
+        same = self._as_applied and len(self.applied) == len(recorded)  # ``applied`` only grows
+        if same and not self.found and not self.gone:
+            return None
+        return self.by_now(obj)
+
     def still_recorded(self, obj: Json) -> tuple[ObjectRef, ...]:
         """Return the recorded objects that still exist, for a record of tracked children only."""
         return managed_after(self.recorded(obj), (), self.gone)
@@ -80,7 +90,8 @@ class Managed:
     def _read(self, obj: Json) -> list[ObjectRef]:
         seen = self._place.seen(obj)
         applied = [reference(ref) for ref in self.applied]
-        if status_fields(seen).get("resourceRefs") == applied:  # as in every converged pass
+        self._as_applied = status_fields(seen).get("resourceRefs") == applied
+        if self._as_applied:  # in every converged pass
             return list(self.applied)
         found = recorded(seen, self._kinds)
         own = self._own.name if self._own else ""

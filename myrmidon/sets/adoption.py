@@ -48,6 +48,10 @@ def refuse_others(current: Mapping[str, Any], output: Output, parent: Parent) ->
 
     An object that names no parent and is being deleted passes: it is waited for.
     """
+    owner = controller_of(current)
+    if owner is not None:  # then only this reference counts
+        _refuse_controller(owner, output, parent)
+        return
     _refuse_foreign(current, output, parent)
     if not is_deleting(current):
         _refuse_unowned(current, output, parent)
@@ -72,15 +76,16 @@ def is_child_of(current: Mapping[str, Any], parent: Parent) -> bool:
 # ------------------------------------------------------------------------------- checks
 
 
+def _refuse_controller(owner: Mapping[str, Any], output: Output, parent: Parent) -> None:
+    """Raise if the controller reference of the object names another parent."""
+    if owner.get("uid") != parent.uid:
+        raise AlreadyOwnedError(
+            str(output.ref), f"{owner.get('kind')} {owner.get('name')} (uid {owner.get('uid')})"
+        )
+
+
 def _refuse_foreign(current: Mapping[str, Any], output: Output, parent: Parent) -> None:
-    """Raise if the object names another parent."""
-    owner = controller_of(current)
-    if owner is not None:
-        if owner.get("uid") != parent.uid:
-            raise AlreadyOwnedError(
-                str(output.ref), f"{owner.get('kind')} {owner.get('name')} (uid {owner.get('uid')})"
-            )
-        return
+    """Raise if the tracking label and annotation of the object name another parent."""
     uid = labels_of(current).get(PARENT_UID)
     if uid and uid != parent.uid:
         named = annotations_of(current).get(PARENT)

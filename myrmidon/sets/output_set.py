@@ -163,7 +163,7 @@ class OutputSet:
         """
         ref = self._ref_to(what, name, namespace)
         how = _propagation(propagation, foreground=foreground)
-        self._intend(Delete(ref, how, adopt, self._author))
+        self._intend(Delete(ref, how, adopt, self._author), ref)
 
     def delete_all(
         self,
@@ -198,7 +198,8 @@ class OutputSet:
         Its owner reference to the parent and the tracking label are removed, so that it is not
         deleted with the parent.  Nothing is sent for an object that is not a child.
         """
-        self._intend(Release(self._ref_to(what, name, namespace), self._author))
+        ref = self._ref_to(what, name, namespace)
+        self._intend(Release(ref, self._author), ref)
 
     def __iter__(self) -> Iterator[Output]:
         return iter(self._intentions.values())
@@ -208,6 +209,10 @@ class OutputSet:
 
     def __contains__(self, ref: object) -> bool:
         return ref in self._intentions
+
+    def declared(self) -> list[Output]:
+        """Return every output but those of ``delete_all``, in order."""
+        return list(self._intentions.values())
 
     def applied(self) -> list[Apply]:
         """Return the objects that should exist, in order."""
@@ -242,7 +247,7 @@ class OutputSet:
             manifest["metadata"].pop("namespace", None)
         if self._defaults is not None:
             options = self._completed(manifest, options, self._defaults)
-        self._intend(Apply(ref, manifest, options, self._author))
+        self._intend(Apply(ref, manifest, options, self._author), ref)
 
     @staticmethod
     def _completed(manifest: Json, options: ApplyOptions, by: OutputDefaults) -> ApplyOptions:
@@ -259,11 +264,13 @@ class OutputSet:
                 "  fix: set the status fields on the object"
             )
         body = {"status": status}
-        self._intend(Edit(ref, body, "merge", "status", owned=True, author=self._author))
+        edit = Edit(ref, body, "merge", "status", owned=True, author=self._author)
+        self._intend(edit, key_of(edit))
 
     def _edit(self, edit: Edit) -> None:
-        earlier = self._intentions.get(key_of(edit))
-        self._intend(combined(earlier, edit) if isinstance(earlier, Edit) else edit)
+        key = key_of(edit)
+        earlier = self._intentions.get(key)
+        self._intend(combined(earlier, edit) if isinstance(earlier, Edit) else edit, key)
 
     def _edit_self(self, field: str, values: Mapping[str, str | None]) -> None:
         given: dict[Any, Any] = dict(values)
@@ -280,9 +287,8 @@ class OutputSet:
         if given:
             self._edit(Edit(self._own, {"metadata": {field: given}}, author=self._author))
 
-    def _intend(self, output: Output) -> None:
+    def _intend(self, output: Output, key: Key) -> None:
         # Remove an earlier entry first, so that the new one is also last in the order.
-        key = output.ref if type(output) is Apply else key_of(output)
         self._intentions.pop(key, None)
         self._intentions[key] = output
 
@@ -295,7 +301,7 @@ class OutputSet:
         if type(meta) is not dict:
             raise _not_a("metadata", "dict", meta, manifest)
         name, namespace = meta.get("name"), meta.get("namespace")
-        if type(name) is not str or not name or type(namespace) not in _NAMESPACES:
+        if type(name) is not str or not name or not (namespace is None or type(namespace) is str):
             name = _checked_name(manifest, meta)
         return self._located(kind, name, namespace)
 
@@ -382,5 +388,4 @@ def _not_a(path: str, wanted: str, value: Any, manifest: Mapping[str, Any]) -> O
 
 
 _PROPAGATIONS = get_args(Propagation)
-_NAMESPACES = (str, type(None))  # the types that a namespace may have
 _WELL_KNOWN = kinds_by_name(well_known.ALL)

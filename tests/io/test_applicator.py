@@ -23,6 +23,7 @@ from myrmidon.io.applicator import Applicator, Written
 from myrmidon.io.client import Client
 from myrmidon.io.own_writes import OwnWrites
 from myrmidon.sets import Output, OutputSet, plan
+from myrmidon.sets.options import DEFAULT, ApplyOptions
 from tests.sets.model_server import ModelServer
 from tests.sets.outputs import PARENT, SPECS, WAYS, apply, manifest
 from tests.sets.outputs import ref_of as child_ref
@@ -130,9 +131,17 @@ class Bench:
         return Applicator(client, self.memory, writes, writes_max=writes_max)
 
     def write(self, *outputs: Output) -> list[Written]:
-        """Write the outputs of a state; what was sent for them is in ``server.sent``."""
+        """Write the outputs of a state; what was sent for them is in ``server.sent``.
+
+        In every test, nothing is sent for outputs of which ``are_held`` says so.
+        """
         self.server.sent = []
-        return asyncio.run(self.applicator.write(outputs, PARENT))
+        held = self.applicator.are_held(outputs, PARENT, creating=True)
+        written = asyncio.run(self.applicator.write(outputs, PARENT))
+        if held:
+            assert self.server.sent == []
+            assert written == [Written(output, "skipped") for output in outputs]
+        return written
 
     def restart(self) -> None:
         """Another process: it knows what is there, and remembers nothing."""
@@ -451,3 +460,28 @@ def test_the_plan_and_the_applicator_agree() -> None:
     output = apply(manifest({"list": [{"a": 1}], "n": None}))
     bench.write(output)
     assert plan(output, bench.memory.get(REF), PARENT) is None
+
+
+@pytest.mark.parametrize("options", [DEFAULT, ApplyOptions(adopt=True)], ids=["default", "adopt"])
+def test_outputs_are_held_when_the_same_ones_needed_no_write_before(options: ApplyOptions) -> None:
+    """A converged pass asks only this: a changed output, object or outcome needs a decision."""
+    bench, wanted = Bench(), apply(manifest({"a": 1}))._replace(options=options)
+    other = apply(manifest({"a": 2}))._replace(options=options)
+
+    def are_held(*outputs: Output, creating: bool = True) -> bool:
+        return bench.applicator.are_held(outputs, PARENT, creating=creating)
+
+    assert not are_held(wanted)  # never decided about
+    bench.write(wanted)
+    bench.write(wanted)
+    assert are_held(wanted)
+    assert not are_held(other)
+    assert not are_held(wanted, other)
+    assert not are_held(wanted._replace(author="Things.another"))
+    assert not are_held(wanted._replace(options=ApplyOptions(recreate=True)))
+    assert not are_held(wanted, creating=False)
+    bench.memory.unknown[wanted.ref] = None
+    assert not are_held(wanted)
+    bench.memory.unknown.clear()
+    bench.memory.objects[wanted.ref]["metadata"]["labels"] = {"by": "another client"}
+    assert not are_held(wanted)

@@ -115,6 +115,36 @@ def test_a_found_child_is_managed_until_it_is_gone() -> None:
     assert managed.by_now({}) == (a,)
 
 
+_SOME = st.lists(st.sampled_from("abcd"), unique=True)
+
+
+@given(_SOME, _SOME, _SOME, _SOME, _SOME)
+@example(["a"], ["a"], [], [], ["b"])
+@example(["a"], ["a"], ["b"], [], [])
+@example(["a"], ["a"], [], ["a"], [])
+def test_the_record_is_left_alone_only_if_it_is_right(
+    listed: list[str], applied: list[str], found: list[str], gone: list[str], later: list[str]
+) -> None:
+    """O8: ``to_record`` is None only if the status lists exactly what the object manages by now."""
+
+    def refs(names: list[str]) -> dict[ObjectRef, None]:
+        return {ObjectRef(kinds.SECRET, name, "default"): None for name in names}
+
+    obj = {"status": {"resourceRefs": [reference(ref) for ref in refs(listed)]}}
+    managed = Managed((kinds.SECRET,))
+    managed.applied.update(refs(applied))
+    managed.recorded(obj)  # as before the first child without an owner is written
+    managed.applied.update(refs(later))
+    managed.found.update(refs(found))
+    managed.gone.update(refs(gone))
+
+    wanted, by_now = managed.to_record(obj), managed.by_now(obj)
+    if wanted is None:
+        assert [reference(ref) for ref in by_now] == obj["status"]["resourceRefs"]
+    else:
+        assert wanted == by_now
+
+
 @pytest.mark.parametrize("managed", [(kinds.SECRET,), ()], ids=["declared", "not declared"])
 def test_an_object_does_not_manage_itself(managed: Any) -> None:
     """O8: whatever its record says."""

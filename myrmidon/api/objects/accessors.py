@@ -87,8 +87,10 @@ def status_fields(obj: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def conditions_in(obj: Mapping[str, Any]) -> list[Any]:
     """Return ``status.conditions``; empty if it is not a list.  Entries can be of any type."""
-    status = obj.get("status")  # without a call: every pass asks this
-    listed = status.get("conditions") if type(status) is dict else None
+    try:
+        listed = obj["status"]["conditions"]
+    except (KeyError, TypeError):  # TypeError: the status is not a map
+        return []
     return listed if type(listed) is list else []
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.conditions import READY, RECONCILING, STALLED
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.typed.object_types import reader_of
 from myrmidon.fsm.controller import Controller
@@ -52,6 +53,10 @@ class PassDependencies:
     """Where conditions and the record of children are kept."""
     read_object: Callable[[Json], Any] = field(init=False)
     """Return an object as its states get it; raise ``UnfitObjectError`` if it does not fit."""
+    own_conditions: frozenset[str] = field(init=False)
+    """The types of the conditions that the controller may write."""
+    sets_defaults: bool = field(init=False)
+    """Whether outputs have defaults of the controller (``output_defaults``)."""
     settled: dict[ObjectRef, tuple[str, str]] = field(default_factory=dict)
     """Per object: the last status patch that the server accepted but stored differently (for
     example pruned), and the resourceVersion it produced; it is not sent again for that version."""
@@ -64,14 +69,15 @@ class PassDependencies:
     """Per object: types of conditions that no state declares and that another writer wrote."""
 
     def __post_init__(self) -> None:
+        options = self.controller.options
         self.home = home_of(self.controller, shared=self.shares_status)
         self.read_object = reader_of(self.controller.resource)
+        self.own_conditions = _own_conditions(self.controller)
+        self.sets_defaults = options.standard_labels or options.remove_undeclared
 
-    def output_defaults(self, ref: ObjectRef) -> OutputDefaults | None:
-        """Return the options that every output of an object has; None without any."""
+    def output_defaults(self, ref: ObjectRef) -> OutputDefaults:
+        """Return the options that every output of an object has."""
         options = self.controller.options
-        if not (options.standard_labels or options.remove_undeclared):
-            return None
         labels = standard_labels(self.controller.name, ref.name) if options.standard_labels else {}
         return OutputDefaults(labels, options.remove_undeclared)
 
@@ -83,3 +89,10 @@ class PassDependencies:
         self.refused.drop(ref)
         for memory in (self.settled, self.unsure, self.strangers, self.foreign_conditions):
             memory.pop(ref, None)
+
+
+def _own_conditions(controller: Controller[Any]) -> frozenset[str]:
+    own = (*controller.graph.conditions, STALLED)  # removed by the first pass that is not stalled
+    if controller.options.kstatus:
+        own = (*own, RECONCILING)
+    return frozenset((*own, READY) if controller.options.ready_condition else own)

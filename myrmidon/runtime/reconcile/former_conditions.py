@@ -14,21 +14,17 @@ record managers of their entries, so such a condition has to be removed by hand.
 """
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
 
 from myrmidon.api.objects.accessors import conditions_in
-from myrmidon.api.objects.conditions import READY, RECONCILING, STALLED
 from myrmidon.api.objects.managed_fields import conditions_of
 from myrmidon.errors import ApiError, TransportError
-from myrmidon.fsm.controller import Controller
 from myrmidon.runtime.reconcile.subject import Subject
 
 
 def undeclared_conditions(subject: Subject) -> list[str]:
     """Return the condition types that no state declares and that may be ours."""
-    declared = own_conditions(subject.deps.controller)
-    home, obj = subject.deps.home, subject.obj
+    deps, obj = subject.deps, subject.obj
+    declared, home = deps.own_conditions, deps.home
     listed = conditions_in(obj if home.is_plain else home.seen(obj))
     try:
         if declared.issuperset([one["type"] for one in listed]):
@@ -37,7 +33,7 @@ def undeclared_conditions(subject: Subject) -> list[str]:
         pass
     kinds = (one.get("type") for one in listed if type(one) is dict)
     found = [kind for kind in kinds if type(kind) is str and kind not in declared]
-    foreign = subject.deps.foreign_conditions.get(subject.ref, {})
+    foreign = deps.foreign_conditions.get(subject.ref, {})
     return [kind for kind in found if kind not in foreign]
 
 
@@ -55,16 +51,3 @@ async def former_conditions(subject: Subject, undeclared: Sequence[str]) -> tupl
     foreign = {kind: None for kind in undeclared if kind not in ours}
     deps.foreign_conditions.setdefault(subject.ref, {}).update(foreign)
     return tuple(kind for kind in undeclared if kind in ours)
-
-
-def own_conditions(controller: Controller[Any]) -> frozenset[str]:
-    """Return the types of the conditions that a controller may write."""
-    options = controller.options
-    return _declared(controller.graph.conditions, options.ready_condition, options.kstatus)
-
-
-@cache  # every pass of a controller uses the same ones
-def _declared(conditions: tuple[str, ...], ready: bool, kstatus: bool) -> frozenset[str]:
-    own = (*conditions, STALLED)  # Stalled is removed by the first pass that is not stalled
-    own = (*own, RECONCILING) if kstatus else own
-    return frozenset((*own, READY) if ready else own)

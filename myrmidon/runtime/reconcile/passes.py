@@ -76,7 +76,6 @@ from myrmidon.runtime.reconcile.external import (
 from myrmidon.runtime.reconcile.finalizer_edits import ensure_finalizer, release_finalizer
 from myrmidon.runtime.reconcile.former_conditions import (
     former_conditions,
-    own_conditions,
     undeclared_conditions,
 )
 from myrmidon.runtime.reconcile.makers import is_ours
@@ -88,6 +87,8 @@ from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import delete_children
 from myrmidon.sets.output_set import OutputSet
+
+_WITHOUT_STATES = (Skip, ReleaseFinalizer)  # the first actions of passes that run no state
 
 
 class Pass:
@@ -119,7 +120,7 @@ class Pass:
             now=self._now,
         )
         # If no state runs, the object need not be valid for its model: it can still be deleted.
-        runs = not isinstance(self._walk.action, Skip | ReleaseFinalizer)
+        runs = not isinstance(self._walk.action, _WITHOUT_STATES)
         self._typed: Any = deps.read_object(obj) if runs else None
         self._outputs = OutputWriter(self._subject)
         self._out: OutputSet
@@ -201,7 +202,7 @@ class Pass:
             state=state.name,
             class_name=type(self._controller).__name__,
             own=self._ref,
-            defaults=self._deps.output_defaults(self._ref),
+            defaults=self._deps.output_defaults(self._ref) if self._deps.sets_defaults else None,
         )
         method = getattr(self._controller, state.name)
         call = partial(method, self._typed, self._out)
@@ -266,7 +267,7 @@ class Pass:
             controller.graph,
             obj if home.is_plain else home.seen(obj),
             now=self._now,
-            managed=self._subject.managed.by_now(obj) if home.records_all else (),
+            managed=self._subject.managed.to_record(obj) if home.records_all else (),
             own_fields=changed,
             ready=controller.options.ready_condition,
             generation=self._revision[0],
@@ -274,7 +275,7 @@ class Pass:
             former=former,
             kstatus=controller.options.kstatus,
         )
-        return status if home.is_plain else home.fitting(status, own_conditions(controller))
+        return status if home.is_plain else home.fitting(status, self._deps.own_conditions)
 
     def _record(self, obj: Json) -> Json:
         """Return the record of tracked children that the object should have after this pass."""

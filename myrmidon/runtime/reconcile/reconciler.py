@@ -40,7 +40,6 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.queue import Turn
 from myrmidon.runtime.reconcile.blocked_deletion import remedy
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
-from myrmidon.runtime.reconcile.former_conditions import own_conditions
 from myrmidon.runtime.reconcile.passes import Pass
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
@@ -203,7 +202,7 @@ class Reconciler:
                 kstatus=options.kstatus,
             )
             made.pop("resourceRefs", None)  # the recorded children stay
-            return home.fitting(made, own_conditions(controller))
+            return home.fitting(made, self._deps.own_conditions)
 
         outcome = await write_status(subject, home.conditions, status, failed)
         if subject.moved:
