@@ -98,7 +98,7 @@ class Applicator:
         """
         if self._guard.wishes:
             return False
-        for output in outputs:
+        for output in outputs:  # noqa: SIM110 - a generator costs more, in every pass
             if not self._holds(output, question_of(output, parent, creating)):
                 return False
         return True

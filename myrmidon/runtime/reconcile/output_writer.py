@@ -59,11 +59,9 @@ class OutputWriter:
         """Check and write the outputs of a state."""
         subject, outputs = self._subject, out.declared()
         if out.collections:
-            self.read.update(dict.fromkeys(rule.kind for rule in out.collections))
-            try:
-                outputs += selected_deletes(subject, out, state)
-            except UnwatchedNamespaceError as error:
-                return refusal(subject.ref, error)
+            refused = self._select(out, outputs, state)
+            if refused is not None:
+                return refused
         if not outputs:
             return ACTED
         own, covers_all = subject.ref, subject.deps.objects.covers_all
@@ -83,6 +81,15 @@ class OutputWriter:
             if obstacle is not None:
                 return obstacle
         return await self.flush(outputs, state)
+
+    def _select(self, out: OutputSet, outputs: list[Output], state: str) -> Report | None:
+        """Add the deletes of ``out.delete_all``; return the refusal if a namespace is not watched."""
+        self.read.update(dict.fromkeys(rule.kind for rule in out.collections))
+        try:
+            outputs += selected_deletes(self._subject, out, state)
+        except UnwatchedNamespaceError as error:
+            return refusal(self._subject.ref, error)
+        return None
 
     def _observe(self, outputs: Sequence[Output]) -> Report:
         """Compare the outputs with the caches, and write none of them."""
