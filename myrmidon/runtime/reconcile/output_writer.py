@@ -76,11 +76,8 @@ class OutputWriter:
                 tracked.append(ref)
         if subject.policy == "observe":
             return self._observe(outputs)
-        if tracked:
-            obstacle = await record_children(subject, tracked)
-            if obstacle is not None:
-                return obstacle
-        return await self.flush(outputs, state)
+        obstacle = await record_children(subject, tracked) if tracked else None
+        return obstacle or await self.flush(outputs, state)
 
     def _select(self, out: OutputSet, outputs: list[Output], state: str) -> Report | None:
         """Add the deletes of ``out.delete_all``; return the refusal if a namespace is not watched."""
