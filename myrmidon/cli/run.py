@@ -85,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="objects reconciled at the same time, per controller (default: the controller's)",
     )
+    _add_start_arguments(parser)
     parser.add_argument(
         "--trace",
         action=argparse.BooleanOptionalAction,
@@ -96,6 +97,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--log-level", choices=("debug", "info", "warning", "error"), default="info"
     )
     add_settings(parser)
+
+
+def _add_start_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--start-timeout",
+        type=duration,
+        default=timedelta(seconds=30),
+        metavar="D",
+        help="how long an API server that does not answer is asked again at the start (default 30s)",
+    )
+    parser.add_argument(
+        "--wait-for-kinds",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="wait for kinds that the cluster does not serve yet (default); with --no-wait-for-kinds, exit",
+    )
 
 
 def _add_election_arguments(parser: argparse.ArgumentParser) -> None:
@@ -163,6 +180,8 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         namespaces=tuple(args.namespace),
         client_qps=args.client_qps,
         client_burst=args.client_burst,
+        start_timeout=args.start_timeout,
+        wait_for_kinds=bool(args.wait_for_kinds),
         freeze_garbage=True,
         trace=bool(args.trace),
     )

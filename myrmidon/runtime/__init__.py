@@ -1,6 +1,8 @@
 """The runtime: runs controllers against an API server.
 
 manager          several controllers in one process: start-up, leader election, shutdown
+home_cluster     the layers between the controllers and the API server
+controller_run   one controller in a process: waiting for its kinds, start, removal
 loop             one controller: its view of the cluster, its queue, its workers
 queue, delays    which key is reconciled next, and when
 worker           takes due keys, reconciles and requeues them

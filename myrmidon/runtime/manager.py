@@ -3,14 +3,15 @@
 Start-up, in this order:
 
 1. connect: transport, leader election fence, rate limit, client;
-2. preflight: list every declared kind once, so that a missing CRD or role stops the program with
-   one sentence and not with a log full of retries;
-3. serve probes and metrics;
-4. start the caches, which the controllers share, the Event recorders and the leader election;
-5. when the caches are in sync and this process leads, start the workers.
+2. serve probes and metrics;
+3. preflight: list every declared kind once, so that wrong credentials or a missing role stop the
+   program with one sentence and not with a log full of retries;
+4. start the caches, which the controllers share, and the leader election;
+5. start the controllers, each by itself (``controller_run``): one whose kinds are not served waits
+   for them, and the others work.
 
 A replica that does not lead runs everything except the workers: its caches are warm when it takes
-over.
+over.  Controllers can be added and removed while the process runs (``add``, ``remove``).
 
 Shutdown (``stop``): workers finish the passes under way within ``shutdown_timeout``, the remaining
 tasks are cancelled, and then the Lease is released (``_wind_down`` says why in that order).
@@ -21,49 +22,38 @@ nothing.  Restarting is left to the kubelet.
 """
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from functools import partial
 from itertools import chain
 from random import Random
-from socket import gethostname
 from typing import Any
 
 from aiohttp import web
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
 from myrmidon.api.wire import Transport
-from myrmidon.errors import DefinitionError, MyrmidonError
+from myrmidon.errors import DefinitionError, MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
-from myrmidon.io.access.kubeconfig import load_endpoint
-from myrmidon.io.client import Client
-from myrmidon.io.events import EventRecorder
-from myrmidon.io.http.fence import FencedTransport
-from myrmidon.io.http.transport import HttpTransport
-from myrmidon.io.http.unanswered import UnansweredWrites
-from myrmidon.io.throttle import ThrottledTransport, TokenBucket
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
+from myrmidon.runtime.controller_run import (
+    CANCEL_SECONDS_MAX,
+    ControllerRun,
+    Process,
+    finish,
+)
 from myrmidon.runtime.garbage import freeze_until
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
+from myrmidon.runtime.home_cluster import HomeCluster
 from myrmidon.runtime.lag import LoopLag
-from myrmidon.runtime.leader.election import Election
-from myrmidon.runtime.leader.elector import Elector
-from myrmidon.runtime.leader.lease import default_lease_name
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
-from myrmidon.runtime.metrics.client import RequestCounter
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
 from myrmidon.runtime.options import ManagerOptions
-from myrmidon.runtime.preflight import preflight
-from myrmidon.runtime.remotes import check_remotes, watch_remote
+from myrmidon.runtime.preflight import not_served, patiently
+from myrmidon.runtime.remotes import Remote
 from myrmidon.runtime.snapshot import ObjectView, Snapshot
 from myrmidon.runtime.supervision import Supervisor, Tasks, first_of
-
-_CANCEL_SECONDS_MAX = 2.0  # time for cancelled states to clean up
 
 
 class Manager:
@@ -84,27 +74,31 @@ class Manager:
     ) -> None:
         self.options = options or ManagerOptions()
         self.metrics = metrics or Metrics(per_object=self.options.per_object_metrics)
-        self.loops: list[ControllerLoop] = []
+        self._runs: list[ControllerRun] = []
+        self._process: Process | None = None
         self._controllers: list[Controller[Any]] = []
-        self._remotes: dict[str, Transport] = {}
+        self._transports: dict[str, Transport] = {}  # of remote clusters
         self._transport, self._clock = transport, clock or LoopClock()
         self._rng = Random(self.options.seed)  # noqa: S311 - spreads load; keeps no secret
         self._log = Logger("myrmidon.manager")
         self._stopping = asyncio.Event()
         self._caches: Caches | None = None
-        self._elector: Elector | None = None
-        self._access: ScrapeAccess | None = None
-        self._writes: UnansweredWrites | None = None
         self._synced = asyncio.Event()
         self._working = asyncio.Event()
-        self._workers: Tasks = []
         self._supervisor: Supervisor | None = None
+        self._home = HomeCluster(self.options, self._clock, self._rng, self.metrics, self._log)
         self._lag = LoopLag(self._clock, self._log)
         self.addresses: dict[str, str] = {}
         """The bound address of each server, by the address in the options: ``:0`` picks a port."""
 
     def add(self, controller: Controller[Any]) -> None:
-        """Add a controller, before ``run``.  Two controllers of the same kind are an error."""
+        """Add a controller.  Two controllers of the same kind are an error.
+
+        While the manager runs, the controller starts at once: it lists its kinds, and on a process
+        that leads its workers start as soon as its caches are in sync.  Problems that would stop the
+        process at its start (a missing role) are then reported in the log and in ``readyz``, and the
+        check is repeated.
+        """
         for other in self._controllers:
             if other.kind() == controller.kind():
                 raise DefinitionError(
@@ -112,11 +106,43 @@ class Manager:
                     f"{controller.kind()}; they would overwrite each other's status.\n"
                     "  fix: merge their states into one controller, or give one a kind of its own"
                 )
+        if self._process is not None:
+            self._runs.append(ControllerRun(controller, self._process))
+            if self._supervisor is not None:
+                self._runs[-1].start(self._supervisor)
         self._controllers.append(controller)
 
+    async def remove(self, name: str) -> None:
+        """Stop the controller of that name, and forget it; the others go on.
+
+        Passes under way finish within ``shutdown_timeout``.  Watches that no other controller needs
+        end, and their caches are freed.  Objects and children stay as they are; an object with our
+        finalizer that is deleted later waits for a controller, or for ``myrmidon release``.
+        """
+        found = [one for one in self._controllers if one.name == name]
+        if not found:
+            listed = ", ".join(one.name for one in self._controllers) or "none"
+            raise UsageError(
+                f"the manager has no controller {name!r} (it has: {listed}).\n"
+                "  fix: use the name of the controller, not of its class"
+            )
+        self._controllers.remove(found[0])
+        for run in [one for one in self._runs if one.controller is found[0]]:
+            await finish([run], self.options.shutdown_timeout.total_seconds())
+            if self._supervisor is not None:
+                self._supervisor.forget(run.tasks)
+            run.close()
+            if run in self._runs:
+                self._runs.remove(run)
+
     def add_remote(self, name: str, transport: Transport) -> None:
-        """Register another cluster under the name that ``Watch(..., remote=name)`` uses."""
-        self._remotes[name] = transport
+        """Register another cluster, before ``run``, under the name that ``Watch(remote=name)`` uses."""
+        self._transports[name] = transport
+
+    @property
+    def loops(self) -> list[ControllerLoop]:
+        """The loops of the controllers whose kinds are all served."""
+        return [run.loop for run in self._runs if run.loop is not None]
 
     async def run(self) -> None:
         """Run until ``stop`` is called or a task fails; one failed task stops the whole manager.
@@ -143,7 +169,7 @@ class Manager:
     @property
     def is_idle(self) -> bool:
         """Whether the workers run and no pass is under way or due."""
-        return self._working.is_set() and all(loop.is_idle for loop in self.loops)
+        return self._working.is_set() and all(run.is_idle for run in self._runs)
 
     def snapshot(self) -> Snapshot:
         """Return the state of every object now; empty without ``ManagerOptions.trace``."""
@@ -160,58 +186,63 @@ class Manager:
     # ------------------------------------------------------------------------- life cycle
 
     async def _run(self, stack: AsyncExitStack) -> None:
-        client = await self._connect(stack)
-        await preflight(client, self._controllers, self.options.namespaces)
-        self._caches = Caches(
-            client, clock=self._clock, rng=self._rng, timing=self.options.watching
-        )
-        recorders = [
-            EventRecorder(client, controller.name, clock=self._clock)
-            for controller in self._controllers
-        ]
-        self.loops = [
-            self._loop(controller, client, events)
-            for controller, events in zip(self._controllers, recorders, strict=True)
-        ]
-        check_remotes(self.loops, self._remotes)
-        for loop in self.loops:
-            stack.callback(loop.close)
+        home = self._home
+        named = [(each.name, each.kind().group) for each in self._controllers]
+        await home.open(self._transport, named, stack)
         await self._serve(stack)
+        remotes = {
+            name: Remote(name, home.client_of(transport, name), self._clock)
+            for name, transport in self._transports.items()
+        }
+        self._caches = Caches(
+            home.client, clock=self._clock, rng=self._rng, timing=self.options.watching
+        )
+        self._process = Process(
+            options=self.options,
+            client=home.client,
+            caches=self._caches,
+            clock=self._clock,
+            metrics=self.metrics,
+            rng=self._rng,
+            log=self._log,
+            elected=home.elected,
+            remotes=remotes,
+        )
+        self._runs = [ControllerRun(each, self._process) for each in self._controllers]
+        stack.callback(self._close)
+        seconds = self.options.start_timeout.total_seconds()
+        for run in self._runs:
+            await patiently(run.check, self._clock, seconds, self._log)
+            if run.missing and not self.options.wait_for_kinds:
+                raise not_served(run.controller, run.missing[0])
         async with asyncio.TaskGroup() as group:
             self._supervisor = supervisor = Supervisor(group, self._log)
-            background = self._start(supervisor)
-            writers = self._start_writers(supervisor, recorders)
+            background = self._start(supervisor, remotes)
+            election: Tasks = []
+            if home.elector is not None:
+                election = supervisor.start("election", home.elector.run)
             await self._stopping.wait()
-            await self._wind_down(writers)
+            await self._wind_down(election)
             for task in background:
                 task.cancel()
 
-    def _start(self, supervisor: Supervisor) -> Tasks:
-        """Start the tasks that only read: caches, watch feeds, channels, remote clusters."""
+    def _close(self) -> None:
+        for run in self._runs:
+            run.close()
+
+    def _start(self, supervisor: Supervisor, remotes: Mapping[str, Remote]) -> Tasks:
+        """Start the controllers, and the caches that they share; return the tasks of the latter."""
         assert self._caches is not None
         tasks = supervisor.start("caches", self._caches.run)
-        tasks += supervisor.start("lead", partial(self._lead, supervisor), may_end=lambda: True)
+        tasks += supervisor.start("lead", self._lead, may_end=lambda: True)
         if isinstance(self._clock, LoopClock):
             tasks += supervisor.start("lag", self._lag.run)
         if self.options.freeze_garbage:
             tasks += supervisor.start("garbage", self._freeze_garbage, may_end=lambda: True)
-        for loop in self.loops:
-            name = loop.controller.name
-            tasks += supervisor.start(f"feed of {name}", loop.feed)
-            if loop.controller.channels:
-                tasks += supervisor.start(f"channels of {name}", loop.listen)
-        for name, transport in self._remotes.items():
-            watch = partial(watch_remote, name, transport, self.loops, self._clock)
-            tasks += supervisor.start(f"remote {name}", watch)
-        return tasks
-
-    def _start_writers(self, supervisor: Supervisor, recorders: list[EventRecorder]) -> Tasks:
-        """Start the tasks that write, apart from the workers: Event recorders, leader election."""
-        tasks: Tasks = []
-        for loop, events in zip(self.loops, recorders, strict=True):
-            tasks += supervisor.start(f"events of {loop.controller.name}", events.run)
-        if self._elector is not None:
-            tasks += supervisor.start("election", self._elector.run)
+        for name, remote in remotes.items():
+            tasks += supervisor.start(f"remote {name}", remote.caches.run)
+        for run in self._runs:
+            run.start(supervisor)
         return tasks
 
     async def _freeze_garbage(self) -> None:
@@ -220,24 +251,19 @@ class Manager:
         await self._working.wait()
         await freeze_until(lambda: self.is_idle, self._clock)
 
-    async def _lead(self, supervisor: Supervisor) -> None:
-        """Start the workers once the caches are in sync and this process leads."""
-        for loop in self.loops:
-            await loop.view.wait_synced()
+    async def _lead(self) -> None:
+        """Note when all controllers whose kinds are served are in sync, and when they work."""
+        starting = [run for run in self._runs if not run.missing]
+        for run in starting:
+            await run.synced.wait()
         self._log.info("caches in sync")
         self._synced.set()
-        if self._elector is not None:
-            await self._elector.elected.wait()
-        for loop in self.loops:
-            self._workers += supervisor.start(
-                f"workers of {loop.controller.name}",
-                loop.work,
-                count=loop.controller.options.workers,
-                may_end=partial(getattr, loop.pool, "stopping"),
-            )
+        await self._home.elected()
+        for run in starting:
+            await run.working.wait()
         self._working.set()
 
-    async def _wind_down(self, writers: Tasks) -> None:
+    async def _wind_down(self, election: Tasks) -> None:
         """Let passes under way finish within ``shutdown_timeout``, then release the Lease.
 
         In that order: a replica that releases the Lease must have stopped writing, and must not
@@ -245,95 +271,14 @@ class Manager:
         effect on the server; then the Lease is not released but left to expire.
         """
         self._log.info("stopping")
-        for loop in self.loops:
-            loop.pool.stop()
-        if self._workers:
-            await asyncio.wait(self._workers, timeout=self.options.shutdown_timeout.total_seconds())
-        ending = [*self._workers, *writers]
-        for task in ending:
+        await finish(self._runs, self.options.shutdown_timeout.total_seconds())
+        for task in election:
             task.cancel()
-        if ending:
-            await asyncio.wait(ending, timeout=_CANCEL_SECONDS_MAX)
-        if self._elector is not None and self._writes is not None:
-            margin = self.options.terms.lease_seconds - self.options.terms.renew_seconds
-            await self._elector.resign(release=self._writes.settled_since(margin))
+        if election:
+            await asyncio.wait(election, timeout=CANCEL_SECONDS_MAX)
+        await self._home.resign()
 
     # ------------------------------------------------------------------------------ parts
-
-    async def _connect(self, stack: AsyncExitStack) -> Client:
-        """Return the client of all controllers; create the elector that fences its writes."""
-        options = self.options
-        namespace = options.leader_election_namespace
-        transport, host = self._transport, "local"
-        if transport is None:
-            endpoint = await load_endpoint(options.kubeconfig, options.context)
-            transport, host = HttpTransport(endpoint), endpoint.host
-            stack.push_async_callback(transport.close)
-            namespace = namespace or endpoint.namespace
-        counter = RequestCounter(self.metrics, host)
-        if options.metrics_auth:
-            # The bare transport: a replica that does not lead is scraped, too.
-            reviews = Client(transport, clock=self._clock, observer=counter, rng=self._rng)
-            self._access = ScrapeAccess(reviews, self._clock)
-        if options.leader_election:
-            # The elector uses the bare transport: renewals are neither fenced nor rate-limited.
-            self._elector = self._candidate(transport, namespace or "default", counter)
-            self._writes = UnansweredWrites(transport, self._clock)
-            transport = FencedTransport(self._writes, self._elector.permit)
-        if options.client_qps:
-            burst = options.client_burst or int(options.client_qps * 2) or 1
-            bucket = TokenBucket(options.client_qps, burst)
-            transport = ThrottledTransport(transport, bucket, self._clock, counter.on_throttle)
-        return Client(
-            transport,
-            clock=self._clock,
-            observer=counter,
-            rng=self._rng,
-            deadline_seconds=options.request_timeout.total_seconds(),
-        )
-
-    def _candidate(self, transport: Transport, namespace: str, counter: RequestCounter) -> Elector:
-        options = self.options
-        identity = options.identity or f"{gethostname()}_{self._rng.getrandbits(40):010x}"
-        # A request that hangs must leave time for another attempt before the renew deadline.
-        patience = options.terms.renew_seconds / 2
-        client = Client(
-            transport,
-            clock=self._clock,
-            observer=counter,
-            rng=self._rng,
-            deadline_seconds=patience,
-        )
-        named = [(each.name, each.kind().group) for each in self._controllers]
-        name = options.leader_election_id or default_lease_name(named)
-        lease = ObjectRef(kinds.LEASE, name, namespace)
-        election = Election(identity, options.terms)
-        return Elector(
-            client, lease, election, clock=self._clock, log=self._log, metrics=self.metrics
-        )
-
-    def _loop(
-        self, controller: Controller[Any], client: Client, events: EventRecorder
-    ) -> ControllerLoop:
-        assert self._caches is not None
-
-        def record_event(obj: Json, kind: str, reason: str, message: str) -> None:
-            loop.pool.observing.recorded_event(obj, kind, reason)
-            events.record(obj, kind, reason, message)
-
-        loop = ControllerLoop(
-            controller,
-            client,
-            self._caches,
-            clock=self._clock,
-            metrics=self.metrics,
-            rng=self._rng,
-            log=Logger("myrmidon.controller"),
-            record_event=record_event,
-            namespaces=self.options.namespaces,
-            trace=self.options.trace,
-        )
-        return loop
 
     async def _serve(self, stack: AsyncExitStack) -> None:
         """Serve probes and metrics; one server does both if the two addresses are equal."""
@@ -344,7 +289,7 @@ class Manager:
         if probes and self.options.trace:
             tables[probes].append(trace_routes(self.view))
         if metrics:
-            routes = metrics_routes(self.metrics, self._refresh, self._access)
+            routes = metrics_routes(self.metrics, self._refresh, self._home.access)
             tables.setdefault(metrics, []).append(routes)
         for address, routes_of in tables.items():
             bound = await stack.enter_async_context(serving(address, *routes_of))
@@ -363,10 +308,13 @@ class Manager:
             if problem is not None and health.fault is not None:
                 problem = f"{problem}: {health.fault}"
             found[f"cache {health.scope}"] = problem
+        for run in self._runs:
+            found.update(run.checks())
         if self._supervisor is not None:
             found.update(self._supervisor.checks())
-        if self._elector is not None:
-            found["leading" if self._elector.leads else "standby"] = None
+        elector = self._home.elector
+        if elector is not None:
+            found["leading" if elector.leads else "standby"] = None
         return found
 
     def _refresh(self) -> None:

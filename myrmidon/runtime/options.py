@@ -67,6 +67,15 @@ class ManagerOptions:
     request_timeout: timedelta = timedelta(seconds=30)
     """How long one attempt of a request may take; 30 seconds by default.  Retries have the same
     limit each.  Lease requests use half the renew deadline of ``terms`` instead."""
+    start_timeout: timedelta = timedelta(seconds=30)
+    """How long an API server that cannot be reached, or answers 429 or 5xx, is asked again at the
+    start before the process gives up with an error; 30 seconds by default, 0 to give up at once.
+    Refused credentials and missing rights are errors at once.  Once the process runs, it retries
+    for ever."""
+    wait_for_kinds: bool = True
+    """Wait for a declared kind that the cluster does not serve, because its CRD is not installed
+    yet: the controllers that need it start when it appears, the others at once.  On by default;
+    switched off, a missing kind ends the process with an error at its start."""
     watching: Timing = field(default_factory=Timing)
     """The timeouts and backoff of lists and watches."""
     stale_after: timedelta = timedelta(seconds=120)

@@ -67,6 +67,8 @@ class Harness(Cluster):
     - ``namespace``: where objects without a namespace are looked up; ``default`` by default.
     - ``faults``: which requests of the controllers fail; none by default.
     - ``remotes``: transports of other clusters, by the name in ``Watch(..., remote=name)``.
+    - ``crds``: whether the definitions of the controllers' kinds are installed at the start; True by
+      default.  With False, a test installs them itself.
     - ``run_as``: the user as which the controllers send their requests; the server then checks
       RBAC.  ``"generated-role"`` is a ServiceAccount with exactly the roles that ``myrmidon generate
       rbac`` writes.  Default: None, an administrator.
@@ -85,6 +87,7 @@ class Harness(Cluster):
         namespace: str = NAMESPACE,
         faults: Faults | None = None,
         remotes: Mapping[str, Transport] | None = None,
+        crds: bool = True,
         run_as: User | Literal["generated-role"] | None = None,
     ) -> None:
         super().__init__(controllers, options or ManagerOptions(seed=0), namespace)
@@ -97,7 +100,7 @@ class Harness(Cluster):
             actors=cluster_actors() if actors is None else actors,
             rbac=run_as is not None,
         )
-        for definition in definitions_of(controllers):
+        for definition in definitions_of(controllers) if crds else ():
             _created(self.server.create(definition))
         if run_as == "generated-role":
             for made in generated_role.manifests(controllers, NAMESPACE):
