@@ -43,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="serve metrics only to those who may get /metrics, with the roles for that",
     )
     parser.add_argument(
+        "--install-crds",
+        action="store_true",
+        help="let the program install its definitions itself, with the role for that",
+    )
+    parser.add_argument(
         "--replicas", type=int, default=1, help="number of replicas, of which one leads (default 1)"
     )
 
@@ -58,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         target=tuple(map(_in_the_image, args.target)),
         replicas=args.replicas,
         metrics_auth=args.metrics_auth,
+        install_crds=args.install_crds,
     )
     made = files(args.what, controllers, packaging)
     folder: Path | None = args.output

@@ -17,11 +17,13 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from myrmidon.api.objects import Json
 from myrmidon.cli.clusters import add_cluster_arguments
 from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
 from myrmidon.cli.settings import add_settings
 from myrmidon.cli.targets import load, made
 from myrmidon.fsm.controller import Controller
+from myrmidon.generate.layout import definitions_of
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.logs import configure
 
@@ -113,6 +115,11 @@ def _add_start_arguments(parser: argparse.ArgumentParser) -> None:
         default=True,
         help="wait for kinds that the cluster does not serve yet (default); with --no-wait-for-kinds, exit",
     )
+    parser.add_argument(
+        "--install-crds",
+        action=argparse.BooleanOptionalAction,
+        help="install the definitions of the resources, and overwrite older or newer ones",
+    )
 
 
 def _add_election_arguments(parser: argparse.ArgumentParser) -> None:
@@ -142,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
     configure(args.log_format, getattr(logging, args.log_level.upper()))
     controllers = [_made(cls, args) for cls in load(args.target)]
     with asyncio.Runner(loop_factory=loop_factory(args.event_loop)) as runner:
-        runner.run(_run(controllers, _options(args)))
+        runner.run(_run(controllers, _options(args), definitions_of(map(type, controllers))))
     return 0
 
 
@@ -157,8 +164,10 @@ def duration(text: str) -> timedelta:
     return timedelta(hours=hours, minutes=minutes, seconds=seconds)
 
 
-async def _run(controllers: list[Controller[Any]], options: ManagerOptions) -> None:
-    manager = Manager(options)
+async def _run(
+    controllers: list[Controller[Any]], options: ManagerOptions, definitions: list[Json]
+) -> None:
+    manager = Manager(options, definitions=definitions)
     for controller in controllers:
         manager.add(controller)
     loop = asyncio.get_running_loop()
@@ -182,6 +191,7 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         client_burst=args.client_burst,
         start_timeout=args.start_timeout,
         wait_for_kinds=bool(args.wait_for_kinds),
+        install_crds=bool(args.install_crds),
         freeze_garbage=True,
         trace=bool(args.trace),
     )

@@ -18,6 +18,8 @@ class Packaging:
     target: tuple[str, ...]
     """What ``myrmidon run`` gets as its arguments."""
     replicas: int = 1
+    install_crds: bool = False
+    """Whether the program installs its definitions itself."""
     metrics_auth: bool = False
     """Whether ``/metrics`` needs a bearer token."""
 

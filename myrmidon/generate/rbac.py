@@ -24,6 +24,8 @@ pruning, ``recreate``, children without owner         delete            managed 
 ``ctx.live``                                          get               read and watched kinds
 record events, count repeated ones                    create, patch     events
 find the event of an earlier process of ours          get               events
+install definitions (``--install-crds``)              create            all definitions
+update them                                           get, patch        those of the program
 lead                                                  create            leases
 renew and release the lease                           get, update       the one lease
 ====================================================  ================  ===========================
@@ -196,6 +198,17 @@ def metrics_roles(name: str) -> tuple[Json, Json]:
         _role("ClusterRole", f"{name}-metrics-auth", "", reviews),
         _role("ClusterRole", f"{name}-metrics-reader", "", scrapes),
     )
+
+
+def install_role(name: str, definitions: Sequence[str]) -> Json:
+    """The ClusterRole that lets the program install its definitions.  A create has no name yet."""
+    group, resource = (
+        kinds.CUSTOM_RESOURCE_DEFINITION.group,
+        kinds.CUSTOM_RESOURCE_DEFINITION.plural,
+    )
+    on: Json = {"apiGroups": [group], "resources": [resource]}
+    named = {**on, "resourceNames": list(definitions), "verbs": ["get", "patch"]}
+    return _role("ClusterRole", f"{name}-install-crds", "", [{**on, "verbs": ["create"]}, named])
 
 
 def binding(role: Json, account: str, namespace: str) -> Json:

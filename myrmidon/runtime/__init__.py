@@ -20,6 +20,7 @@ trace, snapshot  the last pass of each object, for ``myrmidon explain`` and ``my
 supervision      tasks that must not end
 lag, garbage     event loop lag, and fewer garbage collections
 inbox            keys from other threads
+definitions      the CRDs of the program: compared with the cluster's, or installed
 preflight        checks at start-up that every declared kind can be listed
 remotes          watches of other clusters
 options          the settings of a process

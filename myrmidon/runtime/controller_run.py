@@ -32,11 +32,12 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.io.client import Client
 from myrmidon.io.events import EventRecorder
 from myrmidon.io.watch.caches import Caches
+from myrmidon.runtime.definitions import report_missing_fields
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.options import ManagerOptions
-from myrmidon.runtime.preflight import install, missing_kinds
+from myrmidon.runtime.preflight import declared_kinds, install, missing_kinds
 from myrmidon.runtime.remotes import Remote, RemoteFeed, check_remotes, feeds_of
 from myrmidon.runtime.supervision import Supervisor, Tasks
 
@@ -58,6 +59,8 @@ class Process:
     elected: Callable[[], Awaitable[object]]
     """Wait until this process may write."""
     remotes: Mapping[str, Remote] = field(default_factory=dict)
+    definitions: tuple[Json, ...] = ()
+    """The CRDs of the program, to be compared with those of the cluster."""
 
 
 class ControllerRun:
@@ -186,6 +189,13 @@ class ControllerRun:
             take = partial(loop.take_all, feed.subscription, remote=feed.name)
             self._tasks += supervisor.start(f"feed of {name} from {feed.name}", take)
         self._tasks += supervisor.start(f"events of {name}", events.run)
+        if process.definitions:
+            declared = declared_kinds(self.controller)
+            compare = partial(
+                report_missing_fields, process.client, process.definitions, declared, self._log
+            )
+            name = f"definitions of {name}"
+            self._tasks += supervisor.start(name, compare, may_end=lambda: True)
 
     def _loop(self, events: EventRecorder) -> ControllerLoop:
         def record_event(obj: Json, kind: str, reason: str, message: str) -> None:

@@ -22,8 +22,9 @@ nothing.  Restarting is left to the kubelet.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from itertools import chain
 from random import Random
 from typing import Any
@@ -31,6 +32,7 @@ from typing import Any
 from aiohttp import web
 
 from myrmidon.api.clock import Clock
+from myrmidon.api.objects import Json
 from myrmidon.api.wire import Transport
 from myrmidon.errors import DefinitionError, MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
@@ -42,6 +44,7 @@ from myrmidon.runtime.controller_run import (
     Process,
     finish,
 )
+from myrmidon.runtime.definitions import install_definitions
 from myrmidon.runtime.garbage import freeze_until
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
 from myrmidon.runtime.home_cluster import HomeCluster
@@ -71,7 +74,9 @@ class Manager:
         transport: Transport | None = None,
         clock: Clock | None = None,
         metrics: Metrics | None = None,
+        definitions: Iterable[Json] = (),
     ) -> None:
+        self._definitions = tuple(definitions)
         self.options = options or ManagerOptions()
         self.metrics = metrics or Metrics(per_object=self.options.per_object_metrics)
         self._runs: list[ControllerRun] = []
@@ -207,9 +212,13 @@ class Manager:
             log=self._log,
             elected=home.elected,
             remotes=remotes,
+            definitions=() if self.options.install_crds else self._definitions,
         )
         self._runs = [ControllerRun(each, self._process) for each in self._controllers]
         stack.callback(self._close)
+        installs = self.options.install_crds and bool(self._definitions)
+        if installs and home.elector is None:
+            await self._install()
         seconds = self.options.start_timeout.total_seconds()
         for run in self._runs:
             await patiently(run.check, self._clock, seconds, self._log)
@@ -221,10 +230,20 @@ class Manager:
             election: Tasks = []
             if home.elector is not None:
                 election = supervisor.start("election", home.elector.run)
+            if installs and home.elector is not None:
+                background += supervisor.start("install", self._install, may_end=lambda: True)
             await self._stopping.wait()
             await self._wind_down(election)
             for task in background:
                 task.cancel()
+
+    async def _install(self) -> None:
+        """Install the definitions of the program, as soon as this process leads."""
+        await self._home.elected()
+        install = partial(
+            install_definitions, self._home.client, self._definitions, self._clock, self._log
+        )
+        await patiently(install, self._clock, self.options.start_timeout.total_seconds(), self._log)
 
     def _close(self) -> None:
         for run in self._runs:

@@ -76,6 +76,11 @@ class ManagerOptions:
     """Wait for a declared kind that the cluster does not serve, because its CRD is not installed
     yet: the controllers that need it start when it appears, the others at once.  On by default;
     switched off, a missing kind ends the process with an error at its start."""
+    install_crds: bool = False
+    """Install the manager's ``definitions`` at the start, by server-side apply, and overwrite those
+    that are there; needs the rights of ``myrmidon generate rbac --install-crds``.  With leader
+    election only the leader does it.  Off by default: the definitions are compared with the schema
+    that the cluster serves, and a warning in the log names the fields that are missing there."""
     watching: Timing = field(default_factory=Timing)
     """The timeouts and backoff of lists and watches."""
     stale_after: timedelta = timedelta(seconds=120)

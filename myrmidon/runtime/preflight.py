@@ -50,9 +50,17 @@ async def missing_kinds(
     credentials are refused or a kind must not be listed.
     """
     spaces = tuple(namespaces) or ("",)
-    declared = dict.fromkeys((controller.kind(), *controller.managed_kinds, *controller.read_kinds))
-    scopes = [Scope(kind, spaces[0] if kind.namespaced else "") for kind in declared]
+    scopes = [
+        Scope(kind, spaces[0] if kind.namespaced else "") for kind in declared_kinds(controller)
+    ]
     return tuple([one.kind for one in scopes if not await _is_served(client, controller, one)])
+
+
+def declared_kinds(controller: Controller[Any]) -> tuple[Kind, ...]:
+    """Return the kinds that a controller needs: its own, those it manages, and those it reads."""
+    return tuple(
+        dict.fromkeys((controller.kind(), *controller.managed_kinds, *controller.read_kinds))
+    )
 
 
 async def patiently(

@@ -34,8 +34,6 @@ from myrmidon.api.wire import Transport
 from myrmidon.errors import MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller, kind_of
-from myrmidon.generate import crds
-from myrmidon.generate.layout import defined_resources
 from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.queue import WorkQueue
@@ -73,6 +71,7 @@ class Cluster(ABC):
         self, controllers: tuple[Controller[Any], ...], options: ManagerOptions, namespace: str
     ) -> None:
         self._remotes: dict[str, Transport] = {}
+        self._definitions: tuple[Json, ...] = ()
         self._controllers, self._options, self.namespace = controllers, options, namespace
         self._once = OncePerFailure()
 
@@ -248,7 +247,12 @@ class Cluster(ABC):
         return self.transport
 
     def _start(self) -> None:
-        self.manager = Manager(self._options, transport=self._line_to_server(), clock=self.clock)
+        self.manager = Manager(
+            self._options,
+            transport=self._line_to_server(),
+            clock=self.clock,
+            definitions=self._definitions,
+        )
         for controller in self._controllers:
             self.manager.add(controller)
         for name, transport in self._remotes.items():
@@ -372,12 +376,6 @@ def _next_pass(due_at: float | None, now: float) -> str:
     if due_at <= now:
         return "its next pass is due"
     return f"its next pass is due in {timedelta(seconds=round(due_at - now, 3))}"
-
-
-def definitions_of(controllers: Iterable[Controller[Any]]) -> Objects:
-    """Return the CRDs of the kinds that the controllers define; built-in kinds need none."""
-    resources = defined_resources([type(one) for one in controllers])
-    return crds(one for one in resources if one.KIND.group)
 
 
 def _kind(wanted: Any) -> Kind:

@@ -39,12 +39,13 @@ from myrmidon.apiserver.fronts.waiting import Tending
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
+from myrmidon.generate.layout import definitions_of
 from myrmidon.io.client import Client
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.testing import generated_role
 from myrmidon.testing.clock import EPOCH, VirtualClock, VirtualTimeLoop
-from myrmidon.testing.cluster import NAMESPACE, Cluster, Objects, definitions_of
+from myrmidon.testing.cluster import NAMESPACE, Cluster, Objects
 from myrmidon.testing.failures import NotSettledError
 from myrmidon.testing.faults import Faults, FaultyTransport
 from myrmidon.testing.recording import RecordingTransport
@@ -68,7 +69,8 @@ class Harness(Cluster):
     - ``faults``: which requests of the controllers fail; none by default.
     - ``remotes``: transports of other clusters, by the name in ``Watch(..., remote=name)``.
     - ``crds``: whether the definitions of the controllers' kinds are installed at the start; True by
-      default.  With False, a test installs them itself.
+      default.  With False they are passed to the manager, and a test installs them itself or runs
+      with ``ManagerOptions(install_crds=True)``.
     - ``run_as``: the user as which the controllers send their requests; the server then checks
       RBAC.  ``"generated-role"`` is a ServiceAccount with exactly the roles that ``myrmidon generate
       rbac`` writes.  Default: None, an administrator.
@@ -100,7 +102,8 @@ class Harness(Cluster):
             actors=cluster_actors() if actors is None else actors,
             rbac=run_as is not None,
         )
-        for definition in definitions_of(controllers) if crds else ():
+        self._definitions = () if crds else tuple(definitions_of(map(type, controllers)))
+        for definition in definitions_of(map(type, controllers)) if crds else ():
             _created(self.server.create(definition))
         if run_as == "generated-role":
             for made in generated_role.manifests(controllers, NAMESPACE):
