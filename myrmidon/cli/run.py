@@ -43,6 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NS",
         help="watch only this namespace; may be repeated (default: all)",
     )
+    parser.add_argument(
+        "--namespace-selector",
+        default="",
+        metavar="LABELS",
+        help="watch the namespaces with these labels, as they come and go",
+    )
     _add_election_arguments(parser)
     parser.add_argument(
         "--metrics-addr",
@@ -187,6 +193,7 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         kubeconfig=args.kubeconfig,
         context=args.context,
         namespaces=tuple(args.namespace),
+        namespace_selector=args.namespace_selector,
         client_qps=args.client_qps,
         client_burst=args.client_burst,
         start_timeout=args.start_timeout,

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from myrmidon.errors import DefinitionError
+from myrmidon.api.selectors import parse_selector
+from myrmidon.errors import DefinitionError, UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,12 @@ class ControllerOptions:
     namespaces: tuple[str, ...] = ()
     """Handle, read and write only objects in these namespaces.  Takes precedence over the manager's
     namespaces (``--namespace``).  Default: empty, the manager's; if it has none, all namespaces."""
+    namespace_selector: str = ""
+    """A label selector: handle, read and write only objects in namespaces whose labels match it.  A
+    namespace that begins to match is listed and its objects get passes; the objects of one that
+    matches no more are forgotten and stay as they are, with their finalizers.  Needs cluster-wide
+    rights, because rights cannot follow labels.  Not together with ``namespaces``.  Default: empty,
+    the manager's."""
     selector: str = ""
     """Handle only objects whose labels match this selector.  Default: empty, all objects."""
 
@@ -49,6 +56,14 @@ class ControllerOptions:
                 raise DefinitionError(
                     f"ControllerOptions.{field} is {getattr(self, field)}.\n  fix: use 1 or more"
                 )
+        if self.namespaces and self.namespace_selector:
+            raise DefinitionError(
+                "ControllerOptions has both namespaces and namespace_selector.\n  fix: drop one of them"
+            )
+        try:
+            parse_selector(self.namespace_selector)
+        except UsageError as error:
+            raise DefinitionError(f"ControllerOptions.namespace_selector: {error}") from None
         if not timedelta(0) < self.retry_min <= self.retry_max:
             raise DefinitionError(
                 f"ControllerOptions.retry_min ({self.retry_min}) and retry_max ({self.retry_max}) "

@@ -22,6 +22,7 @@ read them live (``ctx.live``, after an unknown end)   get               managed 
 pruning, ``recreate``, children without owner         delete            managed kinds
 ``ctx.get``, ``ctx.list``, ``Watch``                  list, watch       read and watched kinds
 ``ctx.live``                                          get               read and watched kinds
+follow namespaces (``namespace_selector``)            list, watch       namespaces
 record events, count repeated ones                    create, patch     events
 find the event of an earlier process of ours          get               events
 install definitions (``--install-crds``)              create            all definitions
@@ -102,6 +103,8 @@ def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
         usage = usage_of(controller)
         _grant_parent(rights, controller, usage)
         limits = controller.options.namespaces
+        if controller.options.namespace_selector:
+            rights.grant(kinds.NAMESPACE, _CACHE, ())
         for kind in controller.managed_kinds:
             rights.grant(kind, _managing(kind, usage), limits)
         read = ("get", *_CACHE) if usage.reads_live else _CACHE

@@ -19,6 +19,7 @@ logs             structured logs
 trace, snapshot  the last pass of each object, for ``myrmidon explain`` and ``myrmidon dev``
 supervision      tasks that must not end
 lag, garbage     event loop lag, and fewer garbage collections
+namespace_follower  namespaces that are chosen by their labels
 inbox            keys from other threads
 definitions      the CRDs of the program: compared with the cluster's, or installed
 preflight        checks at start-up that every declared kind can be listed

@@ -32,13 +32,16 @@ class ClusterView:
         namespaces: Iterable[str] = (),
         *,
         options: ControllerOptions | None = None,
+        follows: bool = False,
     ) -> None:
+        """``follows``: begin with no namespace; ``enter`` and ``leave`` change them."""
         self._controller = controller
         options = options or controller.options
-        spaces = self._spaces = options.namespaces or tuple(namespaces)
-        self.covers_all = not spaces
+        self._spaces = dict.fromkeys(() if follows else options.namespaces or tuple(namespaces))
+        self.covers_all = not self._spaces and not follows
         """Whether objects of all namespaces are watched, so that ``covers`` need not be asked."""
-        self._namespaces = frozenset(spaces if controller.kind().namespaced else ())
+        self._concerns_all = self.covers_all or not controller.kind().namespaced
+        spaces = None if follows else self._spaces
         self._views: dict[Kind, View] = {
             controller.kind(): caches.view(
                 controller.kind(),
@@ -83,7 +86,42 @@ class ClusterView:
 
         A cluster-scoped child may name a parent in a namespace that another process handles.
         """
-        return not self._namespaces or ref.namespace in self._namespaces
+        return self._concerns_all or ref.namespace in self._spaces
+
+    # ----------------------------------------------------------------------- namespaces
+
+    async def prepare(self, namespace: str) -> None:
+        """List every declared kind in another namespace.
+
+        No pass may see the objects of one kind before those of the others are there: a state would
+        take a child that is not listed yet for missing.
+        """
+        for view in self._namespaced():
+            await view.prepare(namespace)
+
+    def enter(self, namespace: str) -> None:
+        """Include a namespace that was prepared; the subscribers get the objects that exist."""
+        self._spaces[namespace] = None
+        for view in self._namespaced():
+            view.enter(namespace)
+
+    def ignore(self, namespace: str) -> None:
+        """Let objects of a namespace have no more passes; they can still be read until ``leave``."""
+        self._spaces.pop(namespace, None)
+
+    def leave(self, namespace: str) -> None:
+        """Watch the objects of a namespace no more, and free what is cached of them."""
+        self.ignore(namespace)
+        for view in self._namespaced():
+            view.leave(namespace)
+
+    def keys(self, namespace: str) -> Refs:
+        """Return the controller's own objects in a namespace, without decoding them."""
+        kind = self._controller.kind()
+        return [ObjectRef(kind, name, namespace) for name in self._views[kind].names(namespace)]
+
+    def _namespaced(self) -> list[View]:
+        return [view for view in self._views.values() if view.kind.namespaced]
 
     def _indexes(self, kind: Kind, options: ControllerOptions) -> dict[str, IndexFunction]:
         """Return the indexes that the controller declares for a kind, under names of its own.
@@ -100,7 +138,7 @@ class ClusterView:
     @property
     def namespaces(self) -> tuple[str, ...]:
         """The namespaces that are watched; empty for all of them."""
-        return self._spaces
+        return tuple(self._spaces)
 
     def covers(self, ref: ObjectRef) -> bool:
         """Whether a cache would show the object: its kind is declared, its namespace is watched."""

@@ -24,6 +24,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind
@@ -36,6 +37,7 @@ from myrmidon.runtime.definitions import report_missing_fields
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics.families import Metrics
+from myrmidon.runtime.namespace_follower import NamespaceFollower
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import declared_kinds, install, missing_kinds
 from myrmidon.runtime.remotes import Remote, RemoteFeed, check_remotes, feeds_of
@@ -78,17 +80,31 @@ class ControllerRun:
         self._problem: str | None = None  # why the server could not be asked
         self._checked = False
         self._feeds: list[RemoteFeed] = []
+        self._follower: NamespaceFollower | None = None
         self._log = process.log.having(controller=controller.name)
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """The namespaces that the controller watches; empty for all of them."""
-        return self.controller.options.namespaces or self._process.options.namespaces
+        """The namespaces that the controller watches; empty if a selector chooses them, or for all."""
+        options = self.controller.options
+        if options.namespace_selector:
+            return ()
+        return options.namespaces or self._process.options.namespaces
+
+    @property
+    def selector(self) -> str:
+        """The labels of the namespaces that the controller watches; empty if none are asked for."""
+        own = self.controller.options
+        limited = own.namespaces or own.namespace_selector
+        return own.namespace_selector if limited else self._process.options.namespace_selector
 
     async def check(self) -> None:
         """Ask the server which declared kinds are missing; raise if it refuses to list one."""
         process = self._process
-        self._set_missing(await missing_kinds(process.client, self.controller, self.namespaces))
+        declared = declared_kinds(self.controller)
+        needed = (*declared, kinds.NAMESPACE) if self.selector else declared
+        found = await missing_kinds(process.client, self.controller, needed, self.namespaces)
+        self._set_missing(found)
         self._checked = True
 
     def start(self, supervisor: Supervisor) -> None:
@@ -109,7 +125,8 @@ class ControllerRun:
         """Whether it waits for a kind, or works and has no pass under way or due."""
         if self.loop is None:
             return bool(self.missing or self._problem)
-        return self.working.is_set() and self.loop.is_idle
+        follows = self._follower is not None and not self._follower.is_idle
+        return self.working.is_set() and self.loop.is_idle and not follows
 
     def checks(self) -> dict[str, str | None]:
         """Return the checks of readyz while the controller waits for its kinds."""
@@ -137,9 +154,11 @@ class ControllerRun:
         self._set_missing(())
         for feed in self._feeds:
             feed.close()
+        if self._follower is not None:
+            self._follower.names.close()
         if self.loop is not None:
             self.loop.close()
-        self._feeds = []
+        self._feeds, self._follower = [], None
 
     # ---------------------------------------------------------------------------- phases
 
@@ -149,6 +168,8 @@ class ControllerRun:
             self._open(supervisor)
         assert self.loop is not None
         await self.loop.view.wait_synced()
+        if self._follower is not None:
+            await self._follower.names.wait_synced()
         self.synced.set()
         await self._process.elected()
         self.workers += supervisor.start(
@@ -182,6 +203,9 @@ class ControllerRun:
         events = EventRecorder(process.client, name, clock=process.clock)
         self.loop = loop = self._loop(events)
         self._tasks += supervisor.start(f"feed of {name}", loop.feed)
+        if self.selector:
+            self._follower = NamespaceFollower(loop, process.caches, self.selector, self._log)
+            self._tasks += supervisor.start(f"namespaces of {name}", self._follower.run)
         if self.controller.channels:
             self._tasks += supervisor.start(f"channels of {name}", loop.listen)
         self._feeds = feeds_of(self.controller, process.remotes)
@@ -212,8 +236,9 @@ class ControllerRun:
             rng=process.rng,
             log=Logger("myrmidon.controller"),
             record_event=record_event,
-            namespaces=process.options.namespaces,
+            namespaces=self.namespaces,
             trace=process.options.trace,
+            follows=bool(self.selector),
         )
         return loop
 

@@ -8,6 +8,7 @@ number of workers, are in ``Controller.options``.  ``myrmidon run`` sets these f
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from myrmidon.api.selectors import parse_selector
 from myrmidon.errors import UsageError
 from myrmidon.io.watch.protocol import Timing
 from myrmidon.runtime.leader.election import Terms
@@ -58,6 +59,10 @@ class ManagerOptions:
     namespaces: tuple[str, ...] = ()
     """The namespaces to watch; all of them by default.  A controller with ``namespaces`` in its own
     options uses those instead."""
+    namespace_selector: str = ""
+    """A label selector: watch the namespaces whose labels match it, and follow when they change.
+    Not together with ``namespaces``.  A controller with ``namespaces`` or ``namespace_selector`` in
+    its own options uses those instead.  Default: empty, no namespaces are chosen by labels."""
     client_qps: float = 0.0
     """The most requests per second that this process sends; 0, the default, for no limit.  Requests
     of the leader election are not counted."""
@@ -111,6 +116,11 @@ class ManagerOptions:
                     f"ManagerOptions.{name} is {getattr(self, name)}.\n"
                     "  fix: use a positive number, or 0 for no limit"
                 )
+        if self.namespaces and self.namespace_selector:
+            raise UsageError(
+                "ManagerOptions has both namespaces and namespace_selector.\n  fix: drop one of them"
+            )
+        parse_selector(self.namespace_selector)
         stale, idle = self.stale_after.total_seconds(), self.watching.idle_seconds
         if stale <= idle:
             raise UsageError(

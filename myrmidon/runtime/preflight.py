@@ -12,7 +12,7 @@ It lists each declared kind once, with a limit of one object, and tells four cas
 - Any other refusal is raised unchanged.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from inspect import getfile
 from pathlib import Path
 from typing import Any, TypeVar
@@ -42,17 +42,15 @@ _RETRY_SECONDS, _RETRY_SECONDS_MAX = 0.5, 5.0
 
 
 async def missing_kinds(
-    client: Client, controller: Controller[Any], namespaces: Sequence[str] = ()
+    client: Client, controller: Controller[Any], wanted: Iterable[Kind], namespaces: Sequence[str]
 ) -> tuple[Kind, ...]:
-    """Return the declared kinds that the server does not serve.
+    """Return those of the wanted kinds that the server does not serve.
 
     ``namespaces`` are those that the controller watches; empty for all.  Raise UsageError if the
     credentials are refused or a kind must not be listed.
     """
     spaces = tuple(namespaces) or ("",)
-    scopes = [
-        Scope(kind, spaces[0] if kind.namespaced else "") for kind in declared_kinds(controller)
-    ]
+    scopes = [Scope(kind, spaces[0] if kind.namespaced else "") for kind in wanted]
     return tuple([one.kind for one in scopes if not await _is_served(client, controller, one)])
 
 

@@ -55,7 +55,7 @@ class Caches:
         self,
         kind: Kind,
         *,
-        namespaces: Iterable[str] = (),
+        namespaces: Iterable[str] | None = (),
         labels: str = "",
         fields: str = "",
         metadata_only: bool = False,
@@ -64,17 +64,22 @@ class Caches:
     ) -> View:
         """Return a view of the objects of a kind, in all namespaces or in some of them.
 
+        With ``namespaces=None`` a view of a namespaced kind begins with none; ``View.prepare``
+        and ``enter`` add one.
         A new scope is listed as soon as ``run`` has started.
         """
-        spaces = sorted(set(namespaces)) if kind.namespaced else []
-        parts: dict[str, Shared] = {}
-        for namespace in spaces or [""]:
+
+        def share(namespace: str) -> Shared:
             scope = Scope(kind, namespace, labels, fields, metadata_only)
             shared = self._share((scope, transform))
             for name, function in (indexes or {}).items():
                 shared.cache.add_index(name, function)
-            parts[namespace] = shared
-        return View(kind, parts, self._release)
+            return shared
+
+        spaces = sorted(set(namespaces or ())) if kind.namespaced else []
+        if not spaces and (namespaces is not None or not kind.namespaced):
+            spaces = [""]
+        return View(kind, spaces, share, self._release)
 
     async def run(self) -> None:
         """List and watch every scope that has a view, now or later, until cancelled."""

@@ -125,9 +125,13 @@ class Reconciler:
             return await self._deps.applicator.read(ref)
         return self._deps.objects.get(ref)
 
+    def forget(self, key: ObjectRef) -> None:
+        """Drop everything that is remembered about an object that is gone or no longer handled."""
+        self._deps.forget(key)
+        self._overtook.discard(key)
+
     async def _absent(self, turn: Turn[ObjectRef], log: Logger) -> Outcome | None:
-        self._deps.forget(turn.key)
-        self._overtook.discard(turn.key)
+        self.forget(turn.key)
         related = any(cause.relation == "relative" for cause in turn.causes)
         if not (self._deps.controller.options.create_if_not_found and related):
             return None
