@@ -13,13 +13,14 @@ import os
 import re
 import signal
 import sys
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from myrmidon.api.objects import Json
 from myrmidon.cli.clusters import add_cluster_arguments
 from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
+from myrmidon.cli.remote_clusters import open_remotes, remote_of
 from myrmidon.cli.settings import add_settings
 from myrmidon.cli.targets import load, made
 from myrmidon.fsm.controller import Controller
@@ -122,6 +123,14 @@ def _add_start_arguments(parser: argparse.ArgumentParser) -> None:
         help="wait for kinds that the cluster does not serve yet (default); with --no-wait-for-kinds, exit",
     )
     parser.add_argument(
+        "--remote",
+        action="append",
+        type=remote_of,
+        default=[],
+        metavar="NAME=CONTEXT",
+        help="a remote cluster: a context of the kubeconfig, or secret/NAMESPACE/NAME; may be repeated",
+    )
+    parser.add_argument(
         "--install-crds",
         action=argparse.BooleanOptionalAction,
         help="install the definitions of the resources, and overwrite older or newer ones",
@@ -155,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
     configure(args.log_format, getattr(logging, args.log_level.upper()))
     controllers = [_made(cls, args) for cls in load(args.target)]
     with asyncio.Runner(loop_factory=loop_factory(args.event_loop)) as runner:
-        runner.run(_run(controllers, _options(args), definitions_of(map(type, controllers))))
+        runner.run(_run(controllers, args))
     return 0
 
 
@@ -170,16 +179,17 @@ def duration(text: str) -> timedelta:
     return timedelta(hours=hours, minutes=minutes, seconds=seconds)
 
 
-async def _run(
-    controllers: list[Controller[Any]], options: ManagerOptions, definitions: list[Json]
-) -> None:
-    manager = Manager(options, definitions=definitions)
+async def _run(controllers: list[Controller[Any]], args: argparse.Namespace) -> None:
+    manager = Manager(_options(args), definitions=definitions_of(map(type, controllers)))
     for controller in controllers:
         manager.add(controller)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, manager.stop)
-    await manager.run()
+    async with AsyncExitStack() as stack:
+        for name, transport in (await open_remotes(args, stack)).items():
+            manager.add_remote(name, transport)
+        await manager.run()
 
 
 def _options(args: argparse.Namespace) -> ManagerOptions:

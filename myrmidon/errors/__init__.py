@@ -30,6 +30,7 @@ MyrmidonError
   PruneRefusedError        more objects would be pruned at once than prune_max allows
   TerminatingError         the object is being deleted; it can be created when it is gone
   UnfitObjectError         an object on the server does not fit its model
+  UnknownClusterError      a child is on a remote cluster that the controller no longer declares
   UnreadableObjectError    an object on the server cannot be read at all
   ApiError                 the server refused the request
     BadRequestError          400
@@ -50,6 +51,7 @@ MyrmidonError
   TransportError           the request got no answer
     UnreachableError         the request was not sent
     AmbiguousError           the request was sent; whether it took effect is unknown
+    RemoteUnavailableError   a remote cluster was not listed yet
   LeadershipLostError      another replica may lead; this process must stop writing
   TaskEndedError           a task that should run as long as the process has ended
   UsageError               a wrong argument, file or setting; shown without a traceback
@@ -91,9 +93,11 @@ from myrmidon.errors.objects import (
     AlreadyOwnedError,
     NotAdoptedError,
     PruneRefusedError,
+    RemoteUnavailableError,
     StalledError,
     TerminatingError,
     UnfitObjectError,
+    UnknownClusterError,
     UnreadableObjectError,
 )
 from myrmidon.errors.process import (
@@ -156,6 +160,7 @@ __all__ = [
     "ProgrammingError",
     "PruneRefusedError",
     "QuotaExceededError",
+    "RemoteUnavailableError",
     "SelfOutputError",
     "ServerError",
     "StalledError",
@@ -174,6 +179,7 @@ __all__ = [
     "UndeclaredReadError",
     "UnfitObjectError",
     "UnidentifiedObjectError",
+    "UnknownClusterError",
     "UnknownFieldError",
     "UnknownStateError",
     "UnreachableError",

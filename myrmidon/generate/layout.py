@@ -68,7 +68,16 @@ def _crd_files(controllers: Controllers) -> dict[str, list[Json]]:
 
 
 def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, list[Json]]:
-    made = roles(controllers, packaging.name)
+    made = roles(controllers, packaging.name, packaging.cluster)
+    if packaging.cluster:
+        return {
+            "rbac/service-account.yaml": [
+                deploy.namespace(packaging),
+                deploy.service_account(packaging),
+            ],
+            "rbac/role.yaml": made,
+            "rbac/role-binding.yaml": _bindings(made, packaging),
+        }
     leases = lease_role(packaging.name, packaging.namespace, packaging.lease)
     found: dict[str, list[Json]] = {
         "rbac/service-account.yaml": [deploy.service_account(packaging)],

@@ -96,8 +96,30 @@ class Rights:
         return sorted(scope for scope in self.granted if scope != CLUSTER and self.rules(scope))
 
 
+def remote_rights_of(controllers: Iterable[type[Controller[Any]]], cluster: str) -> Rights:
+    """All that these controllers need on a remote cluster.
+
+    The controller itself deletes its children there, so it may always delete them.
+    """
+    rights = Rights()
+    for controller in controllers:
+        usage, limits = usage_of(controller), controller.options.namespaces
+        for kind in controller.managed_kinds:
+            if kind.cluster == cluster:
+                rights.grant(kind, (*_managing(kind, usage), "delete"), limits)
+        read = ("get", *_CACHE) if usage.reads_live else _CACHE
+        for kind in controller.read_kinds:
+            if kind.cluster == cluster:
+                rights.grant(kind, read, limits)
+        for watch in controller.watches:
+            watched = kind_of(watch.kind)
+            if watched is not None and watch.remote == cluster:
+                rights.grant(watched, _CACHE, watch.namespaces)
+    return rights
+
+
 def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
-    """All that these controllers need, the lease aside."""
+    """All that these controllers need on their own cluster, the lease aside."""
     rights = Rights()
     for controller in controllers:
         usage = usage_of(controller)
@@ -105,21 +127,27 @@ def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
         limits = controller.options.namespaces
         if controller.options.namespace_selector:
             rights.grant(kinds.NAMESPACE, _CACHE, ())
-        for kind in controller.managed_kinds:
+        for kind in _at_home(controller.managed_kinds):
             rights.grant(kind, _managing(kind, usage), limits)
         read = ("get", *_CACHE) if usage.reads_live else _CACHE
         local = [watch for watch in controller.watches if watch.remote is None]
         narrow = {kind_of(watch.kind) for watch in local if watch.namespaces}
-        for kind in controller.read_kinds:
+        for kind in _at_home(controller.read_kinds):
             if kind not in narrow or kind in _declared_reads(controller):
                 rights.grant(kind, read, limits)
         for watch in local:
             watched = kind_of(watch.kind)
             assert watched is not None, "checked when the controller was defined"
+            if watched.cluster:
+                continue
             rights.grant(watched, read, watch.namespaces or limits)
         events_in = limits if controller.resource.KIND.namespaced else ()
         rights.grant(kinds.EVENT, ("get", "create", "patch"), events_in)
     return rights
+
+
+def _at_home(declared: Iterable[Kind]) -> list[Kind]:
+    return [kind for kind in declared if not kind.cluster]
 
 
 def _managing(kind: Kind, usage: Usage) -> list[str]:
@@ -139,7 +167,8 @@ def _declared_reads(controller: type[Controller[Any]]) -> set[Kind | None]:
 def _grant_parent(rights: Rights, controller: type[Controller[Any]], usage: Usage) -> None:
     kind, limits = controller.resource.KIND, controller.options.namespaces
     rights.grant(kind, ("get", *_CACHE), limits)
-    tracks = bool(controller.managed_kinds) and usage.tracks
+    remote = any(kind.cluster for kind in controller.managed_kinds)
+    tracks = remote or (bool(controller.managed_kinds) and usage.tracks)
     if controller.graph.finalizer is not None or tracks:
         rights.grant(kind, ("patch",), limits)
     if controller.options.create_if_not_found:
@@ -148,13 +177,13 @@ def _grant_parent(rights: Rights, controller: type[Controller[Any]], usage: Usag
         rights.grant(kind, ("patch",), limits, "status")
     else:
         rights.grant(kind, ("patch",), limits)
-    if controller.managed_kinds and usage.owns:
+    if _at_home(controller.managed_kinds) and usage.owns:
         rights.grant(kind, ("update",), limits, "finalizers")
 
 
-def roles(controllers: Iterable[type[Controller[Any]]], name: str) -> list[Json]:
-    """The ClusterRole, if one is needed, and a Role for each namespace."""
-    rights = rights_of(controllers)
+def roles(controllers: Iterable[type[Controller[Any]]], name: str, cluster: str = "") -> list[Json]:
+    """The ClusterRole, if one is needed, and a Role for each namespace; for a remote cluster, too."""
+    rights = remote_rights_of(controllers, cluster) if cluster else rights_of(controllers)
     made: list[Json] = []
     rules = rights.rules(CLUSTER)
     if rules:

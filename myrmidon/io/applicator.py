@@ -111,7 +111,7 @@ class Applicator:
             _Task(output, parent, creating, by, question)
             for output, question in zip(outputs, questions, strict=True)
         ]
-        first = [task for task in tasks if task.output.ref.kind in _FIRST]
+        first = [task for task in tasks if task.output.ref.kind.at("") in _FIRST]
         await self._wave(first or tasks)
         if first and all(task.written and task.written.error is None for task in first):
             await self._wave([task for task in tasks if task.written is None])

@@ -8,7 +8,7 @@ It has no cache.
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Protocol, TypeAlias
 
@@ -78,6 +78,8 @@ class Client:
         self._retries = retries or RetryPolicy()
         self._rng = rng or random.Random()  # noqa: S311  spreads retries; keeps no secret
         self._deadline_seconds = deadline_seconds
+        self.remotes: Mapping[str, Client] = {}
+        """The clients of remote clusters; requests for kinds on those clusters are sent there."""
 
     # ------------------------------------------------------------------ one object
 
@@ -89,7 +91,7 @@ class Client:
         request = Request(Verb.GET, ref, subresource=subresource)
         if subresource:
             return await self.send(request)
-        return _object(ref, await self.fetch(request.to_http()))
+        return _object(ref, await self._of(ref.kind).fetch(request.to_http()))
 
     async def create(
         self, kind: Kind, obj: Json, *, dry_run: bool = False, field_manager: str = ""
@@ -151,7 +153,7 @@ class Client:
 
         The texts of ``Warning`` headers are added to ``warnings``.
         """
-        response = await self.fetch(request.to_http())
+        response = await self._of(request.ref.kind).fetch(request.to_http())
         if warnings is not None:
             warnings += warning_texts(response.headers)
         return _decode(response)
@@ -163,7 +165,7 @@ class Client:
         token = ""
         while True:
             request = scope.list_request(limit=page_size, continue_token=token)
-            page = await read_page((await self.fetch(request)).body)
+            page = await read_page((await self._of(scope.kind).fetch(request)).body)
             yield page
             if page.continue_token == token != "":
                 raise AmbiguousError("the server repeated the continue token of a list")
@@ -217,6 +219,10 @@ class Client:
             yield (_event(line) async for line in lines)
 
     # -------------------------------------------------------------------- the wire
+
+    def _of(self, kind: Kind) -> "Client":
+        """Return the client of the kind's cluster."""
+        return self.remotes.get(kind.cluster, self) if kind.cluster else self
 
     async def fetch(self, request: HttpRequest) -> HttpResponse:
         """Send a request, retry it as ``RetryPolicy`` allows, and return the answer.

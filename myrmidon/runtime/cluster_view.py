@@ -52,8 +52,10 @@ class ClusterView:
         }
         for kind in (*controller.managed_kinds, *controller.read_kinds):
             if kind not in self._views:
+                # Labels choose namespaces of the home cluster only.
+                where = () if follows and kind.cluster else spaces
                 self._views[kind] = caches.view(
-                    kind, namespaces=spaces, indexes=self._indexes(kind, options)
+                    kind, namespaces=where, indexes=self._indexes(kind, options)
                 )
         self._by_parent = [
             self._views[kind]
@@ -67,14 +69,20 @@ class ClusterView:
             view.subscribe(subscription)
 
     async def wait_synced(self) -> None:
-        """Wait until every declared kind was listed once."""
-        for view in self._views.values():
+        """Wait until every declared kind of the home cluster was listed once.
+
+        A remote cluster that cannot be reached holds up only what reads it (``RemoteView``).
+        """
+        for view in self._home():
             await view.wait_synced()
 
     @property
     def is_synced(self) -> bool:
         """Whether every declared kind was listed once."""
-        return all(view.is_synced for view in self._views.values())
+        return all(view.is_synced for view in self._home())
+
+    def _home(self) -> list[View]:
+        return [view for view in self._views.values() if not view.kind.cluster]
 
     def close(self) -> None:
         """Close the views; a cache without views is no longer watched."""
@@ -121,7 +129,7 @@ class ClusterView:
         return [ObjectRef(kind, name, namespace) for name in self._views[kind].names(namespace)]
 
     def _namespaced(self) -> list[View]:
-        return [view for view in self._views.values() if view.kind.namespaced]
+        return [view for view in self._home() if view.kind.namespaced]
 
     def _indexes(self, kind: Kind, options: ControllerOptions) -> dict[str, IndexFunction]:
         """Return the indexes that the controller declares for a kind, under names of its own.

@@ -40,7 +40,7 @@ from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.namespace_follower import NamespaceFollower
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import declared_kinds, install, missing_kinds
-from myrmidon.runtime.remotes import Remote, RemoteFeed, check_remotes, feeds_of
+from myrmidon.runtime.remotes import RemoteCluster, RemoteFeed, check_remotes, feeds_of
 from myrmidon.runtime.supervision import Supervisor, Tasks
 
 _POLL_SECONDS, _POLL_SECONDS_MAX = 1.0, 15.0
@@ -60,7 +60,7 @@ class Process:
     log: Logger
     elected: Callable[[], Awaitable[object]]
     """Wait until this process may write."""
-    remotes: Mapping[str, Remote] = field(default_factory=dict)
+    remotes: Mapping[str, RemoteCluster] = field(default_factory=dict)
     definitions: tuple[Json, ...] = ()
     """The CRDs of the program, to be compared with those of the cluster."""
 

@@ -100,7 +100,9 @@ def schemas_of(definitions: Iterable[Json]) -> Iterator[tuple[Kind, Json]]:
                 yield kind, version["schema"]["openAPIV3Schema"]
 
 
-def missing_fields(wanted: Json, served: Json, at: str = "") -> Iterator[str]:
+def missing_fields(
+    wanted: Mapping[str, Any], served: Mapping[str, Any], at: str = ""
+) -> Iterator[str]:
     """Yield the paths of the fields that a schema has and another lacks: ``spec.size``.
 
     A schema that preserves unknown fields, or has a schema for all keys, lacks none.

@@ -36,6 +36,7 @@ from myrmidon.api.objects import Json
 from myrmidon.api.wire import Transport
 from myrmidon.errors import DefinitionError, MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
+from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
 from myrmidon.runtime.controller_run import (
@@ -54,7 +55,7 @@ from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import not_served, patiently
-from myrmidon.runtime.remotes import Remote
+from myrmidon.runtime.remotes import RemoteCluster
 from myrmidon.runtime.snapshot import ObjectView, Snapshot
 from myrmidon.runtime.supervision import Supervisor, Tasks, first_of
 
@@ -141,7 +142,11 @@ class Manager:
                 self._runs.remove(run)
 
     def add_remote(self, name: str, transport: Transport) -> None:
-        """Register another cluster, before ``run``, under the name that ``Watch(remote=name)`` uses."""
+        """Register a remote cluster, before ``run``.
+
+        Controllers use it by that name: ``kinds.CONFIG_MAP.at(name)`` in ``manages`` and ``reads``,
+        ``Watch(remote=name)``, ``out.apply(..., cluster=name)``, ``ctx.get(..., cluster=name)``.
+        """
         self._transports[name] = transport
 
     @property
@@ -195,17 +200,17 @@ class Manager:
         named = [(each.name, each.kind().group) for each in self._controllers]
         await home.open(self._transport, named, stack)
         await self._serve(stack)
-        remotes = {
-            name: Remote(name, home.client_of(transport, name), self._clock)
-            for name, transport in self._transports.items()
-        }
-        self._caches = Caches(
-            home.client, clock=self._clock, rng=self._rng, timing=self.options.watching
-        )
+        caches = self._caches = self._caches_of(home.client)
+        remotes: dict[str, RemoteCluster] = {}
+        for name, transport in self._transports.items():
+            client = home.client_of(transport, name)
+            remotes[name] = RemoteCluster(name, client, self._caches_of(client))
+        home.client.remotes = {name: remote.client for name, remote in remotes.items()}
+        caches.remotes = {name: remote.caches for name, remote in remotes.items()}
         self._process = Process(
             options=self.options,
             client=home.client,
-            caches=self._caches,
+            caches=caches,
             clock=self._clock,
             metrics=self.metrics,
             rng=self._rng,
@@ -237,6 +242,9 @@ class Manager:
             for task in background:
                 task.cancel()
 
+    def _caches_of(self, client: Client) -> Caches:
+        return Caches(client, clock=self._clock, rng=self._rng, timing=self.options.watching)
+
     async def _install(self) -> None:
         """Install the definitions of the program, as soon as this process leads."""
         await self._home.elected()
@@ -249,7 +257,7 @@ class Manager:
         for run in self._runs:
             run.close()
 
-    def _start(self, supervisor: Supervisor, remotes: Mapping[str, Remote]) -> Tasks:
+    def _start(self, supervisor: Supervisor, remotes: Mapping[str, RemoteCluster]) -> Tasks:
         """Start the controllers, and the caches that they share; return the tasks of the latter."""
         assert self._caches is not None
         tasks = supervisor.start("caches", self._caches.run)

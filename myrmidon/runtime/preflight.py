@@ -55,10 +55,12 @@ async def missing_kinds(
 
 
 def declared_kinds(controller: Controller[Any]) -> tuple[Kind, ...]:
-    """Return the kinds that a controller needs: its own, those it manages, and those it reads."""
-    return tuple(
-        dict.fromkeys((controller.kind(), *controller.managed_kinds, *controller.read_kinds))
-    )
+    """Return the kinds that a controller needs on its own cluster.
+
+    Remote clusters are not checked at the start: one that is down holds up only what reads it.
+    """
+    declared = (controller.kind(), *controller.managed_kinds, *controller.read_kinds)
+    return tuple(dict.fromkeys(kind for kind in declared if not kind.cluster))
 
 
 async def patiently(

@@ -48,6 +48,10 @@ class ApplyOptions:
     """Set a controller owner reference to the parent.  With False, owner references are neither
     added nor changed; the child is tracked by a label and an annotation, and the controller
     deletes it with its parent.  Default: True."""
+    cluster: str = ""
+    """The name of the remote cluster on which the object should exist; the controller must manage
+    the kind there (``kinds.CONFIG_MAP.at("edge")``).  Implies ``owner_refs=False``: an owner
+    reference cannot reach another cluster.  Default: empty, the controller's own cluster."""
     owner: Any = field(default=None, hash=False)
     """Set a plain owner reference to this object, instead of the controller reference to the
     parent.  Not with ``owner_refs=False``.  Default: None."""
@@ -105,4 +109,11 @@ def chosen(options: dict[str, Any]) -> ApplyOptions:
             close = get_close_matches(name, _NAMES, n=1)
             fix = f"did you mean {close[0]}?" if close else f"use one of {', '.join(_NAMES)}"
             raise OutputError(f"there is no option {name!r} for an output.\n  fix: {fix}")
+    if options.get("cluster"):
+        if options.get("owner") is not None:
+            raise OutputError(
+                "an output on a remote cluster cannot have an owner: owner references do not reach "
+                "other clusters.\n  fix: drop owner"
+            )
+        options = {**options, "owner_refs": False}
     return ApplyOptions(**options)

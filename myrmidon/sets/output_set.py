@@ -58,7 +58,7 @@ class OutputSet:
     options.  A namespaced object without a namespace gets the parent's.
     """
 
-    __slots__ = ("_author", "_class_name", "_intentions", "_kinds", "_namespace", "_state")
+    __slots__ = ("_all", "_author", "_class_name", "_intentions", "_kinds", "_namespace", "_state")
 
     def __init__(
         self,
@@ -69,7 +69,8 @@ class OutputSet:
         state: str = "",
         class_name: str = "",
     ) -> None:
-        self._kinds = _WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
+        self._all = well_known.ALL if kinds is None else tuple(kinds)
+        self._kinds = _WELL_KNOWN if kinds is None else kinds_by_name(self._all)
         self._namespace, self._state = namespace, state
         self._author = f"{controller}.{state}" if controller else state
         self._class_name = class_name or controller or "the controller"
@@ -97,6 +98,7 @@ class OutputSet:
         *,
         foreground: bool = False,
         adopt: bool = False,
+        cluster: str = "",
     ) -> None:
         """Declare that an object should be gone.
 
@@ -105,8 +107,10 @@ class OutputSet:
           garbage collector deletes what it owns afterwards.
         - ``adopt``: delete the object even if it names no parent and this controller did not write
           it.  Default: False, the delete is refused with ``AdoptionRefused``.
+        - ``cluster``: the name of the remote cluster of the object.  Default: the controller's own,
+          or that of the kind or reference.
         """
-        ref = self._ref_to_delete(what, name, namespace)
+        ref = self._ref_to_delete(what, name, namespace, cluster)
         self._intend(Delete(ref, foreground, adopt, self._author))
 
     def __iter__(self) -> Iterator[Output]:
@@ -134,7 +138,7 @@ class OutputSet:
 
     def _put(self, obj: Any, options: ApplyOptions) -> None:
         manifest = manifest_of(obj)
-        ref = self._ref_of(manifest)
+        ref = self._ref_of(manifest, options.cluster)
         if ref.namespace:
             manifest["metadata"]["namespace"] = ref.namespace
         else:  # the server drops it, so the object would never compare as equal
@@ -146,11 +150,12 @@ class OutputSet:
         self._intentions.pop(output.ref, None)
         self._intentions[output.ref] = output
 
-    def _ref_of(self, manifest: Mapping[str, Any]) -> ObjectRef:
+    def _ref_of(self, manifest: Mapping[str, Any], cluster: str = "") -> ObjectRef:
+        kinds = self._kinds if not cluster else self._on(cluster)
         try:
-            kind = self._kinds[manifest["apiVersion"], manifest["kind"]]
+            kind = kinds[manifest["apiVersion"], manifest["kind"]]
         except (KeyError, TypeError):  # TypeError: a list or a map has no hash
-            raise self._unknown(manifest) from None
+            raise self._unknown(manifest, cluster) from None
         meta = manifest.get("metadata") or {}
         if type(meta) is not dict:
             raise _not_a("metadata", "dict", meta, manifest)
@@ -159,7 +164,7 @@ class OutputSet:
             name = _checked_name(manifest, meta)
         return self._located(kind, name, namespace)
 
-    def _unknown(self, manifest: Mapping[str, Any]) -> ProgrammingError:
+    def _unknown(self, manifest: Mapping[str, Any], cluster: str) -> ProgrammingError:
         """Return the error for an object of a kind that the controller does not manage."""
         for field in ("apiVersion", "kind"):
             value = manifest.get(field)
@@ -167,28 +172,37 @@ class OutputSet:
                 return UnidentifiedObjectError(field, describe(manifest))
             if not isinstance(value, str):
                 return _not_a(field, "string", value, manifest)
-        return self._undeclared(manifest["kind"], manifest["apiVersion"])
+        return self._undeclared(manifest["kind"], manifest["apiVersion"], cluster)
 
-    def _ref_to_delete(self, what: Any, name: str | None, namespace: str | None) -> ObjectRef:
+    def _ref_to_delete(
+        self, what: Any, name: str | None, namespace: str | None, cluster: str
+    ) -> ObjectRef:
         # The order matters: references and kinds are tuples, resource classes are types.
         if isinstance(what, ObjectRef):
-            return self._located(self._declared(what.kind), what.name, what.namespace)
+            return self._located(self._declared(what.kind, cluster), what.name, what.namespace)
         if isinstance(what, type):
             what = what.KIND  # type: ignore[attr-defined]  # a Resource class
         if isinstance(what, Kind):
-            return self._located(self._declared(what), name or "", namespace)
-        return self._ref_of(manifest_of(what))
+            return self._located(self._declared(what, cluster), name or "", namespace)
+        return self._ref_of(manifest_of(what), cluster)
 
-    def _declared(self, kind: Kind) -> Kind:
-        if kind not in self._kinds.values():
-            raise self._undeclared(kind.kind, kind.api_version)
+    def _declared(self, kind: Kind, cluster: str) -> Kind:
+        kind = kind.at(cluster) if cluster else kind
+        known = self._on(kind.cluster) if kind.cluster else self._kinds
+        if kind not in known.values():
+            raise self._undeclared(kind.kind, kind.api_version, kind.cluster)
         return kind
 
-    def _undeclared(self, kind: str, api_version: str) -> UndeclaredOutputError:
+    def _on(self, cluster: str) -> Mapping[tuple[str, str], Kind]:
+        """Return the kinds that the controller manages on a remote cluster."""
+        return kinds_by_name(self._all, cluster)
+
+    def _undeclared(self, kind: str, api_version: str, cluster: str) -> UndeclaredOutputError:
+        where = f" on the cluster {cluster!r}" if cluster else ""
         return UndeclaredOutputError(
             self._class_name,
             self._state or "state",
-            f"{kind} ({api_version})",
+            f"{kind} ({api_version}){where}",
         )
 
     def _located(self, kind: Kind, name: str, namespace: str | None) -> ObjectRef:

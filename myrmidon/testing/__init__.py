@@ -12,6 +12,7 @@ pytest_plugin  the fixture ``harness``
 """
 
 from myrmidon.apiserver.auth.users import User
+from myrmidon.apiserver.server import ApiServer
 from myrmidon.testing.clock import DeadlockError, VirtualClock, VirtualTimeLoop, run
 from myrmidon.testing.cluster import Cluster
 from myrmidon.testing.failures import NotAtRestError, NotSettledError
@@ -39,6 +40,7 @@ from myrmidon.testing.live import LiveCluster
 from myrmidon.testing.recording import Exchange, RecordingTransport
 
 __all__ = [
+    "ApiServer",
     "Break",
     "Cluster",
     "Crash",

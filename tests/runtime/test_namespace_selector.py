@@ -22,7 +22,7 @@ from tests.runtime.test_memory import tables
 from tests.runtime.things import FinalThings, Thing, Things, config_map, thing
 
 SHOP = {"team": "shop"}
-BY_LABEL = {"namespace_selector": "team=shop"}
+BY_LABEL: dict[str, Any] = {"namespace_selector": "team=shop"}
 MINUTE = timedelta(minutes=1)
 
 
@@ -209,7 +209,11 @@ def test_the_managers_selector_is_for_controllers_without_limits_of_their_own() 
     """A controller's own namespaces win."""
     options = ManagerOptions(seed=0, namespace_selector="team=shop")
     spaces = [namespace("a", SHOP), namespace("b")]
-    for own, expected in (({}, ("a", None)), ({"namespaces": ("b",)}, (None, "a"))):
+    cases: list[tuple[dict[str, Any], Any]] = [
+        ({}, ("a", None)),
+        ({"namespaces": ("b",)}, (None, "a")),
+    ]
+    for own, expected in cases:
         with Harness(Things(child, **own), manifests=spaces, options=options) as cluster:
             apply(cluster, "a")
             apply(cluster, "b")

@@ -21,7 +21,7 @@ from myrmidon.io.watch.indexes import IndexFunction
 from myrmidon.io.watch.protocol import Timing
 from myrmidon.io.watch.reflector import Reflector
 from myrmidon.io.watch.subscriptions import Health, Shared, Subscriptions
-from myrmidon.io.watch.views import View
+from myrmidon.io.watch.views import RemoteView, View
 
 SharedKey: TypeAlias = tuple[Scope, Transform | None]
 Resource: TypeAlias = tuple[str, str]  # group and plural: a kind in any of its versions
@@ -49,6 +49,8 @@ class Caches:
         self.unknown: set[ObjectRef] = set()
         """The objects whose last write got no clear answer, kept by ``io.own_writes``.  They are here
         because every controller that reads these caches must know of them."""
+        self.remotes: Mapping[str, Caches] = {}
+        """The caches of remote clusters; views of kinds on those clusters come from there."""
         self._group: asyncio.TaskGroup | None = None
 
     def view(
@@ -68,6 +70,16 @@ class Caches:
         and ``enter`` add one.
         A new scope is listed as soon as ``run`` has started.
         """
+        if kind.cluster in self.remotes:
+            return self.remotes[kind.cluster].view(
+                kind,
+                namespaces=namespaces,
+                labels=labels,
+                fields=fields,
+                metadata_only=metadata_only,
+                indexes=indexes,
+                transform=transform,
+            )
 
         def share(namespace: str) -> Shared:
             scope = Scope(kind, namespace, labels, fields, metadata_only)
@@ -79,7 +91,8 @@ class Caches:
         spaces = sorted(set(namespaces or ())) if kind.namespaced else []
         if not spaces and (namespaces is not None or not kind.namespaced):
             spaces = [""]
-        return View(kind, spaces, share, self._release)
+        made = RemoteView if kind.cluster else View
+        return made(kind, spaces, share, self._release)
 
     async def run(self) -> None:
         """List and watch every scope that has a view, now or later, until cancelled."""
@@ -103,6 +116,8 @@ class Caches:
 
     def holding(self, ref: ObjectRef) -> list[Shared]:
         """Return the caches that can hold an object, in whichever version of its kind."""
+        if ref.kind.cluster in self.remotes:
+            return self.remotes[ref.kind.cluster].holding(ref)
         return [
             shared
             for shared in self._of_resource.get(_resource(ref.kind), ())

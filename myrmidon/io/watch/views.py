@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from myrmidon.api.objects import Json
 from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.errors import UsageError
+from myrmidon.errors import RemoteUnavailableError, UsageError
 from myrmidon.io.watch.subscriptions import Shared, Subscription
 
 Objects: TypeAlias = list[Json]
@@ -146,3 +146,44 @@ class View:
                 "  fix: add the namespace to those that the controller watches"
             )
         return part
+
+
+class RemoteView(View):
+    """A view of a kind on a remote cluster, which may not be reachable when the process starts.
+
+    Passes do not wait for remote clusters, so reads are refused until the first list is complete: an
+    object that is not cached before that may nevertheless exist.
+    """
+
+    def get(self, name: str, namespace: str = "") -> Json | None:
+        """Return a copy of one object, None if it does not exist."""
+        self._check()
+        return super().get(name, namespace)
+
+    def stamp(self, name: str, namespace: str = "") -> int:
+        """Return a hash of the cached bytes, 0 if the object is absent."""
+        self._check()
+        return super().stamp(name, namespace)
+
+    def list(
+        self,
+        namespace: str = "",
+        *,
+        labels: Mapping[str, str] | str | None = None,
+        index: tuple[str, str] | None = None,
+    ) -> Objects:
+        """Return copies of the objects that match."""
+        self._check()
+        return super().list(namespace, labels=labels, index=index)
+
+    def refs(self, index: str, word: str) -> Refs:
+        """Return references of the objects that an index finds."""
+        self._check()
+        return super().refs(index, word)
+
+    def _check(self) -> None:
+        for part in self._parts.values():
+            if not part.reflector.is_synced:
+                raise RemoteUnavailableError(
+                    self.kind.cluster, self.kind.kind, part.reflector.fault
+                )

@@ -56,11 +56,15 @@ class Declared:
         """The kinds that this pass has read so far.  If it changes one of them later, a state that
         ran before may have decided on old data."""
 
-    def kind(self, wanted: Any) -> Kind:
+    def kind(self, wanted: Any, cluster: str = "") -> Kind:
         """Return the kind of ``wanted`` and record the read; raise if it is not declared."""
         kind = kind_of(wanted)
+        if cluster and kind is not None:
+            kind = kind.at(cluster)
         if kind is None or kind not in self._kinds:
             name = f"{kind.kind} ({kind.api_version})" if kind else repr(wanted)
+            if kind is not None and kind.cluster:
+                name += f" on the cluster {kind.cluster!r}"
             raise UndeclaredReadError(self._controller.__name__, self.state, name)
         self.read[kind] = None
         return kind
@@ -76,9 +80,9 @@ class Declared:
                 f"  fix: add {name!r} to {of}, a function from an object to its index values"
             )
 
-    def ref(self, wanted: Any, name: str, namespace: str | None) -> ObjectRef:
+    def ref(self, wanted: Any, name: str, namespace: str | None, cluster: str = "") -> ObjectRef:
         """Return the reference of an object, by default in the namespace of the parent."""
-        kind = self.kind(wanted)
+        kind = self.kind(wanted, cluster)
         where = self.namespace if namespace is None else namespace
         return ObjectRef(kind, name, where if kind.namespaced else "")
 
@@ -89,10 +93,12 @@ class LiveReader:
     def __init__(self, client: Client, declared: Declared) -> None:
         self._client, self._declared = client, declared
 
-    async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
+    async def get(
+        self, kind: Any, name: str, namespace: str | None = None, cluster: str = ""
+    ) -> Any:
         """Return the object from the server, None if it does not exist."""
         try:
-            obj = await self._client.get(self._declared.ref(kind, name, namespace))
+            obj = await self._client.get(self._declared.ref(kind, name, namespace, cluster))
         except NotFoundError:
             return None
         return _typed(kind, obj)
@@ -103,13 +109,14 @@ class LiveReader:
         namespace: str | None = None,
         labels: Labels = None,
         index: Index | None = None,
+        cluster: str = "",
     ) -> list[Any]:
         """Return all objects that match.  ``index`` is an error: the server has no indexes."""
         if index is not None:
             raise ProgrammingError("ctx.live.list has no indexes.\n  fix: use ctx.list, or labels")
         where = self._declared.namespace if namespace is None else namespace
         found = await self._client.list(
-            self._declared.kind(kind), where, labels=str(selector(labels))
+            self._declared.kind(kind, cluster), where, labels=str(selector(labels))
         )
         return [_typed(kind, obj) for obj in found]
 
@@ -138,9 +145,11 @@ class PassContext:
         """The same reads, answered by the server instead of the caches."""
         return LiveReader(self._client, self._declared)
 
-    async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
+    async def get(
+        self, kind: Any, name: str, namespace: str | None = None, cluster: str = ""
+    ) -> Any:
         """Return the cached object, None if there is none."""
-        obj = self._objects.get(self._declared.ref(kind, name, namespace))
+        obj = self._objects.get(self._declared.ref(kind, name, namespace, cluster))
         return None if obj is None else _typed(kind, obj)
 
     async def list(
@@ -149,10 +158,11 @@ class PassContext:
         namespace: str | None = None,
         labels: Labels = None,
         index: Index | None = None,
+        cluster: str = "",
     ) -> list[Any]:
         """Return all cached objects that match."""
         where = self._declared.namespace if namespace is None else namespace
-        declared = self._declared.kind(kind)
+        declared = self._declared.kind(kind, cluster)
         if index is not None:
             self._declared.check_index(declared, index[0])
         found = self._objects.list(

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from myrmidon.api.objects import Json, finalizers_of, is_deleting
 from myrmidon.api.refs import ObjectRef
-from myrmidon.errors import MyrmidonError
+from myrmidon.errors import MyrmidonError, RemoteUnavailableError
 from myrmidon.fsm.engine import ACTED, Acted, Report
 from myrmidon.fsm.results import Wait
 from myrmidon.fsm.status import reference
@@ -61,7 +61,11 @@ async def delete_children(subject: Subject, flush: Flush) -> Report:
     """
     seen: list[ObjectRef] = []
     left: list[ObjectRef] = []
-    for ref in dict.fromkeys((*subject.managed.recorded(subject.obj), *subject.children())):
+    try:
+        found = subject.children()
+    except RemoteUnavailableError as error:
+        return refusal(subject.ref, error)
+    for ref in dict.fromkeys((*subject.managed.recorded(subject.obj), *found)):
         try:
             if not subject.deps.objects.covers(ref):
                 left += await _delete_unseen(subject, ref)
