@@ -27,6 +27,7 @@ from myrmidon.errors import (
     ServerError,
     TransportError,
     UnreadableObjectError,
+    UsageError,
     api_error,
 )
 from myrmidon.io.lists.answers import Page, read_page
@@ -221,8 +222,18 @@ class Client:
     # -------------------------------------------------------------------- the wire
 
     def _of(self, kind: Kind) -> "Client":
-        """Return the client of the kind's cluster."""
-        return self.remotes.get(kind.cluster, self) if kind.cluster else self
+        """Return the client of the kind's cluster.
+
+        There is no default: a request must never reach another cluster than the one it is for.
+        """
+        if not kind.cluster:
+            return self
+        if kind.cluster not in self.remotes:
+            raise UsageError(
+                f"there is no connection to the cluster {kind.cluster!r}.\n"
+                f"  fix: manager.add_remote({kind.cluster!r}, transport)"
+            )
+        return self.remotes[kind.cluster]
 
     async def fetch(self, request: HttpRequest) -> HttpResponse:
         """Send a request, retry it as ``RetryPolicy`` allows, and return the answer.

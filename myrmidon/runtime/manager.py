@@ -204,7 +204,7 @@ class Manager:
         remotes: dict[str, RemoteCluster] = {}
         for name, transport in self._transports.items():
             client = home.client_of(transport, name)
-            remotes[name] = RemoteCluster(name, client, self._caches_of(client))
+            remotes[name] = RemoteCluster(name, client, self._caches_of(client, name))
         home.client.remotes = {name: remote.client for name, remote in remotes.items()}
         caches.remotes = {name: remote.caches for name, remote in remotes.items()}
         self._process = Process(
@@ -242,8 +242,9 @@ class Manager:
             for task in background:
                 task.cancel()
 
-    def _caches_of(self, client: Client) -> Caches:
-        return Caches(client, clock=self._clock, rng=self._rng, timing=self.options.watching)
+    def _caches_of(self, client: Client, cluster: str = "") -> Caches:
+        timing = self.options.watching
+        return Caches(client, clock=self._clock, rng=self._rng, timing=timing, cluster=cluster)
 
     async def _install(self) -> None:
         """Install the definitions of the program, as soon as this process leads."""

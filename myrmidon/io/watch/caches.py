@@ -39,8 +39,10 @@ class Caches:
         timing: Timing | None = None,
         streaming: bool = True,
         page_size: int = 500,
+        cluster: str = "",
     ) -> None:
-        self._client = client
+        """``cluster``: the name of the remote cluster; empty for the home cluster."""
+        self._client, self._cluster = client, cluster
         self._clock: Clock = clock or LoopClock()
         self._rng = rng or random.Random()  # noqa: S311  spreads load; keeps no secret
         self._timing, self._streaming, self._page_size = timing, streaming, page_size
@@ -70,7 +72,7 @@ class Caches:
         and ``enter`` add one.
         A new scope is listed as soon as ``run`` has started.
         """
-        if kind.cluster in self.remotes:
+        if kind.cluster and kind.cluster != self._cluster:
             return self.remotes[kind.cluster].view(
                 kind,
                 namespaces=namespaces,
@@ -116,8 +118,9 @@ class Caches:
 
     def holding(self, ref: ObjectRef) -> list[Shared]:
         """Return the caches that can hold an object, in whichever version of its kind."""
-        if ref.kind.cluster in self.remotes:
-            return self.remotes[ref.kind.cluster].holding(ref)
+        if ref.kind.cluster and ref.kind.cluster != self._cluster:
+            remote = self.remotes.get(ref.kind.cluster)
+            return [] if remote is None else remote.holding(ref)
         return [
             shared
             for shared in self._of_resource.get(_resource(ref.kind), ())
