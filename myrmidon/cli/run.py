@@ -68,20 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ADDR",
         help="where healthz and readyz are served (default :8081; '' for none)",
     )
-    parser.add_argument(
-        "--client-qps",
-        type=float,
-        default=0.0,
-        metavar="Q",
-        help="limit of requests per second (default 0: no limit)",
-    )
-    parser.add_argument(
-        "--client-burst",
-        type=int,
-        default=0,
-        metavar="B",
-        help="requests that may exceed --client-qps at once (default: twice its value)",
-    )
+    _add_rate_arguments(parser)
     parser.add_argument(
         "--sync-period",
         type=duration,
@@ -106,6 +93,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--log-level", choices=("debug", "info", "warning", "error"), default="info"
     )
     add_settings(parser)
+
+
+def _add_rate_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--client-qps",
+        type=float,
+        default=0.0,
+        metavar="Q",
+        help="limit of requests per second (default 0: no limit)",
+    )
+    parser.add_argument(
+        "--client-burst",
+        type=int,
+        default=0,
+        metavar="B",
+        help="requests that may exceed --client-qps at once (default: twice its value)",
+    )
 
 
 def _add_start_arguments(parser: argparse.ArgumentParser) -> None:
