@@ -10,6 +10,7 @@ from myrmidon.api.objects import Json
 from myrmidon.api.wire import HttpRequest
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
+from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.runtime import ManagerOptions
@@ -207,14 +208,33 @@ def test_only_the_leader_writes_to_a_remote_cluster() -> None:
         cluster.apply(thing())
         cluster.advance(timedelta(seconds=5))
         assert cluster.list(EDGE) == []
+        client = cluster.manager._home.client
+        with pytest.raises(LeadershipLostError):
+            cluster._wait(client.create(EDGE, config_map("x", namespace="default")))
         cluster.advance(MINUTE)
         cluster.settle()
         assert value(cluster, EDGE, "it-0") == "a"
-        (loop,) = cluster.manager.loops
-        elector = cluster.manager._home.elector
-        assert elector is not None
-        assert cluster.manager._home.client.remotes["edge"] is not None
-        assert loop.view.covers(cluster._ref(EDGE, "it-0", None))
+
+
+def test_a_deletion_after_a_restart_waits_for_an_unreachable_cluster_and_says_so() -> None:
+    """Its children there cannot be looked for yet, so none of them is taken for gone."""
+    down = [False]
+    edge = FaultyTransport(LocalTransport(ApiServer()), lambda _: Refuse() if down[0] else None)
+    with Harness(FinalSpread(both), remotes={"edge": edge}) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        down[0] = True
+        cluster.restart()
+        cluster.delete(Thing, "it")
+        cluster.advance(MINUTE)
+        ready = cluster.condition(Thing, "it")
+        assert ready is not None
+        assert "on the cluster edge could not be listed yet" in ready.message
+        assert cluster.manager.metrics.panics.labels("thing").count == 0
+        down[0] = False
+        cluster.advance(10 * MINUTE)
+        assert cluster.get(Thing, "it") is None
+        assert cluster.list(EDGE) == []
 
 
 def story(number: int, answer_lost: bool, prune: bool) -> int:

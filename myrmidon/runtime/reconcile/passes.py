@@ -35,6 +35,7 @@ from myrmidon.api.refs import ObjectRef
 from myrmidon.api.resource import Resource
 from myrmidon.errors import (
     OutputError,
+    RemoteUnavailableError,
     SelfOutputError,
     StalledError,
     StatusError,
@@ -218,7 +219,7 @@ class Pass:
         if outcome.ended:
             try:
                 outcome = await tidy(self._subject, outcome, self._flush)
-            except UnreadableObjectError as error:
+            except (UnreadableObjectError, RemoteUnavailableError) as error:
                 outcome = unfinished(outcome, failure_of(error))
         outcome, changed = self._own_fields(outcome)
         hint = ""

@@ -22,6 +22,7 @@ from myrmidon.errors import (
     ApiError,
     ConflictError,
     MyrmidonError,
+    RemoteUnavailableError,
     TransportError,
     UnfitObjectError,
     UnreadableObjectError,
@@ -116,7 +117,7 @@ class Reconciler:
         except TimeoutError:
             self._deps.observing.pass_broke(timed_out=True)
             return await single.give_up(Failed("PassTimeout", f"the pass took longer than {limit}"))
-        except UnreadableObjectError as error:  # a child, read by the framework
+        except (UnreadableObjectError, RemoteUnavailableError) as error:  # a child, read by us
             return await single.give_up(failure_of(error))
 
     async def _read(self, ref: ObjectRef) -> Json | None:
