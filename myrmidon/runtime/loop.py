@@ -176,7 +176,7 @@ class ControllerLoop:
         """Add the keys of changes that came during a pass and were not its own writes."""
         for trigger in self._own_writes.released(key):
             self._add(trigger, Urgency.LIVE)
-        if key.namespace in self._leaving:
+        if self._leaving and key.namespace in self._leaving:
             self.pool.queue.forget(key)
             others = (other for other in self.pool.queue.working if other != key)
             if not any(other.namespace == key.namespace for other in others):

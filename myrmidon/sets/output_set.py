@@ -69,8 +69,8 @@ class OutputSet:
         state: str = "",
         class_name: str = "",
     ) -> None:
-        self._all = well_known.ALL if kinds is None else tuple(kinds)
-        self._kinds = _WELL_KNOWN if kinds is None else kinds_by_name(self._all)
+        self._all = kinds
+        self._kinds = _WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
         self._namespace, self._state = namespace, state
         self._author = f"{controller}.{state}" if controller else state
         self._class_name = class_name or controller or "the controller"
@@ -195,7 +195,7 @@ class OutputSet:
 
     def _on(self, cluster: str) -> Mapping[tuple[str, str], Kind]:
         """Return the kinds that the controller manages on a remote cluster."""
-        return kinds_by_name(self._all, cluster)
+        return kinds_by_name(tuple(self._all or ()), cluster)
 
     def _undeclared(self, kind: str, api_version: str, cluster: str) -> UndeclaredOutputError:
         where = f" on the cluster {cluster!r}" if cluster else ""

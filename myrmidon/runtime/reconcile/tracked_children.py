@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from myrmidon.api.objects import Json, finalizers_of, is_deleting
 from myrmidon.api.refs import ObjectRef
-from myrmidon.errors import MyrmidonError, RemoteUnavailableError
+from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.engine import ACTED, Acted, Report
 from myrmidon.fsm.results import Wait
 from myrmidon.fsm.status import reference
@@ -61,11 +61,7 @@ async def delete_children(subject: Subject, flush: Flush) -> Report:
     """
     seen: list[ObjectRef] = []
     left: list[ObjectRef] = []
-    try:
-        found = subject.children()
-    except RemoteUnavailableError as error:
-        return refusal(subject.ref, error)
-    for ref in dict.fromkeys((*subject.managed.recorded(subject.obj), *found)):
+    for ref in dict.fromkeys((*subject.managed.recorded(subject.obj), *subject.children())):
         try:
             if not subject.deps.objects.covers(ref):
                 left += await _delete_unseen(subject, ref)
