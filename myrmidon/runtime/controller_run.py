@@ -216,7 +216,12 @@ class ControllerRun:
         if process.definitions:
             declared = declared_kinds(self.controller)
             compare = partial(
-                report_missing_fields, process.client, process.definitions, declared, self._log
+                report_missing_fields,
+                process.client,
+                process.definitions,
+                declared,
+                process.clock,
+                self._log,
             )
             name = f"definitions of {name}"
             self._tasks += supervisor.start(name, compare, may_end=lambda: True)

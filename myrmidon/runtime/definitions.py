@@ -30,6 +30,7 @@ from myrmidon.runtime.logs import Logger
 
 FIELD_MANAGER = "myrmidon"
 _ESTABLISHED_SECONDS, _LOOKS_MAX = 0.2, 25
+_SCHEMA_SECONDS, _SCHEMA_LOOKS_MAX = 2.0, 5
 _OF_EVERY_OBJECT = ("apiVersion", "kind", "metadata")
 
 
@@ -63,19 +64,18 @@ async def install_definitions(
 
 
 async def report_missing_fields(
-    client: Client, definitions: Iterable[Json], declared: Iterable[Kind], log: Logger
+    client: Client,
+    definitions: Iterable[Json],
+    declared: Iterable[Kind],
+    clock: Clock,
+    log: Logger,
 ) -> None:
     """Log a warning for each declared kind whose served schema lacks fields of the class."""
     wanted = set(declared)
     for kind, schema in schemas_of(definitions):
         if kind not in wanted:
             continue
-        try:
-            document = await client.fetch_json(f"/openapi/v3/apis/{kind.group}/{kind.version}")
-        except (ApiError, TransportError) as error:
-            log.debug("definition not compared", kind=kind.kind, error=str(error))
-            continue
-        served = _schema_in(document, kind)
+        served = await _served_schema(client, kind, clock)
         lacking = [] if served is None else list(missing_fields(schema, served))
         if lacking:
             log.warning(
@@ -85,6 +85,24 @@ async def report_missing_fields(
                 fields=lacking,
                 fix="apply the output of `myrmidon generate crd`, or run with --install-crds",
             )
+
+
+async def _served_schema(client: Client, kind: Kind, clock: Clock) -> Json | None:
+    """Return the schema that the cluster serves, None if it cannot be read.
+
+    The schema of a definition that has just been installed is published a few seconds later.
+    """
+    for attempt in range(_SCHEMA_LOOKS_MAX):
+        if attempt:
+            await clock.sleep(_SCHEMA_SECONDS)
+        try:
+            document = await client.fetch_json(f"/openapi/v3/apis/{kind.group}/{kind.version}")
+        except (ApiError, TransportError):
+            continue
+        served = _schema_in(document, kind)
+        if served is not None:
+            return served
+    return None
 
 
 def schemas_of(definitions: Iterable[Json]) -> Iterator[tuple[Kind, Json]]:
