@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 import orjson
 
-from myrmidon.api.wire import JSON
+from myrmidon.api.requests.transport import JSON
 from myrmidon.io.access.kubeconfig import load_endpoint
 
 WIDGETS = "/apis/bench.dev/v1/namespaces/bench/widgets"

@@ -20,7 +20,7 @@ import aiohttp
 import orjson
 import psutil
 
-from myrmidon.api.kinds import CONFIG_MAP, NAMESPACE
+from myrmidon.api.objects.kinds import CONFIG_MAP, NAMESPACE
 from myrmidon.errors import AlreadyExistsError
 from myrmidon.io import Caches, Client, LoopClock, Scope
 from myrmidon.io.access.certificates import ssl_context

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from myrmidon import Controller, Done, Model, OutputSet, Resource, Result, Status, kinds, state
 from myrmidon.api import status_patch
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.fsm.engine import Acted, Enter, Finish, Walk, Write
 from myrmidon.fsm.status import status_after, status_request
 from myrmidon.sets import Parent, plan

@@ -23,8 +23,8 @@ from random import Random
 import orjson
 import psutil
 
-from myrmidon.api.kinds import CONFIG_MAP
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
+from myrmidon.api.objects.kinds import CONFIG_MAP
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream
 from myrmidon.errors import TransportError
 from myrmidon.io import Caches, Client, Subscription, by_owner
 from myrmidon.io.watch.protocol import Timing

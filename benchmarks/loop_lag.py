@@ -29,8 +29,8 @@ from typing import Any, NamedTuple
 from aiohttp import web
 
 from benchmarks.widget import Widget, WidgetSpec
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm import Controller, Done, Result, state
 from myrmidon.io.access.kubeconfig import Endpoint

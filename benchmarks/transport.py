@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import aiohttp
 import orjson
 
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 from myrmidon.cli.event_loops import loop_factory
 from myrmidon.io.access.addresses import Address
 from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint

@@ -1,7 +1,8 @@
 """The controller under test: three states, one ConfigMap each."""
 
-from myrmidon.api import Model, Resource, Status, kinds
-from myrmidon.api.objects import Json
+from myrmidon.api import Model, Resource, Status
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
 from myrmidon.fsm import Controller, Done, Result, state
 from myrmidon.sets import OutputSet
 

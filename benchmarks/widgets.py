@@ -37,10 +37,11 @@ import psutil
 
 from benchmarks.bare_widgets import CONFIG_MAPS, MERGE, WIDGETS, send, status
 from benchmarks.widget import Widget
-from myrmidon.api import Json, ObjectRef, kinds
-from myrmidon.api.conditions import READY, find
-from myrmidon.api.paths import collection_path
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api import Json, ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.conditions import READY, find
+from myrmidon.api.requests.paths import collection_path
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import AlreadyExistsError
 from myrmidon.generate import crd
 from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint

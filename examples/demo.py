@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.cli.dev import is_all_ready, unready
 from myrmidon.cli.views import LiveView, view_for
 from myrmidon.cli.workbench import Workbench

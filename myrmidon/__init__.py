@@ -2,11 +2,14 @@
 
 The names that the author of a controller needs are here:
 
-    a resource       Resource, Model, Status, Column, Scale, Rule
-    its controller   Controller, state, Context, OutputSet, ControllerOptions, ClaimController
-    ready-made parts when_children_ready, delete_children_foreground, exists, has_condition
+    a resource       Resource, Model, Status, ExternalStatus, Column, Scale, Rule, Unstructured
+    its controller   Controller, state, Fork, Context, OutputSet, ControllerOptions,
+                     ClaimController, Permission
+    ready-made parts when_children_ready, delete_children_foreground, delete_children_in_reverse,
+                     rolling, revised, adopt_by_selector, exists, has_condition
     results          Done, Wait, Failed, Result, ConditionValue
-    other objects    kinds, Kind, ObjectRef, Watch, changed, Channel, hashed_name
+    other systems    External, ExternalRefusedError
+    other objects    kinds, Kind, ObjectRef, Manages, Reads, Watch, Index, changed, Channel, hashed_name
     running it       Manager, ManagerOptions
 
 Each name is loaded when it is first used, so that the embedded server and the command line, which
@@ -30,25 +33,37 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from myrmidon.api import kinds
-    from myrmidon.api.conditions import Condition, ConditionValue
-    from myrmidon.api.markers import Column, Rule, Scale
-    from myrmidon.api.model import Model
-    from myrmidon.api.refs import Kind, ObjectRef
-    from myrmidon.api.resource import Resource
-    from myrmidon.api.status import Status
-    from myrmidon.errors import MyrmidonError
+    from myrmidon.api.objects import kinds
+    from myrmidon.api.objects.conditions import Condition, ConditionValue
+    from myrmidon.api.objects.refs import Kind, ObjectRef
+    from myrmidon.api.typed.markers import Column, Rule, Scale
+    from myrmidon.api.typed.model import Model
+    from myrmidon.api.typed.resource import Resource
+    from myrmidon.api.typed.status import ExternalStatus, Status
+    from myrmidon.api.typed.unstructured import Unstructured
+    from myrmidon.errors import ExternalRefusedError, MyrmidonError
+    from myrmidon.fsm.adopting import adopt_by_selector
     from myrmidon.fsm.channel import Channel
-    from myrmidon.fsm.children import delete_children_foreground, when_children_ready
+    from myrmidon.fsm.children import (
+        delete_children_foreground,
+        delete_children_in_reverse,
+        when_children_ready,
+    )
     from myrmidon.fsm.claims import ClaimController
     from myrmidon.fsm.context import Cause, Context
     from myrmidon.fsm.controller import Controller
+    from myrmidon.fsm.external import External
     from myrmidon.fsm.naming import hashed_name
     from myrmidon.fsm.options import ControllerOptions
+    from myrmidon.fsm.permissions import Permission
     from myrmidon.fsm.readiness import exists, has_condition
     from myrmidon.fsm.results import Done, Failed, Result, Wait
-    from myrmidon.fsm.states import state
+    from myrmidon.fsm.rollouts import Rollout, revised, rolling
+    from myrmidon.fsm.shapes import Manages, Reads
+    from myrmidon.fsm.states import Fork, state
     from myrmidon.fsm.watches import (
+        Index,
+        Lookup,
         Predicate,
         Watch,
         annotations_changed,
@@ -62,24 +77,36 @@ if TYPE_CHECKING:
     from myrmidon.sets.output_set import OutputSet
 
 _HOMES = {
-    "myrmidon.api.conditions": ("Condition", "ConditionValue"),
-    "myrmidon.api.markers": ("Column", "Rule", "Scale"),
-    "myrmidon.api.model": ("Model",),
-    "myrmidon.api.refs": ("Kind", "ObjectRef"),
-    "myrmidon.api.resource": ("Resource",),
-    "myrmidon.api.status": ("Status",),
-    "myrmidon.errors": ("MyrmidonError",),
+    "myrmidon.api.objects.conditions": ("Condition", "ConditionValue"),
+    "myrmidon.api.typed.markers": ("Column", "Rule", "Scale"),
+    "myrmidon.api.typed.model": ("Model",),
+    "myrmidon.api.objects.refs": ("Kind", "ObjectRef"),
+    "myrmidon.api.typed.resource": ("Resource",),
+    "myrmidon.api.typed.status": ("ExternalStatus", "Status"),
+    "myrmidon.errors": ("ExternalRefusedError", "MyrmidonError"),
+    "myrmidon.fsm.adopting": ("adopt_by_selector",),
+    "myrmidon.api.typed.unstructured": ("Unstructured",),
     "myrmidon.fsm.channel": ("Channel",),
-    "myrmidon.fsm.children": ("delete_children_foreground", "when_children_ready"),
+    "myrmidon.fsm.children": (
+        "delete_children_foreground",
+        "delete_children_in_reverse",
+        "when_children_ready",
+    ),
     "myrmidon.fsm.claims": ("ClaimController",),
     "myrmidon.fsm.context": ("Cause", "Context"),
     "myrmidon.fsm.controller": ("Controller",),
+    "myrmidon.fsm.external": ("External",),
     "myrmidon.fsm.naming": ("hashed_name",),
     "myrmidon.fsm.options": ("ControllerOptions",),
+    "myrmidon.fsm.permissions": ("Permission",),
     "myrmidon.fsm.readiness": ("exists", "has_condition"),
     "myrmidon.fsm.results": ("Done", "Failed", "Result", "Wait"),
-    "myrmidon.fsm.states": ("state",),
+    "myrmidon.fsm.rollouts": ("Rollout", "revised", "rolling"),
+    "myrmidon.fsm.states": ("Fork", "state"),
+    "myrmidon.fsm.shapes": ("Manages", "Reads"),
     "myrmidon.fsm.watches": (
+        "Index",
+        "Lookup",
         "Predicate",
         "Watch",
         "annotations_changed",
@@ -97,7 +124,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     if name == "kinds":
-        return import_module("myrmidon.api.kinds")
+        return import_module("myrmidon.api.objects.kinds")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
@@ -116,31 +143,46 @@ __all__ = [
     "Controller",
     "ControllerOptions",
     "Done",
+    "External",
+    "ExternalRefusedError",
+    "ExternalStatus",
     "Failed",
+    "Fork",
+    "Index",
     "Kind",
+    "Lookup",
     "Manager",
     "ManagerOptions",
+    "Manages",
     "Model",
     "MyrmidonError",
     "ObjectRef",
     "OutputSet",
+    "Permission",
     "Predicate",
+    "Reads",
     "Resource",
     "Result",
+    "Rollout",
     "Rule",
     "Scale",
     "Status",
+    "Unstructured",
     "Wait",
     "Watch",
+    "adopt_by_selector",
     "annotations_changed",
     "changed",
     "delete_children_foreground",
+    "delete_children_in_reverse",
     "exists",
     "generation_changed",
     "has_condition",
     "hashed_name",
     "kinds",
     "labels_changed",
+    "revised",
+    "rolling",
     "state",
     "when_children_ready",
 ]

@@ -7,11 +7,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
 
-KEYS = st.sampled_from(["a", "b", "c", "labels", "limits"])
+KEYS = st.sampled_from(["a", "b", "c", "limits"])
+LABELS = st.none() | st.dictionaries(
+    st.sampled_from(["a", "b"]), st.sampled_from(["", "x"]) | st.none(), max_size=2
+)
 NAMES = st.sampled_from(["a", "b", "web"])
 WIDGET = Kind("example.com", "v1", "Widget", "widgets")
 SCALARS = (
@@ -27,14 +30,20 @@ def values(scalars: st.SearchStrategy[Any] = SCALARS) -> st.SearchStrategy[Any]:
     """JSON values, small and alike."""
     return st.recursive(
         scalars,
-        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYS, inner, max_size=3),
+        lambda inner: st.lists(inner, max_size=2) | maps(inner),
         max_leaves=8,
     )
 
 
 def documents() -> st.SearchStrategy[Json]:
     """JSON objects that share keys with one another."""
-    return st.dictionaries(KEYS, values(), max_size=3)
+    return maps(values())
+
+
+def maps(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Json]:
+    """JSON objects with these values.  ``labels``, if present, is a map of strings, as on a server."""
+    plain = st.dictionaries(KEYS, inner, max_size=3)
+    return plain | st.builds(lambda one, labels: {**one, "labels": labels}, plain, LABELS)
 
 
 def refs() -> st.SearchStrategy[ObjectRef]:

@@ -191,7 +191,8 @@ def test_misplaced_outputs_say_where_and_how_to_fix_it() -> None:
     assert str(own) == (
         "Things.made applies Thing default/it, the object of the pass itself, "
         "which cannot be its own child.\n"
-        "  fix: set its status through obj.status; leave its spec and metadata to its author"
+        "  fix: set its status through obj.status, its labels and annotations through "
+        "out.label_self and out.annotate_self; leave its spec to its author"
     )
     far = errors.UnwatchedNamespaceError("Things", "made", "Secret far/a", "far", ("a", "b"))
     assert str(far) == (
@@ -199,6 +200,13 @@ def test_misplaced_outputs_say_where_and_how_to_fix_it() -> None:
         "  fix: add 'far' to ControllerOptions.namespaces or to --namespace"
     )
     assert (own.reason, far.reason) == ("InvalidOutput", "NamespaceNotWatched")
+    bare = errors.UnselectedOutputError("Things", "made", "Secret far/a", "app=shop")
+    assert str(bare) == (
+        "Things.made writes Secret far/a without the labels 'app=shop', by which "
+        "Things.manages selects this kind; it would never see the object.\n"
+        "  fix: add the labels to the output, or change selector in Manages(...)"
+    )
+    assert bare.reason == "NotSelected"
 
 
 def test_an_unreadable_object_is_named_with_the_fix() -> None:

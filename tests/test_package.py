@@ -9,8 +9,8 @@ import myrmidon
 
 PROMISED = {
     "ApplyOptions", "Cause", "Channel", "ClaimController", "Column", "Condition", "ConditionValue",
-    "Context", "Controller", "ControllerOptions", "Done", "Failed", "Kind", "Manager",
-    "ManagerOptions", "Model", "MyrmidonError", "ObjectRef", "OutputSet", "Predicate", "Resource",
+    "Context", "Controller", "ControllerOptions", "Done", "Failed", "Index", "Kind", "Lookup", "Manager",
+    "ManagerOptions", "Manages", "Model", "MyrmidonError", "ObjectRef", "OutputSet", "Predicate", "Reads", "Resource",
     "Result", "Rule", "Scale", "Status", "Wait", "Watch", "annotations_changed", "changed",
     "delete_children_foreground", "exists", "generation_changed", "has_condition", "hashed_name", "kinds", "labels_changed", "state", "when_children_ready",
 }  # fmt: skip

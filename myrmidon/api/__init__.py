@@ -7,15 +7,15 @@ server and the command line start without them.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.api.selectors import Requirement, Selector
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
+from myrmidon.api.requests.selectors import Requirement, Selector
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream, Transport
 
 if TYPE_CHECKING:
-    from myrmidon.api.conditions import Condition, ConditionStatus, ConditionValue
-    from myrmidon.api.markers import (
+    from myrmidon.api.objects.conditions import Condition, ConditionStatus, ConditionValue
+    from myrmidon.api.typed.markers import (
         AtomicMap,
         Column,
         Embedded,
@@ -26,32 +26,35 @@ if TYPE_CHECKING:
         Rule,
         Scale,
     )
-    from myrmidon.api.model import Model
-    from myrmidon.api.quantities import Base64, Duration, IntOrString, Quantity
-    from myrmidon.api.resource import Resource, status_patch
-    from myrmidon.api.status import Status
+    from myrmidon.api.typed.model import Model
+    from myrmidon.api.typed.resource import Resource, status_patch
+    from myrmidon.api.typed.scalars import Base64, Duration, IntOrString, Quantity
+    from myrmidon.api.typed.status import ExternalStatus, Status
+    from myrmidon.api.typed.unstructured import Unstructured
 
 _TYPED = {
-    "AtomicMap": "myrmidon.api.markers",
-    "Base64": "myrmidon.api.quantities",
-    "Column": "myrmidon.api.markers",
-    "Condition": "myrmidon.api.conditions",
-    "ConditionStatus": "myrmidon.api.conditions",
-    "ConditionValue": "myrmidon.api.conditions",
-    "Duration": "myrmidon.api.quantities",
-    "Embedded": "myrmidon.api.markers",
-    "IntOrString": "myrmidon.api.quantities",
-    "ListMap": "myrmidon.api.markers",
-    "ListSet": "myrmidon.api.markers",
-    "Model": "myrmidon.api.model",
-    "OpenApi": "myrmidon.api.markers",
-    "PreserveUnknown": "myrmidon.api.markers",
-    "Quantity": "myrmidon.api.quantities",
-    "Resource": "myrmidon.api.resource",
-    "Rule": "myrmidon.api.markers",
-    "Scale": "myrmidon.api.markers",
-    "Status": "myrmidon.api.status",
-    "status_patch": "myrmidon.api.resource",
+    "AtomicMap": "myrmidon.api.typed.markers",
+    "Base64": "myrmidon.api.typed.scalars",
+    "Column": "myrmidon.api.typed.markers",
+    "Condition": "myrmidon.api.objects.conditions",
+    "ConditionStatus": "myrmidon.api.objects.conditions",
+    "ConditionValue": "myrmidon.api.objects.conditions",
+    "Duration": "myrmidon.api.typed.scalars",
+    "Embedded": "myrmidon.api.typed.markers",
+    "ExternalStatus": "myrmidon.api.typed.status",
+    "IntOrString": "myrmidon.api.typed.scalars",
+    "ListMap": "myrmidon.api.typed.markers",
+    "ListSet": "myrmidon.api.typed.markers",
+    "Model": "myrmidon.api.typed.model",
+    "OpenApi": "myrmidon.api.typed.markers",
+    "PreserveUnknown": "myrmidon.api.typed.markers",
+    "Quantity": "myrmidon.api.typed.scalars",
+    "Resource": "myrmidon.api.typed.resource",
+    "Rule": "myrmidon.api.typed.markers",
+    "Scale": "myrmidon.api.typed.markers",
+    "Status": "myrmidon.api.typed.status",
+    "Unstructured": "myrmidon.api.typed.unstructured",
+    "status_patch": "myrmidon.api.typed.resource",
 }
 
 
@@ -70,6 +73,7 @@ __all__ = [
     "ConditionValue",
     "Duration",
     "Embedded",
+    "ExternalStatus",
     "HttpRequest",
     "HttpResponse",
     "IntOrString",
@@ -92,6 +96,7 @@ __all__ = [
     "Selector",
     "Status",
     "Transport",
+    "Unstructured",
     "Verb",
     "status_patch",
 ]

@@ -1,37 +1,39 @@
-"""A Kubernetes API server in the process: in memory, started in milliseconds.
+"""A Kubernetes API server that runs inside the process: in memory, started in milliseconds.
 
-The path of a request, from its bytes to the answer::
+The path of a request, from its bytes to the response::
 
-    fronts         the only asyncio: HTTP over sockets, or a transport in the same process
-    server         ApiServer: the store, the registry, the users, and the actors
-    handler        who asks, whether they may, and which resource type it is about
-    verbs          what the request does: create, update, delete, list, watch, patch, apply, ...
-    discovery      or, if it is not about a resource: discovery, OpenAPI, health
+    fronts         the only asyncio code: HTTP over sockets, or a transport in the same process
+    server         ApiServer: the store, the registry, the users and the actors
+    handler        authenticates, authorizes, and finds the resource type of the path
+    verbs          create, update, delete, list, watch, patch, apply and the subresources
+    discovery      paths that are not resources: discovery, OpenAPI, health
     admission      steps that may change a write or refuse it
     builtin        the kinds that every cluster has: defaults, preparation, validation, tables
     custom         the kinds of CustomResourceDefinitions
-    actors         after the answer: garbage collection, namespaces, definitions, stand-ins for controllers
+    actors         run after the response: garbage collection, namespaces, definitions,
+                   stand-ins for the built-in controllers
 
-What these stand on::
+The packages that these use::
 
-    call           one request on its way, with what every step may look at (Core)
-    outcomes       what may come of it: an answer, a watch, or something to wait for
+    call           one request in progress, and the Core that all requests share
+    outcomes       the results of a request: a response, a watch, or a reason to wait
     watches        an open watch, a cursor over the history of a resource
-    store          the objects, their revisions and the history of changes; CompactedError is the 410
-    resources      what every resource type has: strategy, registry, metadata, tables
+    store          the objects, their revisions and their history; CompactedError is the 410
+    resources      common to all resource types: strategy, registry, metadata, tables
     auth           users, RBAC, impersonation
     fields         server-side apply: owners of fields, conflicts, managedFields
     patches        merge and strategic merge patches
     schema         structural schemas: pruning, defaulting, validation; cel runs their rules
     catalog        recorded facts about the built-in kinds
     wire           content negotiation, YAML, protobuf
-    failures       Status answers; causes names what is wrong with a field; names are the naming rules
-    environment    time, uids and random letters, which come from outside
-    golang         what Go does differently from Python: JSON, regular expressions, times, type names
+    failures       Status responses; causes describe invalid fields; names holds the naming rules
+    environment    the clock, uids and random name suffixes, which are passed in
+    golang         where Go differs from Python: JSON, regular expressions, times, type names
 
-A request is answered synchronously, by plain functions.  What cannot be answered at once is a value that
-the front acts on: it waits for a revision, asks a webhook and runs the request again with the reply, or
-reads a watch.  Imports go down this list only (the contract is in pyproject.toml).
+A request is answered synchronously, by plain functions.  If it cannot be answered at once, the
+result is a value that the front acts on: it waits for a revision, calls a webhook and runs the
+request again with the reply, or reads a watch.  Imports go down this list only (the contract is in
+pyproject.toml).
 """
 
 from importlib import import_module
@@ -54,7 +56,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is first used: most programs need one of them."""
+    """Import a public name on first use: most programs need only one of them."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,26 +1,31 @@
-"""One request on its way through the server, and what it gathers."""
+"""One API request in progress (``Call``), and the server state that all requests share (``Core``).
+
+A request that needs the answer of a webhook is abandoned (``WebhookNeeded``) and run again from its
+start as soon as the answer has arrived.  ``Draws`` keeps the time, the uids, the name suffixes and
+the webhook replies of the request between these runs, so that each run makes the same decisions.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import split_api_version
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import split_api_version
+from myrmidon.api.requests.transport import HttpRequest
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.auth.users import Attributes, Authorizer, Tokens, User
 from myrmidon.apiserver.environment import Environment
 from myrmidon.apiserver.failures import Failure, StatusCause, conflict, invalid_object, not_found
-from myrmidon.apiserver.golang.times import written_time
 from myrmidon.apiserver.resources.registry import Registry, ResourceType
 from myrmidon.apiserver.routing import Route
 from myrmidon.apiserver.store import ObjectStore, Record
 
-Replies: TypeAlias = dict[str, Any]  # by the key of the question
+Replies: TypeAlias = dict[str, Any]  # webhook replies, by the key of the question
 
 
 class WebhookNeeded(Exception):  # noqa: N818 - a question, not an error
-    """A question to a webhook, and the key under which its reply is wanted."""
+    """Stops a request until the webhook in ``question`` has replied; ``key`` names the reply."""
 
     def __init__(self, key: str, question: Mapping[str, Any]) -> None:
         super().__init__(key)
@@ -29,7 +34,7 @@ class WebhookNeeded(Exception):  # noqa: N818 - a question, not an error
 
 @dataclass(slots=True)
 class Core:
-    """What every pipeline works on."""
+    """The parts of the server that every request uses."""
 
     store: ObjectStore
     registry: Registry
@@ -40,10 +45,10 @@ class Core:
 
 
 class Draws:
-    """The time and the identifiers of one request.
+    """The time, the uids and the random name suffixes of one request.
 
-    A request that has to wait for a webhook is run again from its start; it must then meet the
-    same time and get the same uids, so they are drawn once and kept.
+    A request that waits for a webhook is run again from its start.  It must then see the same time
+    and get the same uids, so each value is drawn once and kept.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -55,18 +60,18 @@ class Draws:
         self.replies: Replies = {}
 
     def rewind(self) -> None:
-        """Begin again with what was drawn before."""
+        """Start another run, which gets the values drawn before in the same order."""
         self._uid_index = self._suffix_index = 0
 
     def uid(self) -> str:
-        """A new uid."""
+        """Return the next uid of this request."""
         self._uid_index += 1
         if self._uid_index > len(self._uids):
             self._uids.append(self._environment.uid())
         return self._uids[self._uid_index - 1]
 
     def suffix(self) -> str:
-        """A new random suffix."""
+        """Return the next random name suffix of this request."""
         self._suffix_index += 1
         if self._suffix_index > len(self._suffixes):
             self._suffixes.append(self._environment.suffix())
@@ -91,52 +96,52 @@ class Call:
 
     @property
     def timestamp(self) -> str:
-        """The time of the request as the API writes it."""
-        return written_time(self.draws.now)
+        """The time of the request, in the format of the API."""
+        return write_time(self.draws.now)
 
     @property
     def key(self) -> str:
-        """The key of the object that the path names."""
+        """The store key of the object that the path names."""
         return self.type.key(self.route.namespace, self.route.name)
 
     def warn(self, *texts: str) -> None:
-        """Let the answer carry warnings, each one once."""
+        """Add warnings to the response, each text once."""
         for text in texts:
             if text not in self.warnings:
                 self.warnings.append(text)
 
     @property
     def group(self) -> str:
-        """The group in failures: that of the type behind the resource, which may be another one."""
+        """The API group in error messages: that of the storage version, which may differ."""
         stored = self.type.storage_api_version
         return stored.rpartition("/")[0] if stored else self.type.kind.group
 
     def stored(self) -> Record:
-        """The object that the path names; raises where there is none."""
+        """Return the stored object that the path names.  Raise a 404 if it does not exist."""
         record = self.core.store.get(self.type.stored_as, self.key)
         if record is None:
             raise self.not_found()
         return record
 
     def not_found(self, name: str | None = None) -> Failure:
-        """The object is not there."""
+        """Return the 404 for the object that the path names, or for ``name``."""
         kind = self.type.kind
         return not_found(kind.plural, self.group, self.route.name if name is None else name)
 
     def conflict(self, problem: str, name: str | None = None) -> Failure:
-        """The object has changed meanwhile."""
+        """Return the 409 for an object that another client changed in the meantime."""
         kind = self.type.kind
         return conflict(kind.plural, self.group, name or self.route.name, problem)
 
     def invalid(self, obj: Json, name: str, causes: list[StatusCause]) -> Failure:
-        """The object breaks rules.  It is named by the kind that it claims to be."""
+        """Return the 422 for an object with invalid fields, named by the kind in the object."""
         group = self.group
         if self.type.custom and "apiVersion" in obj:
             group = split_api_version(obj["apiVersion"])[0]
         return invalid_object(obj.get("kind", ""), group, name, causes)
 
     def attributes(self) -> Attributes:
-        """What the user wants to do."""
+        """Return the request as the authorizer sees it."""
         route = self.route
         return Attributes(
             route.verb,
@@ -151,7 +156,7 @@ class Call:
 
 @dataclass(slots=True)
 class Admission:
-    """A write that is about to happen.  ``obj`` is None for a deletion, ``old`` for a creation."""
+    """A write before it is stored.  ``obj`` is None for a delete, ``old`` is None for a create."""
 
     call: Call
     operation: str  # CREATE, UPDATE, DELETE
@@ -161,12 +166,12 @@ class Admission:
 
 
 class AdmissionStep(Protocol):
-    """Looks at a write before it happens."""
+    """Inspects a write before it is stored, and may change or refuse it."""
 
     def admit(self, admission: Admission) -> Json | None:
         """Return a changed object, or None to leave it as it is; raise ``Failure`` to refuse."""
         ...
 
     def check(self, admission: Admission) -> None:
-        """Look at the final object; raise ``Failure`` to refuse."""
+        """Check the final object; raise ``Failure`` to refuse the write."""
         ...

@@ -1,7 +1,7 @@
-"""What is wrong with a field, in the words of the real server.
+"""The causes of a 422 (``details.causes`` of a Status), with the messages of the real server.
 
-Each function makes one ``StatusCause``.  A path is a string here; the empty one, that of the whole
-object, is printed as ``<nil>``, as Go prints a path that is not there.
+Each function makes one ``StatusCause``.  A path is a string; the empty path, which is the whole
+object, is printed as ``<nil>``, because Go prints a nil path that way.
 """
 
 from collections.abc import Iterable
@@ -22,37 +22,37 @@ INTERNAL = "InternalError"
 
 IMMUTABLE = "field is immutable"
 
-# The value of an object is not repeated to the one who has sent it.
+# Stands for a value that is left out of the message, for example a whole object.
 OMITTED: Any = object()
 
 
 def at(path: str) -> str:
-    """The path as it is sent."""
+    """Return the path as it appears in the Status."""
     return path or "<nil>"
 
 
 def child(path: str, name: str) -> str:
-    """The path of a field."""
+    """Return the path of a field inside ``path``."""
     return f"{path}.{name}" if path else name
 
 
 def invalid(path: str, value: Any, detail: str, reason: str = INVALID) -> StatusCause:
-    """A value that breaks a rule; of the wrong type, if ``reason`` says so."""
+    """Return the cause for a value that breaks a rule (or has the wrong type: ``TYPE_INVALID``)."""
     return StatusCause(at(path), reason, _with(_about("Invalid value", value), detail))
 
 
 def required(path: str, detail: str = "") -> StatusCause:
-    """A value that is not there."""
+    """Return the cause for a missing value."""
     return StatusCause(at(path), REQUIRED, _with("Required value", detail))
 
 
 def forbidden(path: str, detail: str) -> StatusCause:
-    """A value that may not be there."""
+    """Return the cause for a value that must not be set."""
     return StatusCause(at(path), FORBIDDEN, _with("Forbidden", detail))
 
 
 def not_supported(path: str, value: Any, supported: Iterable[str]) -> StatusCause:
-    """A value that is none of those that are possible."""
+    """Return the cause for a value that is not one of the supported values."""
     choices = ", ".join(go_text.quote(choice) for choice in supported)
     body = _about("Unsupported value", value)
     return StatusCause(
@@ -61,24 +61,27 @@ def not_supported(path: str, value: Any, supported: Iterable[str]) -> StatusCaus
 
 
 def duplicate(path: str, value: Any) -> StatusCause:
-    """A value that is there already."""
+    """Return the cause for a value that occurs twice."""
     return StatusCause(at(path), DUPLICATE, _about("Duplicate value", value))
 
 
 def too_long(path: str, limit: int) -> StatusCause:
-    """A text that is too long.  The server says bytes and counts characters."""
+    """Return the cause for a string that is too long.
+
+    The limit is in characters, although the message of the real server says bytes.
+    """
     unit = "byte" if limit == 1 else "bytes"
     return StatusCause(at(path), TOO_LONG, f"Too long: may not be more than {limit} {unit}")
 
 
 def too_many(path: str, size: int, limit: int) -> StatusCause:
-    """A list or map that is too large."""
+    """Return the cause for a list or map with too many items."""
     unit = "item" if limit == 1 else "items"
     return StatusCause(at(path), TOO_MANY, f"Too many: {size}: must have at most {limit} {unit}")
 
 
 def internal(path: str, detail: str) -> StatusCause:
-    """An error that should not happen."""
+    """Return the cause for an unexpected error while a field was validated."""
     return StatusCause(at(path), INTERNAL, _with("Internal error", detail))
 
 

@@ -1,6 +1,6 @@
-"""What the server cannot know by itself: the time, new identifiers, random letters.
+"""The inputs of the server that are not in a request: the time, new uids and random name suffixes.
 
-They come in through one value, so that a test or a simulator can hand in a deterministic one.
+They are passed in as one value, so that a test or a simulator can pass a deterministic one.
 """
 
 from collections.abc import Iterator
@@ -14,39 +14,39 @@ SUFFIX_LENGTH = 5
 
 
 class Environment(Protocol):
-    """Where the server meets the world."""
+    """Source of the time, of uids and of random name suffixes."""
 
     def now(self) -> datetime:
-        """The time, aware and in UTC."""
+        """Return the current time, timezone-aware and in UTC."""
         ...
 
     def uid(self) -> str:
-        """A uid that was not used before."""
+        """Return a uid that was not returned before."""
         ...
 
     def suffix(self) -> str:
-        """The random end of a generated name."""
+        """Return the random suffix of a generated name."""
         ...
 
 
 @dataclass
 class CountingEnvironment:
-    """Deterministic environment: a fixed time that a test may move, and numbers in order."""
+    """A deterministic environment: a time that tests may set, uids and suffixes that count up."""
 
     time: datetime = datetime(2026, 1, 1, tzinfo=UTC)
     _uids: Iterator[int] = field(default_factory=lambda: count(1))
     _suffixes: Iterator[int] = field(default_factory=lambda: count(0))
 
     def now(self) -> datetime:
-        """The time that was set."""
+        """Return ``time``."""
         return self.time
 
     def uid(self) -> str:
-        """The next number as a uid."""
+        """Return the next number as a uid."""
         return f"00000000-0000-4000-8000-{next(self._uids):012x}"
 
     def suffix(self) -> str:
-        """The next number, written with the letters of generated names."""
+        """Return the next number, written with the letters of generated names."""
         number, letters = next(self._suffixes), ""
         for _ in range(SUFFIX_LENGTH):
             number, index = divmod(number, len(SUFFIX_LETTERS))

@@ -1,30 +1,34 @@
-"""What the server says when it says no: Status objects, as exceptions.
+"""Error responses of the server: Status objects, raised as exceptions.
 
-The texts and codes are those of kube-apiserver.  Clients parse them, and so do people.
+The messages, reasons and codes are those of kube-apiserver, because clients parse them and people
+search for them.
 """
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang.text import quote
 
 
 class StatusCause(NamedTuple):
-    """One reason among several: which field, what kind of trouble, and a sentence."""
+    """One of the causes of an invalid object: the field, the reason and a message."""
 
     field: str
     reason: str
     message: str
 
     def to_json(self) -> Json:
-        """The cause as the server sends it; an empty field is left out."""
+        """Return the cause as the server sends it, without empty fields."""
         sent = {"reason": self.reason, "message": self.message, "field": self.field}
         return {key: value for key, value in sent.items() if value}
 
 
-class Failure(Exception):  # noqa: N818 - the word for what is sent, as in a Status' `status: Failure`
-    """An answer with an error status.  ``kind`` is the plural or the Kind, as the real server mixes them."""
+class Failure(Exception):  # noqa: N818 - the API's own word: `status: Failure`
+    """A response with an error status.
+
+    ``kind`` is the plural or the Kind: the real server uses both in ``details.kind``.
+    """
 
     def __init__(
         self,
@@ -45,10 +49,10 @@ class Failure(Exception):  # noqa: N818 - the word for what is sent, as in a Sta
         self.group, self.kind, self.name, self.uid = group, kind, name, uid
         self.causes, self.retry_after = tuple(causes), retry_after
         self.with_details = details
-        self.continue_token = ""  # how to go on with a list that has expired
+        self.continue_token = ""  # lets the client continue a list that has expired
 
     def to_json(self) -> Json:
-        """The Status object."""
+        """Return the Status object."""
         status: Json = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -75,23 +79,23 @@ class Failure(Exception):  # noqa: N818 - the word for what is sent, as in a Sta
         return {key: value for key, value in details.items() if value}
 
 
-# ------------------------------------------------------------------------- the usual ones
+# ------------------------------------------------------------------------- common failures
 #
-# ``resource`` is ``widgets.example.com``; ``kind`` and ``group`` are apart, as a Status has them.
+# ``kind`` (or ``plural``) and ``group`` are separate arguments, as they are in a Status.
 
 
 def qualified(kind: str, group: str) -> str:
-    """``widgets.example.com``, or ``configmaps``."""
+    """Return the resource or kind with its group: ``widgets.example.com``, or ``configmaps``."""
     return f"{kind}.{group}" if group else kind
 
 
 def bad_request(message: str) -> Failure:
-    """400: the request makes no sense."""
+    """Return a 400: the request is malformed."""
     return Failure(400, "BadRequest", message, details=False)
 
 
 def not_found(plural: str, group: str, name: str) -> Failure:
-    """404: no such object."""
+    """Return a 404: the object does not exist."""
     return Failure(
         404,
         "NotFound",
@@ -103,19 +107,19 @@ def not_found(plural: str, group: str, name: str) -> Failure:
 
 
 def unknown_resource() -> Failure:
-    """404: no such path in a group of the server."""
+    """Return a 404: a built-in API group does not have this path."""
     return Failure(404, "NotFound", "the server could not find the requested resource")
 
 
 def method_not_allowed() -> Failure:
-    """405: the path is there, the method is not."""
+    """Return a 405: the path exists, but does not take this method."""
     return Failure(
         405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
     )
 
 
 def verb_not_supported(verb: str, plural: str, group: str) -> Failure:
-    """405 of a custom resource, which names the verb."""
+    """Return the 405 of a custom resource, which names the verb."""
     return Failure(
         405,
         "MethodNotAllowed",
@@ -126,7 +130,7 @@ def verb_not_supported(verb: str, plural: str, group: str) -> Failure:
 
 
 def already_exists(plural: str, group: str, name: str) -> Failure:
-    """409: the object to create exists."""
+    """Return a 409: an object of that name exists."""
     return Failure(
         409,
         "AlreadyExists",
@@ -138,7 +142,7 @@ def already_exists(plural: str, group: str, name: str) -> Failure:
 
 
 def conflict(plural: str, group: str, name: str, problem: str) -> Failure:
-    """409: another client wrote first."""
+    """Return a 409: another client wrote first."""
     return Failure(
         409,
         "Conflict",
@@ -150,7 +154,7 @@ def conflict(plural: str, group: str, name: str, problem: str) -> Failure:
 
 
 def invalid_object(kind: str, group: str, name: str, causes: Iterable[StatusCause]) -> Failure:
-    """422: the object breaks rules."""
+    """Return a 422 with the causes: the object has invalid fields."""
     listed = tuple(causes)
     texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in listed))
     problem = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
@@ -166,12 +170,12 @@ def invalid_object(kind: str, group: str, name: str, causes: Iterable[StatusCaus
 
 
 def internal(message: str) -> Failure:
-    """500 without a reason: what Go returns as a plain error."""
+    """Return a 500 without a reason: the server's response to a plain Go error."""
     return Failure(500, "", message, details=False)
 
 
 def internal_error(problem: str) -> Failure:
-    """500 with a reason: what Go wraps as an internal error."""
+    """Return a 500 with a reason: the server's response to a Go error wrapped as InternalError."""
     return Failure(
         500,
         "InternalError",
@@ -181,5 +185,5 @@ def internal_error(problem: str) -> Failure:
 
 
 def unsupported_media_type(message: str) -> Failure:
-    """415: a body in a format that the resource does not take."""
+    """Return a 415: the resource does not accept bodies in this format."""
     return Failure(415, "UnsupportedMediaType", message, details=False)

@@ -1,28 +1,30 @@
-"""From a request to what comes of it.
+"""Handle one request: authenticate, authorize, find the resource type, and run the verb.
 
-The steps, in this order, are those of the real server:
+The steps, in the order of the real server:
 
-1. who asks (``auth``): token, impersonation;
-2. what the path names (``routing``): a resource, or a document of ``discovery``;
-3. whether the user may (the authorizer), also for resources that do not exist;
-4. which resource type it is, and whether that type has the verb and the subresource;
+1. the user (``auth``): token, impersonation;
+2. the path (``routing``): a resource, or a document of ``discovery``;
+3. authorization, also for resources that do not exist;
+4. the resource type, and whether it has the verb and the subresource;
 5. the verb (``verbs.dispatch``).
 
-Everything is synchronous and known from the request and ``Core``.  What cannot be answered at once (a watch, a
-revision of the future, a webhook) is a value that the front acts on.  A request that needs a webhook
-raises ``WebhookNeeded``, becomes a ``Question``, and is run again from its start with the reply; ``Draws`` makes
-sure that it then sees the same time and gets the same uids.  Nothing is written before the last step, so that a
-run that ends early leaves nothing behind.
+Everything is synchronous and depends only on the request and ``Core``.  If a request cannot be
+answered at once (a watch, a future revision, a webhook), the result is a value that the front acts
+on.  A request that needs a webhook raises ``WebhookNeeded``, which becomes a ``Question``; it is
+run again from its start with the reply, and ``Draws`` makes sure that it sees the same time and
+gets the same uids.  Only the last step writes to the store, so an abandoned run changes nothing; a
+deletecollection is the exception (see ``admission.webhooks``).
 
-Bodies and patterns of clients are bounded here: ``DeepStack`` allows for objects of ``DEPTH_MAX`` levels,
-``StepBudget`` limits what all regular expressions of one request may cost.  Beyond that the answer is a 400.
+Requests cannot exhaust the server: ``DeepStack`` makes room for objects of ``DEPTH_MAX`` levels,
+and ``StepBudget`` limits the cost of all regular expressions of one request.  Beyond either limit
+the response is a 400.
 """
 
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth.impersonation import impersonated
 from myrmidon.apiserver.auth.users import Attributes, Tokens, User, forbidden
 from myrmidon.apiserver.call import Call, Core, Draws, WebhookNeeded
@@ -41,14 +43,14 @@ if TYPE_CHECKING:
 _NOT_SERVED = HttpResponse(
     404, (("content-type", "text/plain; charset=utf-8"),), b"404 page not found\n"
 )
-_STEPS_MAX = 3_000_000  # of all patterns of one request: about two seconds
+_STEPS_MAX = 3_000_000  # for all regular expressions of one request: about two seconds
 _TOO_COSTLY = "the regular expressions of the schema or its validation rules take too many steps on this object"
 _ONE_NAME = re.compile(r"(?:^|,)metadata\.name==?([^=!,\\]+)(?:,|$)")
 _ACROSS_NAMESPACES = frozenset({"list", "watch"})
 
 
 class Handler:
-    """Answers requests."""
+    """Answers requests on the objects and users of one ``Core``."""
 
     def __init__(self, core: Core, tokens: Tokens) -> None:
         self.core, self._tokens = core, tokens
@@ -56,11 +58,11 @@ class Handler:
     def answer(
         self, request: HttpRequest, user: User | None = None, draws: Draws | None = None
     ) -> Outcome:
-        """What comes of a request.  ``user``: who asks, instead of whom the token names."""
+        """Return the outcome of a request.  ``user`` replaces the user that the token names."""
         draws = draws or Draws(self.core.environment)
         try:
             with go_json.DeepStack():
-                if request.method == "GET":  # no pattern of a client runs in a read
+                if request.method == "GET":  # reads run no regular expressions of clients
                     return self._answer(request, user, draws)
                 with StepBudget(_STEPS_MAX):
                     return self._answer(request, user, draws)
@@ -99,7 +101,7 @@ class Handler:
 
     @cached_property
     def _documents(self) -> "Documents":
-        """Made when first asked for: our own clients know what they want without looking."""
+        """The discovery documents, built on first use: myrmidon's own clients do not read them."""
         from myrmidon.apiserver.discovery.paths import Documents  # noqa: PLC0415
 
         return Documents(self.core.registry)
@@ -128,11 +130,14 @@ class Handler:
         return self._documents.find(request) or _NOT_SERVED
 
 
-# ------------------------------------------------------------------------- which verb where
+# ------------------------------------------------------------- checks before the verb is run
 
 
 def _selected_name(found: Route, query: dict[str, str]) -> str:
-    """A list of one name counts as a request for that name: it may be the only one allowed."""
+    """Return the object name that a list, watch or deletecollection selects, or ``""``.
+
+    A user who may only read one object by name may list it with a field selector on that name.
+    """
     if found.verb not in {"list", "watch", "deletecollection"}:
         return ""
     match = _ONE_NAME.search(query.get("fieldSelector", ""))
@@ -176,7 +181,7 @@ def _builtin(call: Call) -> Outcome:
 
 
 def subresources(resource_type: ResourceType) -> tuple[str, ...]:
-    """The subresources of a type, by name."""
+    """Return the names of the subresources of a resource type."""
     listed = list(resource_type.subresources)
     if resource_type.status:
         listed.append("status")

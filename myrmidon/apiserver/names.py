@@ -1,7 +1,8 @@
-"""Names, labels and annotations: what the server accepts, and what it says otherwise.
+"""The naming rules for objects, labels, annotations and finalizers, with the server's messages.
 
-All limits count bytes.  What the server calls them depends on which of its packages looks: names are
-limited to so many characters, and the parts of labels to so many bytes.
+Each function returns the list of problems, empty for a valid name.  All limits count bytes.  The
+messages say characters for object names and bytes for the parts of label keys and values, because
+they come from different packages of the real server.
 """
 
 import re
@@ -55,38 +56,41 @@ def _problems(text: str, limit: int, unit: str, matches: Match, complaint: str) 
 
 
 def subdomain_problems(name: str, *, prefix: bool = False, unit: str = "characters") -> list[str]:
-    """Labels with dots between them: names of most objects, groups."""
-    name = _maskable(name) if prefix else name
+    """Return the problems of a DNS subdomain: the names of most objects, and API groups."""
+    name = _without_final_dash(name) if prefix else name
     return _problems(name, _SUBDOMAIN_MAX, unit, _is_subdomain, _SUBDOMAIN_TEXT)
 
 
 def label_problems(name: str, *, prefix: bool = False) -> list[str]:
-    """Names of namespaces, containers and volumes."""
-    name = _maskable(name) if prefix else name
+    """Return the problems of an RFC 1123 label: the names of namespaces, containers and volumes."""
+    name = _without_final_dash(name) if prefix else name
     complaint = "must not contain dots" if _is_subdomain(name) else _LABEL_TEXT
     return _problems(name, _LABEL_MAX, "characters", _is_label, complaint)
 
 
 def label1035_problems(name: str, *, prefix: bool = False) -> list[str]:
-    """Names that must start with a letter: plurals, versions."""
-    name = _maskable(name) if prefix else name
+    """Return the problems of a label that must start with a letter: plurals and versions."""
+    name = _without_final_dash(name) if prefix else name
     return _problems(name, _LABEL_MAX, "characters", _is_label1035, _LABEL_1035_TEXT)
 
 
 def path_segment_problems(name: str, *, prefix: bool = False) -> list[str]:
-    """Names that need only fit into a path: RBAC objects."""
+    """Return the problems of a name that only has to fit into a URL path (RBAC objects)."""
     if name in {".", ".."} and not prefix:
         return [f"may not be '{name}'"]
     return [f"may not contain '{sign}'" for sign in ("/", "%") if sign in name]
 
 
-def _maskable(prefix: str) -> str:
-    """A prefix may end with a dash, as letters will follow."""
+def _without_final_dash(prefix: str) -> str:
+    """Return a generateName prefix with a final dash replaced: random letters will follow it."""
     return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
 def qualified_problems(name: str) -> list[str]:
-    """Keys of labels and annotations, finalizers: a name, perhaps after a domain and a slash."""
+    """Return the problems of a qualified name: keys of labels and annotations, and finalizers.
+
+    A qualified name is a name, optionally with a DNS subdomain and a slash in front.
+    """
     domain, slash, rest = name.partition("/")
     if "/" in rest:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -104,5 +108,5 @@ def qualified_problems(name: str) -> list[str]:
 
 
 def label_value_problems(value: str) -> list[str]:
-    """Values of labels."""
+    """Return the problems of a label value."""
     return _problems(value, _LABEL_MAX, "bytes", _is_value, _VALUE_TEXT)

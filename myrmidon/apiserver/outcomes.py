@@ -1,10 +1,10 @@
-"""What may come of a request: an answer, a watch, or an event that has to be waited for first."""
+"""The possible outcomes of a request: a response, a watch, or a condition to wait for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.call import Draws
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.watches import OpenWatch
@@ -14,7 +14,7 @@ WAIT_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class WaitFor:
-    """Ask again when the store has reached a revision; give up with ``failure``."""
+    """Run the request again when the store has reached ``revision``; after ``seconds``, fail."""
 
     revision: int
     failure: Failure
@@ -23,11 +23,11 @@ class WaitFor:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Ask a webhook, then ask again with its reply."""
+    """Call a webhook, then run the request again with its reply."""
 
     key: str
     question: Mapping[str, Any]
-    draws: Draws  # what the request has drawn so far; its next run draws the same
+    draws: Draws  # the time and uids that the next run must see again
 
 
 Outcome: TypeAlias = HttpResponse | OpenWatch | WaitFor | Question

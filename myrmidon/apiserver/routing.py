@@ -1,13 +1,13 @@
-"""From a path to what it names.
+"""Parse the path of a request into a verb, a resource, a namespace, a name and a subresource.
 
-Only the shape of the path counts here; whether there is such a resource is the handler's question,
-because authorization comes first and covers resources that do not exist.
+Only the shape of the path is parsed.  The handler looks up the resource later, because
+authorization comes first and covers resources that do not exist.
 """
 
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 
 _VERBS = {
     "POST": "create",
@@ -21,7 +21,7 @@ _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 
 
 class Route(NamedTuple):
-    """What a path of a resource names.  ``rest`` is what follows a subresource."""
+    """The parts of a resource path.  ``rest`` holds the segments after the subresource."""
 
     verb: str
     group: str
@@ -34,12 +34,12 @@ class Route(NamedTuple):
 
 
 def is_true(text: str | None) -> bool:
-    """A boolean of a query: whatever is there and does not say no."""
+    """Whether a boolean query parameter is true: any value except ``0`` and ``false``."""
     return text is not None and text.lower() not in {"0", "false"}
 
 
 def route(request: HttpRequest, query: dict[str, str]) -> Route | None:
-    """The resource that a request is about; None for paths that are not about one."""
+    """Return the route of a request, or None if the path does not belong to a resource."""
     parts = request.path.strip("/").split("/")
     if "%" in request.path:
         parts = [unquote(part) for part in parts]
@@ -61,7 +61,10 @@ def route(request: HttpRequest, query: dict[str, str]) -> Route | None:
 
 
 def _namespace(group: str, rest: list[str]) -> tuple[str, list[str]]:
-    """The namespace of a path, and what is left of it; a namespace is in itself."""
+    """Return the namespace of a path, and the segments after it.
+
+    The path of a Namespace itself, or of its subresource, has that Namespace as its namespace.
+    """
     if rest[0] != "namespaces" or len(rest) == 1:
         return "", rest
     if len(rest) > 3 or (len(rest) == 3 and rest[2] not in _NAMESPACE_SUBRESOURCES):

@@ -1,21 +1,21 @@
-"""The shape of a type: one node of a schema, compiled once and walked often.
+"""One node of a schema, compiled once and walked often.
 
-Two sources make these nodes: the OpenAPI definitions of the built-in kinds and the structural
-schemas of CustomResourceDefinitions.  What walks them (pruning, defaulting, validation, strategic
-merge, field ownership) does not care which.
+The nodes come from two sources: the OpenAPI definitions of the built-in kinds and the structural
+schemas of CustomResourceDefinitions.  Pruning, defaulting, validation, strategic merge and field
+ownership walk them without distinguishing between the two.
 """
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 ListType = Literal["atomic", "set", "map"]
 
 
 @dataclass(slots=True, eq=False)
 class Schema:
-    """One node.  ``type`` is ``""`` where any value may stand."""
+    """One node of a schema.  ``type`` is ``""`` if any value is allowed."""
 
     type: str = ""
     properties: dict[str, "Schema"] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Schema:
     list_type: ListType = "atomic"
     list_map_keys: tuple[str, ...] = ()
     map_type: Literal["granular", "atomic"] = "granular"
-    merge_key: str = ""  # strategic merge: what tells two list elements apart
+    merge_key: str = ""  # strategic merge: the field that identifies a list element
     patch_strategy: tuple[str, ...] = ()  # strategic merge: merge, replace, retainKeys
 
     format: str = ""
@@ -37,7 +37,7 @@ class Schema:
     has_default: bool = False
     default: Any = None
 
-    # The schema as it was written: enum, pattern, rules …
+    # The schema as it was written, with enum, pattern and validation rules.
     source: Json = field(default_factory=dict)
-    # What walkers have compiled from this node, each under a name of its own, on first use.
+    # Derived data that each walker caches on first use, under its own key.
     plans: dict[str, Any] = field(default_factory=dict, repr=False)

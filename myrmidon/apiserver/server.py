@@ -1,29 +1,30 @@
 """The server: the store, the resource types, the users, and the actors that run after a request.
 
-``answer`` handles one request, synchronously.  It does not run the actors: the front first makes the
-answer, then calls ``settle``.
+``answer`` handles one request, synchronously.  It does not run the actors: the front first builds
+the response, then calls ``settle``.
 
-Settling: the actors (garbage collector, namespace controller, CustomResourceDefinitions, stand-ins for
-controllers) see every change since they were last run, in the order of revisions, and then act.  Their
-writes are requests like any other, so they cause changes that the actors see in the next round.  ``settle``
-returns when a round writes nothing.  A server whose actors never come to rest is a bug, and an
-``AssertionError`` after 1,000 rounds.
+Settling: the actors (garbage collector, namespace controller, CustomResourceDefinitions, stand-ins
+for the built-in controllers) see every change since their last run, in the order of revisions, and
+then act.  Their writes are requests like any other, so the actors see these changes in the next
+round.  ``settle`` returns when a round writes nothing.  Actors that still write after 1,000 rounds
+are a bug, and raise an ``AssertionError``.
 
-Time does not pass in here.  An actor that wants to act later (a pod that becomes ready after a second) says
-so with ``due``; a front calls ``settle`` again at that time, and a simulator when it pleases.  ``settled`` is
-called at the end of each settling, so that a front can set its timer.
+The server has no timers.  An actor that has to act later (a pod that becomes ready after a second)
+returns that time from ``due``; a front calls ``settle`` again at that time, and a simulator
+whenever it chooses.  ``settled`` is called at the end of each ``settle``, so that a front can set
+its timer.
 
-A server without users takes every request as one of the administrator; see ``auth.users``.
+On a server without users, every request is made by the administrator; see ``auth.users``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json, describe, namespace_of
-from myrmidon.api.paths import collection_path
-from myrmidon.api.refs import split_api_version
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.objects.accessors import Json, describe, namespace_of
+from myrmidon.api.objects.refs import split_api_version
+from myrmidon.api.requests.paths import collection_path
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.actors.actor import Actor
 from myrmidon.apiserver.actors.definitions import DefinitionLifecycle
 from myrmidon.apiserver.admission.definitions import DefinitionGuard
@@ -48,7 +49,18 @@ _FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
 class ApiServer:
-    """A Kubernetes API server in memory.  Synchronous: the fronts (local, HTTP) do the waiting."""
+    """A Kubernetes API server in memory.  It is synchronous: waiting is left to the fronts.
+
+    environment          source of time, uids and name suffixes; default: a fixed time and counters
+    users                users by bearer token; default: none, every request is the administrator's
+    authorizer           decides who may do what; default: see ``rbac``
+    rbac                 True: create the default roles, and authorize by the Roles in the store
+                         unless ``authorizer`` is given.  False: every identified user may do all
+    admission            further admission steps, after the built-in ones and before the webhooks
+    actors               run after each request, after the actor for CustomResourceDefinitions
+    history_max          number of changes kept for watches and paged lists (``store``)
+    history_bytes_max    size of these changes as JSON; the first limit that is reached counts
+    """
 
     def __init__(
         self,
@@ -73,24 +85,24 @@ class ApiServer:
         )
         self.handler = Handler(self.core, self.core.tokens)
         self.actors: list[Any] = [DefinitionLifecycle(), *actors]
-        self.settled: Callable[[], None] | None = None  # called when the actors are at rest
+        self.settled: Callable[[], None] | None = None  # called at the end of settle()
         self._settled = self.core.store.revision
         for name in _FIRST_NAMESPACES:
             self.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
         for manifest in first_roles() if rbac else ():
             self.create(manifest)
         self.settle()
-        self.store.compact(self.store.revision)  # no client can have seen what came before
+        self.store.compact(self.store.revision)  # no client can have seen an earlier revision
 
     @property
     def store(self) -> ObjectStore:
-        """The objects."""
+        """The store with all objects."""
         return self.core.store
 
     def answer(
         self, request: HttpRequest, user: User | None = None, draws: Draws | None = None
     ) -> Outcome:
-        """What comes of a request.  The caller settles the server when the answer is made."""
+        """Return the outcome of a request.  Call ``settle`` after the response is built."""
         return self.handler.answer(request, user, draws)
 
     def request(
@@ -103,9 +115,9 @@ class ApiServer:
         content_type: str = "application/json",
         query: tuple[tuple[str, str], ...] = (),
     ) -> HttpResponse:
-        """Answer a request of an actor, at once.
+        """Answer a request of an actor immediately.
 
-        Webhooks are not asked, as this cannot wait; the write counts as allowed.
+        Webhooks are not called, because this method cannot wait; they count as allowing the write.
         """
         sent = go_json.encode(body) if body is not None else b""
         headers = {"content-type": content_type, "accept": "application/json"}
@@ -121,7 +133,7 @@ class ApiServer:
         return outcome
 
     def create(self, manifest: Any) -> str:
-        """Create the object of a manifest; returns what is wrong with it, or nothing."""
+        """Create the object of a manifest.  Return the error message, or ``""`` on success."""
         if not isinstance(manifest, dict):
             return "a manifest must be an object"
         group, version = split_api_version(str(manifest.get("apiVersion", "")))
@@ -140,7 +152,7 @@ class ApiServer:
         return str(go_json.decode(response.body)["message"])
 
     def settle(self) -> None:
-        """Let every actor act until none of them has anything to do."""
+        """Run every actor until no actor writes anything."""
         for _ in range(_ROUNDS_MAX):
             self._observe()
             wrote = False
@@ -150,7 +162,7 @@ class ApiServer:
                 if self.settled is not None:
                     self.settled()
                 return
-        raise AssertionError("the actors of the server never come to rest")
+        raise AssertionError(f"the actors of the server still write after {_ROUNDS_MAX} rounds")
 
     def _observe(self) -> None:
         store = self.core.store
@@ -162,6 +174,6 @@ class ApiServer:
         self._settled = store.revision
 
     def due(self) -> datetime | None:
-        """When an actor next acts although no object changes."""
+        """Return the earliest time at which an actor acts without a change, or None."""
         times = [time for time in (actor.due() for actor in self.actors) if time is not None]
         return min(times, default=None)

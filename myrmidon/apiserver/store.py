@@ -1,15 +1,17 @@
-"""The objects of the server, one sequence of revisions, and the history of their changes.
+"""The objects of the server, their revisions, and the history of changes.
 
-Values are immutable and shared: a reader gets the very dict that is stored and must not change it.
-A write takes a dict that only its caller holds and stamps its revision into it.
+All resources share one sequence of revisions.  Values are immutable and shared: a reader gets the
+stored dict itself and must not change it.  A writer passes a dict that it does not use afterwards;
+the store sets ``metadata.resourceVersion`` in it.
 
-Nothing here waits.  A watch is a cursor, a revision: ``changes(after=cursor)`` returns the changes since
-then.  A caller that wants to be woken leaves a callable with ``listen``; a simulator reads each watch
-when it pleases.
+The store never waits.  A watch is a cursor, that is a revision: ``changes(after=cursor)`` returns
+the changes since then.  A caller that wants to be woken registers a callable with ``listen``; a
+simulator reads each watch when it chooses to.
 
-History is bounded twice, in changes (``history_max``) and in bytes (``history_bytes_max``, the size of
-the changed objects as JSON), so that many large updates cannot fill the memory.  A cursor that is older
-than the oldest change that is left gets ``CompactedError``, which the server answers with 410.
+The history is limited twice, in changes (``history_max``) and in bytes (``history_bytes_max``, the
+size of the changed objects as JSON), so that many large updates cannot fill the memory.  A cursor
+older than the oldest change in the history gets ``CompactedError``, which the server answers with
+410.
 """
 
 from bisect import bisect_left, insort
@@ -17,7 +19,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang import json as go_json
 
 HISTORY_MAX = 100_000
@@ -25,14 +27,14 @@ HISTORY_BYTES_MAX = 64 * 1024 * 1024
 
 
 class CompactedError(Exception):
-    """The revision asked for is older than the history that is left."""
+    """The requested revision is older than the history."""
 
 
 class Record:
     """One object at one revision.
 
-    ``cache`` is for those who turn records into answers: what they made of the record last time,
-    and for whom.
+    ``cache`` belongs to the code that turns records into responses (``resources.representation``);
+    ``cache_for`` is the resource type for which it was made.
     """
 
     __slots__ = ("cache", "cache_for", "key", "revision", "value")
@@ -47,9 +49,9 @@ class Record:
 
 
 class StoredChange:
-    """One write: the object before (None: created) and after it.
+    """One write: the object before (None if it was created) and after it.
 
-    Of a deletion, ``record`` is the last state under the revision of the deletion.
+    After a delete, ``record`` is the last state of the object with the revision of the delete.
     """
 
     __slots__ = ("before", "deleted", "record", "resource", "revision", "size")
@@ -65,7 +67,7 @@ class StoredChange:
 
 
 class _Collection:
-    """All objects of one resource, by key and in the order of keys, and their history."""
+    """All objects of one resource, by key and in key order, and their history."""
 
     __slots__ = ("history", "keys", "listeners", "records")
 
@@ -87,7 +89,7 @@ class _Collection:
 
 
 class ObjectStore:
-    """The objects of all resources.  A resource is named as in ``widgets.example.com``."""
+    """The objects of all resources.  A resource is named like ``widgets.example.com``."""
 
     def __init__(
         self,
@@ -97,7 +99,7 @@ class ObjectStore:
         first_revision: int = 1,
     ) -> None:
         self.revision = first_revision
-        self.compacted = first_revision  # changes up to this one are forgotten
+        self.compacted = first_revision  # changes up to this revision are gone from the history
         self._history_max, self._history_bytes_max = history_max, history_bytes_max
         self._history_bytes = 0
         self._history: deque[StoredChange] = deque()
@@ -108,12 +110,16 @@ class ObjectStore:
     # ------------------------------------------------------------------------- reading
 
     def get(self, resource: str, key: str) -> Record | None:
-        """One object; the key is ``namespace/name``, or the name of what has no namespace."""
+        """Return one object, or None.  ``key`` is made by ``ResourceType.key``."""
         collection = self._collections.get(resource)
         return collection.records.get(key) if collection is not None else None
 
     def scan(self, resource: str, prefix: str = "", *, at: int | None = None) -> list[Record]:
-        """The objects whose keys start with ``prefix``, in the order of keys; ``at``: as it was."""
+        """Return the objects whose keys start with ``prefix``, in key order.
+
+        With ``at``, return them as they were at that revision; raise ``CompactedError`` if it is
+        too old.
+        """
         collection = self._collections.get(resource)
         if at is not None and at < self.compacted:
             raise CompactedError
@@ -125,23 +131,23 @@ class ObjectStore:
         return _undo(records, collection.since(at), prefix)
 
     def count(self, resource: str) -> int:
-        """How many objects of a resource there are."""
+        """Return the number of objects of a resource."""
         collection = self._collections.get(resource)
         return len(collection.records) if collection is not None else 0
 
     def resources(self) -> list[str]:
-        """The resources that have objects, sorted."""
+        """Return the resources that have objects, sorted."""
         return sorted(name for name, found in self._collections.items() if found.records)
 
     def changes(self, resource: str, *, after: int) -> list[StoredChange]:
-        """What happened to a resource after a revision, in order."""
+        """Return the changes of a resource after a revision, oldest first."""
         if after < self.compacted:
             raise CompactedError
         collection = self._collections.get(resource)
         return collection.since(after) if collection is not None else []
 
     def all_changes(self, *, after: int) -> list[StoredChange]:
-        """What happened to all resources after a revision, in order."""
+        """Return the changes of all resources after a revision, oldest first."""
         if after < self.compacted:
             raise CompactedError
         return _newer(self._history, after)
@@ -149,7 +155,7 @@ class ObjectStore:
     # ------------------------------------------------------------------------- writing
 
     def put(self, resource: str, key: str, value: Json) -> Record:
-        """Create or replace an object.  The value now belongs to the store."""
+        """Create or replace an object.  The caller must not use ``value`` afterwards."""
         collection = self._collections.setdefault(resource, _Collection())
         before = collection.records.get(key)
         self.revision += 1
@@ -162,7 +168,7 @@ class ObjectStore:
         return record
 
     def remove(self, resource: str, key: str) -> Record:
-        """Delete an object; returns its last state under the revision of the deletion."""
+        """Delete an object; return its last state with the revision of the delete."""
         collection = self._collections[resource]
         before = collection.records.pop(key)
         del collection.keys[bisect_left(collection.keys, key)]
@@ -173,7 +179,7 @@ class ObjectStore:
         return record
 
     def compact(self, revision: int) -> None:
-        """Forget the changes up to a revision."""
+        """Drop the changes up to a revision from the history."""
         while self._history and self._history[0].revision <= revision:
             self._forget()
         self.compacted = max(self.compacted, min(revision, self.revision))
@@ -197,10 +203,10 @@ class ObjectStore:
         self._history_bytes -= oldest.size
         self.compacted = oldest.revision
 
-    # ------------------------------------------------------------------------- waking
+    # ------------------------------------------------------------------------- listeners
 
     def listen(self, wake: Callable[[], None], resource: str | None = None) -> Callable[[], None]:
-        """Call ``wake`` after every change (of one resource); returns how to stop that."""
+        """Call ``wake`` after every change, or those of one resource; return a function to stop."""
         self._listener_ids += 1
         listener = self._listener_ids
         listeners = (
@@ -213,7 +219,10 @@ class ObjectStore:
 
 
 def _newer(history: deque[StoredChange], revision: int) -> list[StoredChange]:
-    """The changes after a revision, oldest first; cheap for those who are nearly up to date."""
+    """Return the changes after a revision, oldest first.
+
+    Reads the history from its end, so that it is cheap for a cursor that is nearly up to date.
+    """
     found: list[StoredChange] = []
     for change in reversed(history):
         if change.revision <= revision:
@@ -224,7 +233,7 @@ def _newer(history: deque[StoredChange], revision: int) -> list[StoredChange]:
 
 
 def _undo(records: list[Record], changes: list[StoredChange], prefix: str) -> list[Record]:
-    """The records before the changes were made."""
+    """Return the records as they were before the changes."""
     past = {record.key: record for record in records}
     for change in reversed(changes):
         if not change.record.key.startswith(prefix):

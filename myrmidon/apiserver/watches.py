@@ -1,21 +1,21 @@
 """An open watch: a cursor over the history of one resource.
 
-A watch remembers the revision up to which it has told its client everything.  ``take`` asks the store for the
-changes after that revision and returns them as lines.  It never waits: the holder of the watch decides when
-to ask, so that a simulator can let one watch lag while others are up to date.
+A watch holds the revision up to which its client has received all events.  ``take`` asks the store
+for the changes after that revision and returns them as lines.  It never waits: the owner of the
+watch decides when to call it, so a simulator can let one watch lag while others are up to date.
 
-A change is an event of the client's selection, not of the store: an object that begins to match the selectors is
-ADDED, one that stops to match is DELETED (in its last matching state, with the revision of the change), and one
-that matches neither before nor after is not mentioned.
+Events are relative to the selectors of the watch: an object that starts to match is ADDED, one that
+stops matching is DELETED (in its last matching state, with the revision of the change), and a
+change of an object that matches neither before nor after produces no event.
 
-If the history no longer reaches back to the cursor, the watch ends with an ERROR line that holds the Status of a
-410, as the real server does it.  A bookmark moves the cursor to the current revision; it is sent only if the
-revision has moved since the last one.
+If the history no longer reaches back to the cursor, the watch ends with an ERROR line that holds
+the Status of a 410, as on the real server.  A bookmark moves the cursor to the current revision; it
+is sent only if the revision has moved since the last bookmark.
 """
 
 from collections.abc import Callable
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.resources import representation
@@ -28,7 +28,7 @@ Encoder = Callable[[ResourceType, Record], bytes]
 
 
 class OpenWatch:
-    """An open watch.  ``over`` is set when the server has nothing more to say."""
+    """An open watch.  ``over`` is set when the server will not send any more events."""
 
     def __init__(
         self,
@@ -55,11 +55,14 @@ class OpenWatch:
 
     @property
     def resource(self) -> str:
-        """What to listen to in the store."""
+        """The resource to listen to in the store."""
         return self.type.stored_as
 
     def begin(self, *, end_mark: bool) -> None:
-        """Start with what is there, as if it had just been created."""
+        """Start with an ADDED event for every existing object.
+
+        ``end_mark`` adds the bookmark that ends the initial events.
+        """
         with go_json.DeepStack():
             self._begin()
         self.cursor = self._bookmarked = self.store.revision
@@ -73,7 +76,7 @@ class OpenWatch:
                 self._waiting.append(self._line("ADDED", record))
 
     def take(self) -> list[bytes]:
-        """The lines that came since the last time."""
+        """Return the event lines since the last call."""
         lines, self._waiting = self._waiting, []
         if self.over:
             return lines
@@ -90,7 +93,7 @@ class OpenWatch:
         return lines
 
     def bookmark(self) -> bytes | None:
-        """A line that says how far the watch is; None if it has not moved since the last one."""
+        """Return a bookmark line, or None if the revision has not moved since the last bookmark."""
         now = self.store.revision
         if not self.bookmarks or now <= self._bookmarked:
             return None
@@ -143,6 +146,6 @@ class OpenWatch:
 
 
 def _at(record: Record, revision: int) -> Record:
-    """An old state under a new revision: how an object leaves a selection."""
+    """Return an earlier state with a new revision, for an object that no longer matches."""
     metadata = {**record.value["metadata"], "resourceVersion": str(revision)}
     return Record(record.key, revision, {**record.value, "metadata": metadata})

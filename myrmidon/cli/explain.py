@@ -15,16 +15,29 @@ from datetime import datetime
 
 import orjson
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.conditions import READY, Condition
-from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting, metadata
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import (
+    Json,
+    annotations_of,
+    finalizers_of,
+    generation_of,
+    is_deleting,
+    metadata,
+    status_fields,
+)
+from myrmidon.api.objects.conditions import READY, Condition
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import HttpRequest
+from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
+from myrmidon.api.values.timestamps import read_time, write_time
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.views import age
 from myrmidon.errors import NotFoundError, TransportError, UsageError
+from myrmidon.fsm.ledger import unremoved
+from myrmidon.fsm.policies import POLICY
 from myrmidon.fsm.readiness import is_ready
+from myrmidon.fsm.status_home import statuses_of
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.io.access.kubeconfig import Endpoint
 from myrmidon.io.client import Client
@@ -83,18 +96,39 @@ async def _explained(client: Client, args: argparse.Namespace, namespace: str) -
     lines = list(told(ref, obj, LoopClock()))
     if args.process:
         lines += await last_pass(args.process, ref, LoopClock())
+    lines += externals(obj)
     lines += await _children(client, discovery, obj)
     lines += await _events(client, obj, ref, LoopClock())
     return lines
 
 
 def told(ref: ObjectRef, obj: Json, clock: Clock) -> Iterator[str]:
-    """Yield what the conditions and metadata of the object say."""
-    found = (obj.get("status") or {}).get("conditions") or ()
+    """Yield what the conditions and metadata of the object say.
+
+    Controllers may keep conditions in annotations of their own; each of them has a paragraph.
+    """
+    yield f"{ref}  generation {generation_of(obj)}"
+    statuses = statuses_of(obj)
+    shown = [name for name in statuses if name or len(statuses) == 1 or _is_ours(statuses[name])]
+    for name in shown:
+        if name:
+            yield f"controller {name}:"
+        yield from _told_status(obj, statuses[name], clock)
+    yield from _writers(obj, clock)
+
+
+def _is_ours(status: Json) -> bool:
+    conditions = status.get("conditions") or ()
+    return any(isinstance(one, dict) and one.get("type") == READY for one in conditions)
+
+
+def _told_status(obj: Json, status: Json, clock: Clock) -> Iterator[str]:
+    found = status.get("conditions") or ()
     conditions = [one for one in map(Condition.from_json, found) if one is not None]
     ready = next((one for one in conditions if one.type == READY), None)
-    yield f"{ref}  generation {generation_of(obj)}"
     yield f"  {_summary(obj, ready, clock)}"
+    if POLICY in annotations_of(obj):
+        yield f"  policy: {annotations_of(obj)[POLICY]}, by the annotation {POLICY}"
     others = [one for one in conditions if one.type != READY]
     if others:
         yield "states, in the order in which they were first reached:"
@@ -103,7 +137,20 @@ def told(ref: ObjectRef, obj: Json, clock: Clock) -> Iterator[str]:
         why = f"  {one.reason}: {one.message}" if one.status != "True" else ""
         since = _since(one.last_transition_time, clock)
         yield f"  {_SIGNS.get(one.status, '?')} {one.type}  for {since}{why}{old}"
+    yield from _attempts(obj, clock)
     yield from _writers(obj, clock)
+
+
+def _attempts(obj: Json, clock: Clock) -> Iterator[str]:
+    """Yield what ``report_attempts`` wrote to the status: failures in a row, and the next attempt."""
+    status = status_fields(obj)
+    if status.get(ATTEMPTS) is None:
+        return
+    said = f"attempts that failed in a row: {status[ATTEMPTS]}"
+    if status.get(NEXT_ATTEMPT):
+        yield f"{said}; the next one follows at {status[NEXT_ATTEMPT]}, now it is {write_time(clock.now())}"
+    else:
+        yield f"{said}; no other one follows until the object changes, or `myrmidon reconcile` is run"
 
 
 def _summary(obj: Json, ready: Condition | None, clock: Clock) -> str:
@@ -151,21 +198,46 @@ async def last_pass(address: str, ref: ObjectRef, clock: Clock) -> list[str]:
 
 
 def passed(told: Json, clock: Clock) -> Iterator[str]:
-    """One pass in words."""
-    path = " → ".join(told["path"]) or "no state"
+    """One pass in words, and that of each other controller of the same kind."""
+    path = told.get("way") or " → ".join(told["path"]) or "no state"
     ago = _since(told["endedAt"], clock)
     yield f"last pass: {ago} ago, number {told['passes']} of this process: {path}"
-    yield from (f"  because of {cause}" for cause in told["causes"])
+    yield from (f"  woken by {cause}" for cause in told["causes"])
     if told["againAt"]:
-        wait = age(clock.now(), datetime.fromisoformat(told["againAt"]))
-        yield f"  the next one comes in {wait} at the latest"
+        again_at = read_time(told["againAt"])
+        wait = age(clock.now(), again_at)
+        if told.get("againFor"):
+            yield f"  looks again at {_clock_time(again_at, clock)} (in {wait}), because state {told['againFor']} said so"
+        else:
+            yield f"  the next one comes in {wait} at the latest"
     if told["writes"]:
         yield f"  last writes: {', '.join(told['writes'][-_WRITES_SHOWN:])}"
+    for other in told.get("others") or ():
+        yield f"controller {other['controller']}:"
+        yield from passed(other, clock)
+
+
+def _clock_time(at: datetime, clock: Clock) -> str:
+    """``12:00:00``; with the date if it is another day's (UTC)."""
+    same_day = at.date() == clock.now().date()
+    return f"{at:%H:%M:%S}" if same_day else f"{at:%Y-%m-%d %H:%M:%S}"
+
+
+def externals(obj: Json) -> list[str]:
+    """Return a line for each resource outside the cluster that exists or may exist."""
+    lines = [
+        f"  {'✓' if one.id else '…'} {name}  {one.id or f'no id yet, token {one.token}'}"
+        for name, one in unremoved(obj).items()
+    ]
+    return ["outside the cluster:", *lines] if lines else []
 
 
 async def _children(client: Client, discovery: Discovery, obj: Json) -> list[str]:
     lines = []
-    for entry in (obj.get("status") or {}).get("resourceRefs") or ():
+    entries = [
+        one for status in statuses_of(obj).values() for one in status.get("resourceRefs") or ()
+    ]
+    for entry in entries:
         name = f"{entry['kind']} {entry.get('namespace') or ''}/{entry['name']}".replace(" /", " ")
         if entry.get("cluster"):
             lines.append(
@@ -197,6 +269,6 @@ async def _events(client: Client, obj: Json, ref: ObjectRef, clock: Clock) -> li
 
 def _since(stamp: object, clock: Clock) -> str:
     try:
-        return age(datetime.fromisoformat(str(stamp)), clock.now())
+        return age(read_time(str(stamp)), clock.now())
     except ValueError:
         return "an unknown time"

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from myrmidon.api.objects import kinds
+from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.cli.targets import folder_of, load
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
@@ -78,9 +80,12 @@ def run(args: argparse.Namespace) -> int:
         cluster=_cluster(args, controllers),
     )
     made = files(args.what, controllers, packaging)
+    if args.what in ("crd", "all"):
+        for line in _defined_elsewhere(controllers):
+            print(line, file=sys.stderr)
     folder: Path | None = args.output
     if folder is not None and folder.suffix in _SUFFIXES:
-        made, folder = {folder.name: _joined(made)}, folder.parent
+        made, folder = {folder.name: _joined(made)} if made else {}, folder.parent
     if args.check:
         return _check(made, folder or Path(), args)
     if folder is None:
@@ -107,6 +112,16 @@ def _cluster(args: argparse.Namespace, controllers: Sequence[type[Controller[Any
             "  fix: use one of these names"
         )
     return str(args.cluster)
+
+
+def _defined_elsewhere(controllers: Sequence[type[Controller[Any]]]) -> list[str]:
+    """Return a line for each controlled kind that needs no definition from this program."""
+    return [
+        f"no definition for {one.kind()}: "
+        + ("it is built in" if one.kind() in kinds.ALL else "another project defines it")
+        for one in controllers
+        if not is_defined_here(one.resource)
+    ]
 
 
 def _joined(made: dict[str, str]) -> str:

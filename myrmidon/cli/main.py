@@ -22,6 +22,7 @@ COMMANDS = {
     "server": "run a Kubernetes API server in memory",
     "plan": "show what a pass would write, without writing it",
     "explain": "show where an object is in its graph and what it waits for",
+    "reconcile": "ask for a pass over an object now",
     "release": "remove the finalizer of an object that its controller cannot delete",
     "graph": "draw the state graph of a controller",
     "generate": "write CRDs, roles and deployments from the controller classes",

@@ -5,7 +5,8 @@
 
 The object and what the controller reads of the cluster are copied into an embedded server, and the
 pass runs there: the cluster is only read.  Without a cluster the copy is empty.  Admission
-webhooks of the cluster are not asked.  A state that calls an external system calls it here as well.
+webhooks of the cluster are not asked.  An ``External`` is only observed; a state that calls another
+system itself calls it here as well, unless it asks ``ctx.planning``.
 """
 
 import argparse
@@ -16,10 +17,10 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from myrmidon.api.objects import Json, namespace_of, uid_of
-from myrmidon.api.paths import object_path
-from myrmidon.api.refs import Kind, ObjectRef, split_api_version
-from myrmidon.api.requests import Patch
+from myrmidon.api.objects.accessors import Json, namespace_of, uid_of
+from myrmidon.api.objects.refs import Kind, ObjectRef, split_api_version
+from myrmidon.api.requests.paths import object_path
+from myrmidon.api.requests.request import Patch
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.targets import load, made
@@ -27,12 +28,15 @@ from myrmidon.cli.workbench import documents
 from myrmidon.errors import NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
+from myrmidon.fsm.status_home import statuses_of
 from myrmidon.generate import to_yaml
 from myrmidon.io.client import Client
 from myrmidon.patch.diff import difference
 from myrmidon.runtime import ManagerOptions
+from myrmidon.runtime.children import recorded
 from myrmidon.runtime.snapshot import ObjectView
 from myrmidon.sets.planning import APPLIED
+from myrmidon.sets.undeclared import DECLARED
 from myrmidon.testing import Exchange, Harness
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -126,11 +130,10 @@ async def _found(client: Client, ref: ObjectRef) -> Json | None:
 
 
 def _recorded(cls: type[Controller[Any]], parent: Json) -> Iterator[ObjectRef]:
-    known = {(kind.api_version, kind.kind): kind for kind in cls.managed_kinds}
-    for entry in (parent.get("status") or {}).get("resourceRefs") or ():
-        kind = known.get((entry.get("apiVersion"), entry.get("kind")))
-        if kind is not None:
-            yield ObjectRef(kind, str(entry["name"]), str(entry.get("namespace") or ""))
+    for status in statuses_of(parent).values():
+        for child in recorded({"status": status}, cls.managed_kinds):
+            if child.kind in cls.managed_kinds:
+                yield child
 
 
 def _named(
@@ -140,9 +143,11 @@ def _named(
     word, slash, name = text.partition("/")
     known = []
     for cls in classes:
-        kind, definition = cls.kind(), cls.resource.DEFINITION
-        known.append(definition.singular)
-        names = {kind.kind.lower(), kind.plural, definition.singular, *definition.short_names}
+        kind, definition = cls.kind(), getattr(cls.resource, "DEFINITION", None)
+        names = [kind.kind.lower(), kind.plural]
+        if definition is not None:
+            names = [definition.singular, *names, *definition.short_names]
+        known.append(names[0])
         if slash and word.lower() in names:
             return cls, ObjectRef(kind, name, namespace if kind.namespaced else "")
     raise UsageError(
@@ -161,7 +166,7 @@ def _tell(
     manifests: list[Json],
     namespace: str,
 ) -> None:
-    options = ManagerOptions(trace=True, seed=0)
+    options = ManagerOptions(trace=True, seed=0, planning=True)
     remotes = {name: ApiServer() for name in clusters_of(cls)}
     with Harness(
         made(cls), actors=(), options=options, namespace=namespace, remotes=remotes
@@ -178,7 +183,8 @@ def _tell(
             print("nothing would be written\n")
         for one in cluster.writes:
             print(_write(one, before.get(uid_of(one.answer))))
-            before[uid_of(one.answer)] = one.answer
+            if not one.path.endswith("/scale"):  # the answer is a Scale, not the object
+                before[uid_of(one.answer)] = one.answer
 
 
 def _apply(server: ApiServer, manifest: Json, namespace: str) -> None:
@@ -252,6 +258,10 @@ def _write(one: Exchange, before: Json | None) -> str:
         return f"delete {one.path}\n"
     meta = answer["metadata"]
     where = f"{meta['namespace']}/" if meta.get("namespace") else ""
+    if one.path.endswith("/scale"):
+        return (
+            f"scale {one.path.rsplit('/', 2)[-2]}\n  spec.replicas: {answer['spec']['replicas']}\n"
+        )
     part = " status" if one.path.endswith("/status") else ""
     head = f"{verb} {answer['kind']} {where}{meta['name']}{part}"
     if before is None:
@@ -269,7 +279,7 @@ def _quiet(obj: Json) -> Json:
     """An object without what the framework or the server adds to every write."""
     meta = {key: value for key, value in obj["metadata"].items() if key not in _NOISE}
     notes = meta.pop("annotations", None) or {}
-    kept = {key: value for key, value in notes.items() if not key.startswith(APPLIED)}
+    kept = {key: value for key, value in notes.items() if not key.startswith((APPLIED, DECLARED))}
     if kept:
         meta["annotations"] = kept
     return {**obj, "metadata": meta, "status": _told_status(obj.get("status") or {})}

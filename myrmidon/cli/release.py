@@ -14,11 +14,12 @@ import argparse
 import asyncio
 from collections.abc import Sequence
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting, uid_of
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting, uid_of
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, UsageError
 from myrmidon.fsm.finalizers import remove_finalizer
+from myrmidon.fsm.status_home import statuses_of
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.runtime.children import is_child, is_tracked_child, recorded
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace) -> int:
     async with reading(args) as (client, endpoint):
         discovery = Discovery(client)
-        ref, obj = await _found(client, discovery, args, args.namespace or endpoint.namespace)
+        ref, obj = await found(client, discovery, args, args.namespace or endpoint.namespace)
         finalizers = chosen(ref, obj, args.finalizer)
         print(f"{ref} is being deleted and held by {', '.join(finalizers_of(obj))}")
         for line in await survey(client, discovery, obj):
@@ -64,9 +65,10 @@ async def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _found(
+async def found(
     client: Client, discovery: Discovery, args: argparse.Namespace, namespace: str
 ) -> tuple[ObjectRef, Json]:
+    """Return the object that the arguments name; raise ``UsageError`` if it does not exist."""
     try:
         kind = (await discovery.find(args.kind)).kind
         ref = ObjectRef(kind, args.name, namespace if kind.namespaced else "")
@@ -86,8 +88,9 @@ def chosen(ref: ObjectRef, obj: Json, named: Sequence[str]) -> list[str]:
             f"  fix: delete it first, `{command}`"
         )
     present = finalizers_of(obj)
-    prefix = f"{ref.kind.group or 'myrmidon.dev'}/"
-    wanted = list(named) or [one for one in present if one.startswith(prefix)]
+    prefixes = tuple(dict.fromkeys((f"{ref.kind.group or 'myrmidon.dev'}/", "myrmidon.dev/")))
+    prefix = " or ".join(prefixes)
+    wanted = list(named) or [one for one in present if one.startswith(prefixes)]
     missing = [one for one in wanted if one not in present]
     if missing or not wanted:
         raise UsageError(
@@ -100,7 +103,8 @@ def chosen(ref: ObjectRef, obj: Json, named: Sequence[str]) -> list[str]:
 
 async def survey(client: Client, discovery: Discovery, obj: Json) -> list[str]:
     """What would become of the children on record."""
-    lines = [await _fate(client, discovery, obj, ref) for ref in recorded(obj, ())]
+    refs = [ref for one in statuses_of(obj).values() for ref in recorded({"status": one}, ())]
+    lines = [await _fate(client, discovery, obj, ref) for ref in refs]
     return ["its children on record:", *lines] if lines else ["it has no children on record"]
 
 

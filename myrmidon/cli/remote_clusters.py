@@ -14,9 +14,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import mkdtemp
 
-from myrmidon.api import kinds
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import Transport
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import Transport
 from myrmidon.cli.clusters import reading
 from myrmidon.errors import UsageError
 from myrmidon.io.access.kubeconfig import load_endpoint

@@ -16,9 +16,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.runtime.logs import ROOT, TextFormatter, configure
-from myrmidon.runtime.snapshot import ObjectView, Phase, Snapshot, Step, Wrote
+from myrmidon.runtime.snapshot import ObjectView, Phase, Snapshot, Step, Wrote, path_text
 
 _SIGNS: dict[Phase, tuple[str, str]] = {
     "new": ("·", "dim"),
@@ -158,7 +158,7 @@ def name_of(one: ObjectView) -> str:
 
 def path_of(one: ObjectView) -> str:
     """``configured → deployed``, and the outcome if the object is not in a state."""
-    path = _ARROW.join(step.state for step in one.path)
+    path = path_text(one.path)
     if one.phase == "gone":
         return f"{path}{_ARROW}gone" if path else "gone"
     return path if path or one.phase != "new" else "not looked at yet"
@@ -208,7 +208,7 @@ def _step_style(step: Step, one: ObjectView) -> str:
 
 def _waits(one: ObjectView, now: datetime) -> str:
     if one.waiting is None:
-        return ""
+        return f"looks again in {age(now, one.again_at)}" if one.again_for and one.again_at else ""
     lines = [f"{one.waiting.reason} for {age(one.waiting.since, now)}", one.waiting.message]
     if one.again_at is not None:
         lines.append(f"next look in {age(now, one.again_at)}")

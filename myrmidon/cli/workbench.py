@@ -17,11 +17,11 @@ from typing import Any
 import orjson
 import yaml
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json, describe, name_of, namespace_of, ref_of
-from myrmidon.api.refs import Kind, ObjectRef, split_api_version
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, describe, name_of, namespace_of, ref_of
+from myrmidon.api.objects.refs import Kind, ObjectRef, split_api_version
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.auth.users import ADMIN
 from myrmidon.apiserver.fronts.http import serve

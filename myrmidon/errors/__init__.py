@@ -7,31 +7,40 @@ MyrmidonError
     UnknownStateError        an edge to a state that does not exist
     StateCycleError          a state that can reach itself
     UnreachableStateError    a state that no path leads to
+    ForkError                branches of a fork that are not independent
     ConditionError           a condition type used twice, missing, or reserved
     StateSignatureError      a state method that cannot be called as one
     ManagedKindError         an entry of manages or reads that is not a kind
   ProgrammingError         the controller did what it does not declare; not retried
     UndeclaredEdgeError      a result goes to a state that is not in the state's ``then``
-    UndeclaredOutputError    an output of a kind that is not managed
-    UndeclaredReadError      a read of a kind that is neither managed nor read
+    UndeclaredKindError      a state used a kind that its controller does not declare
+      UndeclaredOutputError  an output of a kind that is not managed
+      UndeclaredReadError    a read of a kind that is neither managed nor read
+    UndeclaredExternalError  an External that the controller does not list
     OutputError              an output that cannot be written as it is
       UnidentifiedObjectError  an output without apiVersion, kind or name
       GeneratedNameError       an output with generateName
       MissingLockError         optimistic_lock without a resourceVersion
       OwnerReferenceError      an owner reference that Kubernetes does not allow
       SelfOutputError          an output that is the parent itself
+      UnselectedOutputError    an output without the labels by which its kind is cached
       UnwatchedNamespaceError  an output in a namespace that the controller does not watch
-    StatusError              a status field that a state has set cannot be written as JSON
+    StatusError              a status field that a state has set cannot be written
+      ForeignStatusError       a status field of an object whose status is not the controller's
     StateResultError         a state returned a value that is not a result
+    FinalizerScheduleError   a finalizer state returned Done(again=...)
     MalformedNameError       a name, namespace or kind that cannot be part of a path
   AlreadyOwnedError        the object belongs to another parent
   NotAdoptedError          the object exists, names no parent, and its adoption was not asked for
   StalledError             the object is changed back after each of our writes
   PruneRefusedError        more objects would be pruned at once than prune_max allows
   TerminatingError         the object is being deleted; it can be created when it is gone
+  MissingObjectError       the object that should be patched does not exist
+  ManagersUnknownError     a decision needs the managedFields of a live read
   UnfitObjectError         an object on the server does not fit its model
   UnknownClusterError      a child is on a remote cluster that the controller no longer declares
   UnreadableObjectError    an object on the server cannot be read at all
+  ExternalRefusedError     an external system answered that it did not act
   ApiError                 the server refused the request
     BadRequestError          400
     UnknownFieldError        400, 422 or 500, a field that the schema does not have
@@ -82,6 +91,7 @@ from myrmidon.errors.definitions import (
     ConditionError,
     DefinitionError,
     FinalizerStateError,
+    ForkError,
     InitialStateError,
     ManagedKindError,
     StateCycleError,
@@ -89,8 +99,11 @@ from myrmidon.errors.definitions import (
     UnknownStateError,
     UnreachableStateError,
 )
+from myrmidon.errors.external import ExternalRefusedError
 from myrmidon.errors.objects import (
     AlreadyOwnedError,
+    ManagersUnknownError,
+    MissingObjectError,
     NotAdoptedError,
     PruneRefusedError,
     RemoteUnavailableError,
@@ -106,6 +119,8 @@ from myrmidon.errors.process import (
     UsageError,
 )
 from myrmidon.errors.programming import (
+    FinalizerScheduleError,
+    ForeignStatusError,
     GeneratedNameError,
     MalformedNameError,
     MissingLockError,
@@ -116,9 +131,12 @@ from myrmidon.errors.programming import (
     StateResultError,
     StatusError,
     UndeclaredEdgeError,
+    UndeclaredExternalError,
+    UndeclaredKindError,
     UndeclaredOutputError,
     UndeclaredReadError,
     UnidentifiedObjectError,
+    UnselectedOutputError,
     UnwatchedNamespaceError,
 )
 from myrmidon.errors.root import (
@@ -141,16 +159,22 @@ __all__ = [
     "ConflictError",
     "DefinitionError",
     "ExpiredError",
+    "ExternalRefusedError",
     "FieldConflictError",
+    "FinalizerScheduleError",
     "FinalizerStateError",
     "ForbiddenError",
+    "ForeignStatusError",
+    "ForkError",
     "GeneratedNameError",
     "InitialStateError",
     "InvalidError",
     "LeadershipLostError",
     "MalformedNameError",
     "ManagedKindError",
+    "ManagersUnknownError",
     "MissingLockError",
+    "MissingObjectError",
     "MyrmidonError",
     "NamespaceTerminatingError",
     "NotAdoptedError",
@@ -175,6 +199,8 @@ __all__ = [
     "TransportError",
     "UnauthorizedError",
     "UndeclaredEdgeError",
+    "UndeclaredExternalError",
+    "UndeclaredKindError",
     "UndeclaredOutputError",
     "UndeclaredReadError",
     "UnfitObjectError",
@@ -185,6 +211,7 @@ __all__ = [
     "UnreachableError",
     "UnreachableStateError",
     "UnreadableObjectError",
+    "UnselectedOutputError",
     "UnwatchedNamespaceError",
     "UsageError",
     "api_error",

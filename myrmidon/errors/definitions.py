@@ -82,6 +82,14 @@ class ConditionError(DefinitionError):
         super().__init__(f"{controller}.{state} {problem}.\n  fix: {fix}")
 
 
+class ForkError(DefinitionError):
+    """The branches of a ``Fork`` lead into each other, or do not come together in one state."""
+
+    def __init__(self, controller: str, state: str, problem: str, fix: str) -> None:
+        self.controller, self.state = controller, state
+        super().__init__(f"{controller}.{state} {problem}.\n  fix: {fix}")
+
+
 class StateSignatureError(DefinitionError):
     """A state method cannot be called as (obj, out) or (obj, out, ctx)."""
 
@@ -101,6 +109,6 @@ class ManagedKindError(DefinitionError):
         self.controller, self.attribute, self.entry = controller, attribute, entry
         super().__init__(
             f"{controller}.{attribute} lists {entry!r}, which is not a kind.\n"
-            "  fix: use a constant of myrmidon.kinds, a Resource class, or "
-            "Kind(group, version, kind, plural, namespaced)"
+            "  fix: use a constant of myrmidon.kinds, a Resource class, a kubernetes-asyncio model of "
+            "a built-in kind, or Kind(group, version, kind, plural, namespaced)"
         )

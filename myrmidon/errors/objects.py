@@ -67,6 +67,22 @@ class TerminatingError(MyrmidonError):
         super().__init__(f"{ref} is being deleted; it is created again when it is gone")
 
 
+class MissingObjectError(MyrmidonError):
+    """An object that should be patched does not exist."""
+
+    def __init__(self, ref: str) -> None:
+        self.ref = ref
+        super().__init__(f"{ref} does not exist")
+
+
+class ManagersUnknownError(MyrmidonError):
+    """A decision needs ``metadata.managedFields``, which only a live read of the object has."""
+
+    def __init__(self, ref: str) -> None:
+        self.ref = ref
+        super().__init__(f"the field managers of {ref} are not known")
+
+
 class UnfitObjectError(MyrmidonError):
     """An object on the server does not fit its model."""
 

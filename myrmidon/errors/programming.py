@@ -5,6 +5,7 @@ state's condition.
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from myrmidon.errors.root import MyrmidonError, brief, names_of
 
@@ -21,7 +22,13 @@ class UndeclaredEdgeError(ProgrammingError):
     reason = "UndeclaredEdge"
 
     def __init__(
-        self, controller: str, state: str, target: str | None, declared: Sequence[str]
+        self,
+        controller: str,
+        state: str,
+        target: str | None,
+        declared: Sequence[str],
+        *,
+        fork: bool = False,
     ) -> None:
         self.controller, self.state, self.target = controller, state, target
         if target is None:
@@ -30,6 +37,11 @@ class UndeclaredEdgeError(ProgrammingError):
                 f"but declares {len(declared)} next states."
             )
             fix = f"return Done(goto=...) with one of {names_of(declared)}"
+        elif fork:
+            problem = (
+                f"{controller}.{state} went to {target!r}, but it forks to {names_of(declared)}."
+            )
+            fix = "return Done() without goto, or choose one of them: declare them without Fork"
         else:
             listed = names_of(declared) if declared else "none"
             problem = f"{controller}.{state} went to {target!r}, which is not declared (declared: {listed})."
@@ -37,31 +49,50 @@ class UndeclaredEdgeError(ProgrammingError):
         super().__init__(f"{problem}\n  fix: {fix}")
 
 
-class UndeclaredOutputError(ProgrammingError):
-    """A state applied or deleted an object of a kind the controller does not manage."""
+class UndeclaredKindError(ProgrammingError):
+    """A state used a kind that its controller does not declare; subclasses say how."""
 
-    reason = "UndeclaredOutput"
+    _problem: ClassVar[str]
+    _consequence: ClassVar[str]
+    _declaration: ClassVar[str]
 
     def __init__(self, controller: str, state: str, kind: str) -> None:
         self.controller, self.state, self.kind = controller, state, kind
         super().__init__(
-            f"{controller}.{state} put a {kind} into its outputs, which {controller}.manages does not list.\n"
-            "  Without it the object is not watched and the generated role cannot write it.\n"
-            f"  fix: add it to {controller}.manages, then run `myrmidon generate rbac`"
+            f"{controller}.{state} {self._problem.format(controller=controller, kind=kind)}.\n"
+            f"  Without it {self._consequence}.\n"
+            f"  fix: add it to {controller}.{self._declaration}, then run `myrmidon generate rbac`"
         )
 
 
-class UndeclaredReadError(ProgrammingError):
+class UndeclaredOutputError(UndeclaredKindError):
+    """A state applied or deleted an object of a kind the controller does not manage."""
+
+    reason = "UndeclaredOutput"
+    _problem = "put a {kind} into its outputs, which {controller}.manages does not list"
+    _consequence = "the object is not watched and the generated role cannot write it"
+    _declaration = "manages"
+
+
+class UndeclaredReadError(UndeclaredKindError):
     """A state read a kind that the controller neither manages nor reads."""
 
     reason = "UndeclaredRead"
+    _problem = "read a {kind}, which {controller} lists neither in manages nor in reads"
+    _consequence = "there is no cache to read from and the generated role cannot read it"
+    _declaration = "reads"
 
-    def __init__(self, controller: str, state: str, kind: str) -> None:
-        self.controller, self.state, self.kind = controller, state, kind
+
+class UndeclaredExternalError(ProgrammingError):
+    """A state used an ``External`` that the controller does not list in ``externals``."""
+
+    reason = "UndeclaredExternal"
+
+    def __init__(self, controller: str, state: str, external: str) -> None:
+        self.controller, self.state, self.external = controller, state, external
         super().__init__(
-            f"{controller}.{state} read a {kind}, which {controller} lists neither in manages nor in reads.\n"
-            "  Without it there is no cache to read from and the generated role cannot read it.\n"
-            f"  fix: add it to {controller}.reads, then run `myrmidon generate rbac`"
+            f"{controller}.{state} used {external}, which {controller}.externals does not list.\n"
+            "  fix: add the class to externals"
         )
 
 
@@ -75,6 +106,20 @@ class StateResultError(ProgrammingError):
         super().__init__(
             f"{controller}.{state} returned {brief(returned)}, which is not a result.\n"
             "  fix: return Done(), Wait(reason, message) or Failed(reason, error)"
+        )
+
+
+class FinalizerScheduleError(ProgrammingError):
+    """A state of a finalizer graph returned ``Done(again=...)``."""
+
+    reason = "ScheduleWhileDeleting"
+
+    def __init__(self, controller: str, state: str) -> None:
+        self.controller, self.state = controller, state
+        super().__init__(
+            f"{controller}.{state} returned Done(again=...) while the object is being deleted: after "
+            "the last state the object is gone, and there is nothing to look at again.\n"
+            "  fix: return Done(), or Wait(reason, after=...) if the deletion has to wait"
         )
 
 
@@ -101,6 +146,18 @@ class StatusError(ProgrammingError):
     """A status field that a state has set cannot be written as JSON."""
 
     reason = "InvalidStatus"
+
+
+class ForeignStatusError(StatusError):
+    """A state set a status field of an object whose status belongs to another controller."""
+
+    def __init__(self, controller: str, kind: str) -> None:
+        super().__init__(
+            f"a state of {controller} set a field of the status of {kind}, but {controller} does not "
+            "keep its conditions there.\n"
+            '  fix: write options = ControllerOptions(conditions="status"), or apply another object '
+            "that holds the value"
+        )
 
 
 class UnidentifiedObjectError(OutputError):
@@ -156,7 +213,21 @@ class SelfOutputError(OutputError):
     def __init__(self, controller: str, state: str, ref: str) -> None:
         super().__init__(
             f"{controller}.{state} applies {ref}, the object of the pass itself, which cannot be its own child.\n"
-            "  fix: set its status through obj.status; leave its spec and metadata to its author"
+            "  fix: set its status through obj.status, its labels and annotations through "
+            "out.label_self and out.annotate_self; leave its spec to its author"
+        )
+
+
+class UnselectedOutputError(OutputError):
+    """An output lacks the labels by which the controller caches its kind."""
+
+    reason = "NotSelected"
+
+    def __init__(self, controller: str, state: str, ref: str, selector: str) -> None:
+        super().__init__(
+            f"{controller}.{state} writes {ref} without the labels {selector!r}, by which "
+            f"{controller}.manages selects this kind; it would never see the object.\n"
+            "  fix: add the labels to the output, or change selector in Manages(...)"
         )
 
 

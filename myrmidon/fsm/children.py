@@ -7,14 +7,14 @@ Assign them in the body of the class; they are then states like any other::
         emptied = delete_children_foreground(finalizer=True, then="deregistered")
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.context import Context
-from myrmidon.fsm.readiness import is_silent
+from myrmidon.fsm.readiness import ReadinessRule, is_silent
 from myrmidon.fsm.results import Done, Result, Wait
 from myrmidon.fsm.states import state
 from myrmidon.sets.adoption import is_child_of
@@ -31,11 +31,13 @@ def when_children_ready(
     then: str | Iterable[str] = (),
     condition: str = "ChildrenReady",
     initial: bool = False,
+    ready: ReadinessRule | None = None,
 ) -> StateMethod:
-    """Return a state that is done when every child of the object is ready (``ctx.is_ready``).
+    """Return a state that is done when every child of the object is ready.
 
-    A child of a custom kind that never reports a condition ``Ready`` or ``Available`` is waited for
-    forever, unless ``Controller.readiness`` has a rule for its kind.
+    ``ready`` is a function from a child to whether it is ready; default: ``ctx.is_ready``, the rule
+    of its kind.  A child of a custom kind that never reports a condition ``Ready`` or ``Available``
+    is waited for forever, unless ``ready`` or ``Controller.readiness`` has another rule.
     """
 
     @state(then=then, condition=condition, initial=initial)
@@ -46,23 +48,80 @@ def when_children_ready(
         waiting = {
             ref: child
             for ref, child in children.items()
-            if child is not None and not ctx.is_ready(child)
+            if child is not None and not (ready or ctx.is_ready)(child)
         }
         if waiting:
-            return Wait("ChildrenNotReady", _waiting_for(waiting), after=_LOOK_AGAIN)
+            told = _named(waiting) if ready else _waiting_for(waiting)
+            return Wait("ChildrenNotReady", told, after=_LOOK_AGAIN)
         return Done()
 
     return children_ready
 
 
+def _named(children: Iterable[ObjectRef]) -> str:
+    return f"waiting for {', '.join(map(str, children))}"
+
+
 def _waiting_for(children: Mapping[ObjectRef, Json]) -> str:
-    said = f"waiting for {', '.join(map(str, children))}"
+    said = _named(children)
     silent = next((ref for ref, child in children.items() if is_silent(child)), None)
     if silent is None:
         return said
     return (
         f"{said}; {silent} has not reported a condition Ready. If {silent.kind} never does, "
         f"say what counts in Controller.readiness"
+    )
+
+
+def delete_children_in_reverse(
+    *,
+    then: str | Iterable[str] = (),
+    condition: str = "ChildrenDeleted",
+    finalizer: bool = False,
+) -> StateMethod:
+    """Return a state that deletes the children in reverse order, one group after another.
+
+    The order is that of ``status.resourceRefs``, in which states first applied them.  Neighbours of
+    one kind are one group.  A group is deleted, with foreground propagation, when the one after it
+    is gone; the state is done when all are gone.
+    """
+
+    @state(then=then, condition=condition, finalizer=finalizer)
+    async def children_deleted(_self: Any, obj: Any, out: OutputSet, ctx: Context) -> Result:
+        """All children are gone."""
+        left = _ours(obj, await ctx.children())
+        return _deleting(last_group(left), out, len(left))
+
+    return children_deleted
+
+
+def last_group(refs: Sequence[ObjectRef]) -> list[ObjectRef]:
+    """Return the references at the end that have the kind of the last one."""
+    group: list[ObjectRef] = []
+    for ref in reversed(refs):
+        if group and ref.kind != group[0].kind:
+            break
+        group.append(ref)
+    return group
+
+
+def _ours(obj: Any, children: Mapping[ObjectRef, Json | None]) -> list[ObjectRef]:
+    """Return the children that exist and name the object as their parent."""
+    parent = Parent(obj.ref, obj.uid)
+    return [ref for ref, child in children.items() if child and is_child_of(child, parent)]
+
+
+def _deleting(refs: Sequence[ObjectRef], out: OutputSet, left: int) -> Result:
+    for ref in refs:
+        out.delete(ref, propagation="Foreground")
+    if not refs:
+        return Done()
+    more = f", then {left - len(refs)} more" if left > len(refs) else ""
+    return Wait(
+        "DeletingChildren",
+        f"waiting for {', '.join(map(str, refs))} to be gone{more}",
+        after=_LOOK_AGAIN,
+        keep_outputs=True,
     )
 
 
@@ -82,17 +141,7 @@ def delete_children_foreground(
     @state(then=then, condition=condition, finalizer=finalizer)
     async def children_deleted(_self: Any, obj: Any, out: OutputSet, ctx: Context) -> Result:
         """All children are gone."""
-        parent, children = Parent(obj.ref, obj.uid), await ctx.children()
-        left = [ref for ref, child in children.items() if child and is_child_of(child, parent)]
-        for ref in left:
-            out.delete(ref, foreground=True)
-        if left:
-            return Wait(
-                "DeletingChildren",
-                f"waiting for {', '.join(map(str, left))} to be gone",
-                after=_LOOK_AGAIN,
-                keep_outputs=True,
-            )
-        return Done()
+        left = _ours(obj, await ctx.children())
+        return _deleting(left, out, len(left))
 
     return children_deleted

@@ -10,8 +10,8 @@ the garbage collector would not delete it.
 
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
-from myrmidon.api.objects import Json
-from myrmidon.api.resource import Resource
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm.context import Context
 from myrmidon.fsm.controller import Controller

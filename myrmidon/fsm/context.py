@@ -6,22 +6,33 @@ states and this package depend on no network code.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.fsm.external import External
+from myrmidon.fsm.results import Failed, Result, Wait
 
-Relation = Literal["self", "child", "relative", "timer", "resync", "again", "channel"]
+Observed = TypeVar("Observed")
+Relation = Literal[
+    "self", "child", "relative", "read", "timer", "resync", "schedule", "again", "channel"
+]
 
 
 class Cause(NamedTuple):
-    """What triggered a pass: how an object changed, and its relation to the object of the pass."""
+    """What triggered a pass: how an object changed, and its relation to the object of the pass.
+
+    With the relation ``read``, ``state`` is the state that read the object, or a list that covers it.
+    """
 
     relation: Relation
     event: Literal["create", "update", "delete", "generic"] = "generic"
     ref: ObjectRef | None = None
+    state: str = ""
 
     def __str__(self) -> str:
+        if self.relation == "read":
+            return f"{self.event} of {self.ref}, which it read in state {self.state}"
         return f"{self.relation} {self.event}" + (f" of {self.ref}" if self.ref else "")
 
 
@@ -42,8 +53,9 @@ class Reader(Protocol):
     ) -> Any:
         """Return the object, or None if it does not exist.
 
-        ``kind`` is a ``Kind`` (returns JSON) or a Resource class (returns that class).  ``cluster`` is
-        the name of a remote cluster; the controller must read or manage the kind there.
+        ``kind`` is a ``Kind`` (returns JSON), a Resource class or a kubernetes-asyncio model class
+        (returns an instance of that class).  ``cluster`` is the name of a remote cluster; the
+        controller must read or manage the kind there.
         """
         ...
 
@@ -66,12 +78,25 @@ class Reader(Protocol):
 class Context(Reader, Protocol):
     """Reads, logging and Events for a state.
 
-    Reads are answered from the shared cache, which already holds what this controller wrote.
+    Reads are answered from the shared cache, which already holds what this controller wrote.  What a
+    pass reads wakes it: when the object changes, appears or disappears, or an object that a list
+    covers, the object of the pass gets another one.  ``Reads(kind, wakes=False)`` turns that off.
     """
 
     @property
     def live(self) -> Reader:
-        """The same reads, answered by the API server instead of the cache."""
+        """The same reads, answered by the API server instead of the cache; they wake nothing."""
+        ...
+
+    @property
+    def api(self) -> Any:
+        """A kubernetes_asyncio ``ApiClient`` for requests that the framework has no method for.
+
+        ``await CoreV1Api(ctx.api).read_namespaced_pod_log(name, namespace)``.  Its requests use the
+        controller's connection, credentials and rate limit, and need its lease to write.  They are
+        not cached, what they read wakes no object, and the generated role does not know of them:
+        declare ``Controller.permissions``.
+        """
         ...
 
     @property
@@ -85,12 +110,29 @@ class Context(Reader, Protocol):
         ...
 
     @property
+    def planning(self) -> bool:
+        """True while ``myrmidon plan`` asks what a pass would do: call no other system then."""
+        ...
+
+    @property
     def cause(self) -> tuple[Cause, ...]:
         """What triggered this pass; at most the first eight causes are kept."""
         ...
 
     async def children(self) -> Mapping[ObjectRef, Json | None]:
         """Return every child of the object, this pass's writes included; None for a missing one."""
+        ...
+
+    async def ensure(self, external: External[Any, Observed]) -> Observed | Wait | Failed:
+        """Create or update the external resource; return what ``observe`` says about it then.
+
+        Return the ``Wait`` or ``Failed`` from the state if it is one:
+        ``if isinstance(found, Wait | Failed): return found``.
+        """
+        ...
+
+    async def remove(self, external: External[Any, Any]) -> Result:
+        """Delete the external resource; ``Done`` when it is gone, else a ``Wait`` or ``Failed``."""
         ...
 
     def event(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:

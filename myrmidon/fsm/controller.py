@@ -13,23 +13,35 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import getattr_static, signature
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args, get_origin
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
-from myrmidon.api.resource import Resource
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.conditions import RECONCILING, STALLED
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.typed.object_types import is_defined_here, kind_of
+from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
+from myrmidon.api.typed.unstructured import Unstructured, unstructured
 from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
 from myrmidon.fsm.channel import Channel
+from myrmidon.fsm.external import External, checked_externals
 from myrmidon.fsm.graph import Graph, checked_graph
 from myrmidon.fsm.options import ControllerOptions
+from myrmidon.fsm.permissions import Permission
 from myrmidon.fsm.readiness import ReadinessRule, ReadinessRules
+from myrmidon.fsm.shapes import KindShape, Manages, Reads, shapes_of
 from myrmidon.fsm.states import Declaration, State, declaration_of, signature_problem, state_of
-from myrmidon.fsm.watches import Watch
+from myrmidon.fsm.watches import Index, Watch, takes_lookup
 
-R = TypeVar("R", bound=Resource[Any, Any])
-Index: TypeAlias = Callable[[Json], Iterable[str]]
+R = TypeVar("R")
+E = TypeVar("E", Manages, Reads)
+_KSTATUS = (RECONCILING, STALLED)
+IndexFunction: TypeAlias = Callable[[Json], Iterable[str]]
 
 
 class Controller(Generic[R]):
     """A state machine over the objects of one kind.  Subclass it as ``Controller[WebApp]``.
+
+    The type is what states get: a Resource class, a class derived from ``Unstructured``, or a
+    kubernetes-asyncio model (``Controller[V1Namespace]``).  For any other kind,
+    ``class Tenants(Controller[Unstructured], kind=kinds.NAMESPACE)``.
 
     States are the methods decorated with ``@state``, including those of base classes and mixins.  A
     subclass may override a state's method; without a new ``@state`` it keeps the inherited edges
@@ -37,15 +49,19 @@ class Controller(Generic[R]):
     """
 
     manages: ClassVar[tuple[Any, ...]] = ()
-    """Kinds that the controller writes: ``Kind`` constants or Resource classes.  States can read
-    them, too, and a change of a child gives its parent a pass.  Default: none."""
+    """Kinds that the controller writes: ``Kind`` constants, Resource classes, kubernetes-asyncio
+    model classes, or ``Manages(...)`` to limit what is cached and which changes count.  States can
+    read them, too, and a change of a child gives its parent a pass.  Default: none."""
     reads: ClassVar[tuple[Any, ...]] = ()
-    """Kinds that states read but do not write.  A change does not trigger a pass; use ``watches``
-    for that.  Default: none."""
+    """Kinds that states read but do not write: ``Kind`` constants, Resource classes, or
+    ``Reads(...)`` to limit what is cached and which changes count.  A change of an object that the
+    last pass has read, or that one of its lists covers, triggers a pass.  Secrets need a
+    ``Reads(...)``, so that not all of the cluster are cached by accident.  Default: none."""
     watches: ClassVar[tuple[Watch, ...]] = ()
-    """Other kinds whose changes trigger passes, each with a function to the objects concerned.
+    """Other kinds whose changes trigger passes, each with a function to the objects concerned; for
+    objects that no state reads.
     Kinds watched on the same cluster can be read, too.  Default: none."""
-    indexes: ClassVar[Mapping[Any, Mapping[str, Index]]] = {}
+    indexes: ClassVar[Mapping[Any, Mapping[str, IndexFunction]]] = {}
     """Indexes of the cache, by kind and index name.  Each is a function from an object to the
     values under which ``ctx.list(index=(name, value))`` finds it:
     ``{kinds.POD: {"node": lambda pod: [pod["spec"]["nodeName"]]}}``.  The controller must manage or
@@ -55,16 +71,22 @@ class Controller(Generic[R]):
     It replaces the rule for that kind in ``ctx.is_ready``, ``when_children_ready`` and claims:
     ``{SERVICE_MONITOR: exists, TASK_RUN: has_condition("Succeeded")}``.  A custom kind needs one if
     it never reports a condition ``Ready`` or ``Available``.  Default: none."""
+    externals: ClassVar[tuple[type[External[Any, Any]], ...]] = ()
+    """The classes of resources outside the cluster that the objects own, for ``ctx.ensure`` and
+    ``ctx.remove``.  A controller that has some needs a finalizer state.  Default: none."""
     channels: ClassVar[tuple[Channel, ...]] = ()
     """Sources of events from outside the cluster.  Default: none."""
+    permissions: ClassVar[tuple[Permission, ...]] = ()
+    """Rights for the generated role that the other declarations do not show, such as those for
+    requests through ``ctx.api``.  Default: none."""
     options: ClassVar[ControllerOptions] = ControllerOptions()
     """Workers, pruning, timeouts and retries, and which objects the controller handles."""
     name: ClassVar[str] = ""
     """The controller's name in logs, metrics, its finalizer and its field manager.  Default: the
     kind in kebab-case."""
 
-    resource: ClassVar[type[Resource[Any, Any]]]
-    """The Resource class of the objects, from ``Controller[...]``."""
+    resource: ClassVar[type[Any]]
+    """The class of the objects, from ``Controller[...]``."""
     graph: ClassVar[Graph]
     """The states and edges."""
     managed_kinds: ClassVar[tuple[Kind, ...]]
@@ -72,44 +94,65 @@ class Controller(Generic[R]):
     read_kinds: ClassVar[tuple[Kind, ...]]
     """The entries of ``reads`` as kinds, and the kinds of ``watches`` on the same cluster."""
 
-    index_functions: ClassVar[Mapping[Kind, Mapping[str, Index]]]
+    shapes: ClassVar[Mapping[Kind, KindShape]]
+    """What is cached of each kind, and which of its changes trigger passes."""
+    _kind: ClassVar[Kind]
+    _finalizer_domain: ClassVar[str]
+
+    index_functions: ClassVar[Mapping[Kind, Mapping[str, IndexFunction]]]
     """``indexes`` with each key as a kind."""
     readiness_rules: ClassVar[ReadinessRules]
     """``readiness`` with each key as (group, kind)."""
 
-    def __init_subclass__(cls, *, abstract: bool = False, **kwargs: Any) -> None:
+    def __init_subclass__(
+        cls, *, abstract: bool = False, kind: Kind | None = None, **kwargs: Any
+    ) -> None:
         super().__init_subclass__(**kwargs)
-        resource = _resource_of(cls)
+        resource = _resource_of(cls, kind)
         if resource is not None:
             cls.resource = resource
+            found = kind_of(resource)
+            assert found is not None, "_resource_of returns only classes that have a kind"
+            cls._kind = found
+            cls._finalizer_domain = found.group if is_defined_here(resource) else "myrmidon.dev"
         if abstract:
             return
         if not hasattr(cls, "resource"):
             raise DefinitionError(
                 f"{cls.__name__} does not say which resource it controls{_instead(cls)}.\n"
                 f"  fix: write `class {cls.__name__}(Controller[YourResource])`, "
+                f"`class {cls.__name__}(Controller[Unstructured], kind=kinds.NAMESPACE)`, "
                 "or pass abstract=True for a base class"
             )
         cls.watches = _entries(cls, "watches", Watch, "Watch(kinds.CONFIG_MAP, to=...)")
         cls.channels = _entries(cls, "channels", Channel, 'Channel("name")')
+        cls.permissions = _entries(
+            cls, "permissions", Permission, 'Permission(kinds.POD, ("get", "list"))'
+        )
         _check_options(cls)
         cls.graph = checked_graph(cls.__name__, _states_of(cls))
-        cls.managed_kinds = _kinds(cls, "manages")
-        cls.read_kinds = tuple(dict.fromkeys((*_kinds(cls, "reads"), *_watched(cls))))
+        _check_written_fields(cls)
+        cls.externals = checked_externals(cls.__name__, cls.externals, cls.resource, cls.graph)
+        managed, read = _declared(cls, "manages", Manages), _declared(cls, "reads", Reads)
+        watched, spaces = _watched(cls), cls.options.namespaces
+        cls.shapes = shapes_of(cls.__name__, cls.kind(), managed, read, watched, namespaces=spaces)
+        cls.managed_kinds = tuple(managed)
+        cls.read_kinds = tuple(dict.fromkeys((*read, *(kind for kind, _ in watched))))
         cls.index_functions = _index_functions(cls)
+        _check_targets(cls)
         cls.readiness_rules = _readiness_rules(cls)
         if not cls.name:
-            cls.name = _kebab_case(cls.resource.KIND.kind)
+            cls.name = _kebab_case(cls.kind().kind)
 
     @classmethod
     def kind(cls) -> Kind:
         """Return the kind of the controller's objects."""
-        return cls.resource.KIND
+        return cls._kind
 
     @classmethod
     def finalizer(cls) -> str:
         """Return the name of the finalizer that the controller puts on its objects."""
-        return f"{cls.resource.KIND.group or 'myrmidon.dev'}/{cls.name}"
+        return f"{cls._finalizer_domain}/{cls.name}"
 
     def create(self, namespace: str, name: str) -> Any:
         """Build the missing object that a watch referred to.  Needed by ``create_if_not_found``."""
@@ -118,35 +161,44 @@ class Controller(Generic[R]):
         )
 
 
-def kind_of(entry: Any) -> Kind | None:
-    """Return the kind of a ``Kind`` or a Resource class; None for any other value."""
-    if isinstance(entry, Kind):
-        return entry
-    if isinstance(entry, type) and issubclass(entry, Resource):
-        return getattr(entry, "KIND", None)
-    return None
+def _resource_of(cls: type, kind: Any) -> type[Any] | None:
+    """Return the class in this class's own ``Controller[...]`` base; None if it has none."""
+    named = _type_argument(cls)
+    if kind is None:
+        return None if named is Unstructured else named
+    if not isinstance(kind, Kind) or named not in (None, Unstructured):
+        raise DefinitionError(
+            f"{cls.__name__} has kind={kind!r} and the type "
+            f"{getattr(named, '__name__', 'Unstructured')}.\n"
+            f"  fix: write `class {cls.__name__}(Controller[Unstructured], kind=kinds.NAMESPACE)`, "
+            "with a Kind; a type other than Unstructured has a kind of its own"
+        )
+    return unstructured(kind)
 
 
-def _resource_of(cls: type) -> type[Resource[Any, Any]] | None:
-    """Return the Resource in this class's own ``Controller[...]`` base; None if it has none."""
+def _type_argument(cls: type) -> type[Any] | None:
     for base in getattr(cls, "__orig_bases__", ()):
         origin = get_origin(base)
         if isinstance(origin, type) and issubclass(origin, Controller):
             for argument in get_args(base):
-                if isinstance(argument, type) and issubclass(argument, Resource):
+                if argument is Unstructured or (
+                    isinstance(argument, type) and kind_of(argument) is not None
+                ):
                     return argument
     return None
 
 
 def _instead(cls: type) -> str:
-    """Return the part of the error message that names a type argument which is not a Resource."""
+    """Return the part of the error message that names a type argument which is not a kind."""
     named = [
         argument.__name__
         for base in getattr(cls, "__orig_bases__", ())
         for argument in get_args(base)
         if isinstance(argument, type)
     ]
-    return f": {named[0]} is not a Resource" if named else ""
+    if named == [Unstructured.__name__]:
+        return ": Unstructured objects can be of any kind"
+    return f": {named[0]} is not a Resource or the model of a built-in kind" if named else ""
 
 
 def _entries(cls: type, attribute: str, of: type, example: str) -> tuple[Any, ...]:
@@ -172,6 +224,27 @@ def _check_options(cls: type[Controller[Any]]) -> None:
         )
 
 
+def _check_written_fields(cls: type[Controller[Any]]) -> None:
+    """Refuse conditions and status fields that an option writes and the class has as its own."""
+    taken = [state for state in cls.graph.states.values() if state.condition in _KSTATUS]
+    if cls.options.kstatus and taken:
+        raise DefinitionError(
+            f"{cls.__name__}.{taken[0].name} owns the condition {taken[0].condition!r}, which "
+            "ControllerOptions(kstatus=True) writes.\n"
+            "  fix: choose another condition, or switch kstatus off"
+        )
+    if not cls.options.report_attempts or not is_defined_here(cls.resource):
+        return
+    fields = {name: field.alias for name, field in cls.resource.STATUS.model_fields.items()}
+    own = [name for name, alias in fields.items() if alias in (ATTEMPTS, NEXT_ATTEMPT)]
+    if own:
+        raise DefinitionError(
+            f"{cls.resource.STATUS.__name__}.{own[0]} is a field that "
+            f"ControllerOptions(report_attempts=True) of {cls.__name__} writes.\n"
+            "  fix: rename the field, or switch report_attempts off"
+        )
+
+
 def _states_of(cls: type[Controller[Any]]) -> list[State]:
     """Return all states in the order of declaration, base classes first."""
     declared: dict[str, Declaration] = {}
@@ -192,21 +265,34 @@ def _states_of(cls: type[Controller[Any]]) -> list[State]:
     return states
 
 
-def _kinds(cls: type, attribute: str) -> tuple[Kind, ...]:
-    found: dict[Kind, None] = {}
+def _declared(cls: type, attribute: str, of: type[E]) -> dict[Kind, E]:
+    """Return the entries of ``manages`` or ``reads`` by kind; a plain kind as an entry of its own."""
+    found: dict[Kind, E] = {}
     entries = getattr(cls, attribute)
     if isinstance(entries, Kind) or not isinstance(entries, tuple | list):
         entries = (entries,)  # ``manages = kinds.POD``, without a comma; a Kind is itself a tuple
-    for entry in entries:
-        kind = kind_of(entry)
+    for each in entries:
+        entry = each if isinstance(each, of) else of(each)
+        kind = kind_of(entry.kind)
         if kind is None:
-            raise ManagedKindError(cls.__name__, attribute, entry)
-        found[kind] = None
-    return tuple(found)
+            raise ManagedKindError(cls.__name__, attribute, each)
+        if found.setdefault(kind, entry) != entry:
+            raise DefinitionError(
+                f"{cls.__name__}.{attribute} lists {kind} twice, in different ways.\n"
+                f"  fix: write one {of.__name__}(...) for it"
+            )
+    return found
 
 
-def _index_functions(cls: type[Controller[Any]]) -> dict[Kind, Mapping[str, Index]]:
-    return {_known_kind(cls, "indexes", entry): by_name for entry, by_name in cls.indexes.items()}
+def _index_functions(cls: type[Controller[Any]]) -> dict[Kind, Mapping[str, IndexFunction]]:
+    found = {_known_kind(cls, "indexes", entry): by_name for entry, by_name in cls.indexes.items()}
+    for kind in found:
+        if not cls.shapes[kind].cached:
+            raise DefinitionError(
+                f"{cls.__name__}.indexes lists {kind}, which is not cached.\n"
+                f"  fix: drop the index, or cached=False in {cls.__name__}.reads"
+            )
+    return found
 
 
 def _readiness_rules(cls: type[Controller[Any]]) -> ReadinessRules:
@@ -252,15 +338,38 @@ def _known_kind(cls: type[Controller[Any]], attribute: str, entry: Any) -> Kind:
     return kind
 
 
-def _watched(cls: type[Controller[Any]]) -> tuple[Kind, ...]:
-    found: dict[Kind, None] = {}
+def _watched(cls: type[Controller[Any]]) -> list[tuple[Kind, Watch]]:
+    """Return the watches of the controller's own cluster, with their kinds."""
+    found: list[tuple[Kind, Watch]] = []
     for watch in cls.watches:
         kind = kind_of(watch.kind)
         if kind is None:
             raise ManagedKindError(cls.__name__, "watches", watch.kind)
         if watch.remote is None:
-            found[kind] = None
-    return tuple(found)
+            found.append((kind, watch))
+    return found
+
+
+def _check_targets(cls: type[Controller[Any]]) -> None:
+    """Raise unless ``to`` of each watch is an index of the controller's kind or a function."""
+    known = cls.index_functions.get(cls.kind(), {})
+    for watch in cls.watches:
+        where = f"{cls.__name__}.watches: to of the Watch of {kind_of(watch.kind)}"
+        if isinstance(watch.to, Index):
+            if watch.to.name not in known:
+                raise DefinitionError(
+                    f"{where} names the index {watch.to.name!r} of {cls.kind()}, which is not declared.\n"
+                    f"  fix: add it to {cls.__name__}.indexes, "
+                    f"{{{cls.resource.__name__}: {{{watch.to.name!r}: lambda obj: [...]}}}}"
+                )
+            continue
+        try:
+            takes_lookup(watch.to)
+        except TypeError:
+            raise DefinitionError(
+                f"{where} is {watch.to!r}, which is not a function of an object, or of an object and a lookup.\n"
+                '  fix: write lambda obj: [...], lambda obj, lookup: [...], or Index("name")'
+            ) from None
 
 
 def _kebab_case(kind: str) -> str:

@@ -18,11 +18,15 @@ These rules hold for every pass, and this file alone enforces them:
 
 1. Every pass starts at the initial state, or at the finalizer start if the object is being deleted.
 2. If the graph has a finalizer start, the finalizer is on the object before the first state runs.
+   So it is with the policy ``orphan``.  With ``observe`` it is not added; with either of the two a
+   deletion runs no states (``fsm.policies``).
 3. A state's outputs are written before the next state runs, and only if the state returned Done or
    a Wait with ``keep_outputs``.
 4. The finalizer is removed only after the finalizer graph has reached an end and no state of the
    pass asked for a recheck.
 5. A state that goes to an undeclared next state fails before any of its outputs are written.
+6. A Wait, a Failed or a pause ends the walk; inside a fork it ends the branch, and the other
+   branches are walked (``fsm.forks`` decides which state comes next).
 
 A walk does no I/O and reads no clock, so a test can drive it with a list of answers.  It does not
 handle timeouts: a driver that has to stop early calls ``abandon``.
@@ -30,13 +34,16 @@ handle timeouts: a driver that has to stop early calls ``abandon``.
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from myrmidon.api.conditions import ConditionValue
-from myrmidon.errors import StateResultError, UndeclaredEdgeError
+from myrmidon.api.objects.conditions import ConditionValue
+from myrmidon.errors import FinalizerScheduleError, StateResultError, UndeclaredEdgeError
+from myrmidon.fsm.forks import Course
 from myrmidon.fsm.graph import Graph
+from myrmidon.fsm.next_pass import Attempt, Schedule, scheduled
+from myrmidon.fsm.policies import Policy
 from myrmidon.fsm.results import Done, Failed, Result, Wait
 from myrmidon.fsm.states import State
 
@@ -80,6 +87,7 @@ class Visit(NamedTuple):
     state: State
     value: ConditionValue
     failed: bool = False
+    branch: str = ""  # the branch of a fork that the state is in
 
 
 class Outcome(NamedTuple):
@@ -91,10 +99,23 @@ class Outcome(NamedTuple):
     failure: Failed | None = None
     after: timedelta | None = None  # requeue after this time
     backoff: bool = False  # requeue with a growing delay
+    again: Schedule | None = None  # a pass at this time, although nothing is left to do
+    others: tuple[Failed, ...] = ()  # failures after the first, of other branches of a fork
+    attempt: Attempt | None = None  # of a failure that is or was retried; the runtime sets it
+
+    @property
+    def failures(self) -> tuple[Failed, ...]:
+        """Every failure, in the order in which they happened."""
+        return () if self.failure is None else (self.failure, *self.others)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the pass failed and is not retried before the object changes."""
+        return self.failure is not None and not self.backoff and self.after is None
 
     @property
     def unsettled(self) -> bool:
-        """Whether the pass failed or asked for another pass."""
+        """Whether the pass failed or is not finished.  A schedule (``again``) does not count."""
         return self.failure is not None or self.after is not None or self.backoff
 
 
@@ -119,6 +140,7 @@ Report: TypeAlias = Acted | Result
 
 ACTED = Acted()
 _TRUE = ConditionValue("True", "Done")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DONE = Done()
 _enter, _write = lru_cache(1024)(Enter), lru_cache(1024)(Write)  # equal in every pass, so shared
 # Tuples rather than unions, because isinstance() with ``Done | Wait`` builds the union each time.
@@ -127,6 +149,10 @@ _RESULTS, _STOPS = (Done, Wait, Failed), (Wait, Failed)
 
 class Walk:
     """The decisions of one pass, from its first action to ``Skip`` or ``Finish``."""
+
+    _again: Schedule | None = None
+    _others: tuple[Failed, ...] = ()
+    _course: Course | None = None  # only in a graph with forks
 
     def __init__(
         self,
@@ -137,14 +163,20 @@ class Walk:
         finalizers: Collection[str] = (),
         deleting: bool = False,
         suspended: bool = False,
+        policy: Policy = "manage",
+        now: datetime = _EPOCH,
     ) -> None:
+        """``now`` is when the pass began: ``again`` counts from it."""
         self._controller, self._graph, self._deleting = controller, graph, deleting
+        self._policy, self._now = policy, now
         self._result: Result = _DONE
         self._visits: list[Visit] = []
         self._ended = False
         self._failure: Failed | None = None
         self._after: timedelta | None = None
         self._backoff = False
+        if graph.forks:
+            self._course = Course(graph.forks)
         self.action: Action = self._first(finalizer in finalizers, suspended)
 
     def report(self, report: object) -> Action:
@@ -166,9 +198,10 @@ class Walk:
         """End the walk at its current action, because the driver cannot continue."""
         match self.action:
             case Enter(state) | Write(state):
-                finish = self._stopped(state, failure)
+                self._stop_at(state, failure)
             case _:
-                finish = self._finish(failure)
+                pass
+        finish = self._finish(failure)
         self.action = finish
         return finish
 
@@ -179,9 +212,10 @@ class Walk:
             return Skip("released" if self._graph.finalizer else "deleting")
         if suspended:
             return Skip("suspended")
-        if self._deleting and self._graph.finalizer is None:
+        manages = self._policy == "manage"
+        if self._deleting and (self._graph.finalizer is None or not manages):
             return ReleaseFinalizer()  # set because of children without owner references
-        if self._graph.finalizer and not has_finalizer:
+        if not has_finalizer and (self._graph.finalizer if manages else self._policy == "orphan"):
             return EnsureFinalizer()
         return self._start()
 
@@ -193,16 +227,23 @@ class Walk:
         if not isinstance(report, _RESULTS):
             wrong = StateResultError(self._controller, state.name, report)
             return Failed(wrong.reason, wrong, retry=False)
-        if isinstance(report, Done) and report.pause is None and self._strays(state, report):
-            stray = UndeclaredEdgeError(self._controller, state.name, report.goto, state.then)
+        if not isinstance(report, Done):
+            return report
+        if report.pause is None and self._strays(state, report):
+            stray = UndeclaredEdgeError(
+                self._controller, state.name, report.goto, state.then, fork=state.fork
+            )
             return Failed(stray.reason, stray, retry=False)
+        if report.again is not None and self._deleting:
+            error = FinalizerScheduleError(self._controller, state.name)
+            return Failed(error.reason, error, retry=False)
         return report
 
     @staticmethod
     def _strays(state: State, result: Done) -> bool:
         if result.goto is None:
-            return len(state.then) > 1
-        return result.goto not in state.then
+            return len(state.then) > 1 and not state.fork
+        return state.fork or result.goto not in state.then
 
     def _entered(self, state: State, result: Result) -> Action:
         self._result = result
@@ -217,19 +258,42 @@ class Walk:
         result = self._result
         if not isinstance(result, Done):
             return self._stopped(state, result)
-        self._visits.append(Visit(state, _value_of(result)))
+        branch = "" if self._course is None else self._course.branch
+        self._visits.append(Visit(state, _value_of(result), branch=branch))
         if result.pause is not None:
-            return self._finish(result.pause)
+            return self._halted(result.pause)
         if result.recheck is not None:
             self._look_again(result.recheck)
+        if result.again is not None:
+            self._schedule(result.again, state)
+        if self._course is not None:
+            return self._go_on(self._course.after(state, result.goto))
         if state.then:
             return _enter(self._graph.states[result.goto or state.then[0]])
         return self._arrived()
 
-    def _stopped(self, state: State, result: Wait | Failed) -> Finish:
+    def _stopped(self, state: State, result: Wait | Failed) -> Action:
+        self._stop_at(state, result)
+        return self._halted(result)
+
+    def _halted(self, result: Wait | Failed) -> Action:
+        """End the walk, or only the branch: then go on with the next one."""
+        if self._course is None:
+            return self._finish(result)
+        self._take(result)
+        return self._go_on(self._course.after_stop())
+
+    def _go_on(self, following: str | None) -> Action:
+        assert self._course is not None
+        if following is not None:
+            return _enter(self._graph.states[following])
+        return Finish(self._outcome()) if self._course.stopped else self._arrived()
+
+    def _stop_at(self, state: State, result: Wait | Failed) -> None:
+        """Note a state that waits or failed, with the branch that it is in."""
         value = ConditionValue("False", result.reason, result.message)
-        self._visits.append(Visit(state, value, failed=isinstance(result, Failed)))
-        return self._finish(result)
+        branch = "" if self._course is None else self._course.branch
+        self._visits.append(Visit(state, value, isinstance(result, Failed), branch))
 
     def _arrived(self) -> Action:
         self._ended = True
@@ -248,14 +312,22 @@ class Walk:
     # ------------------------------------------------------------------------ the outcome
 
     def _finish(self, result: Wait | Failed) -> Finish:
+        self._take(result)
+        return Finish(self._outcome())
+
+    def _take(self, result: Wait | Failed) -> None:
+        """Take note of what ended the walk or a branch."""
         if isinstance(result, Wait):
             self._look_again(result)
+            return
+        if not result.retry and (self._course is None or not self._course.branch):
+            # Drop the recheck that an earlier state asked for: it would fail here again.
+            self._after, self._backoff = None, False
+        self._backoff = self._backoff or result.retry
+        if self._failure is None:
+            self._failure = result
         else:
-            self._failure, self._backoff = result, result.retry
-            if not result.retry:
-                # Drop the recheck that an earlier state asked for: it would fail here again.
-                self._after = None
-        return Finish(self._outcome())
+            self._others += (result,)
 
     def _look_again(self, wait: Wait) -> None:
         """Take note that a state asked for another pass; the shortest delay wins."""
@@ -264,9 +336,22 @@ class Walk:
         elif self._after is None or wait.after < self._after:
             self._after = wait.after
 
+    def _schedule(self, again: timedelta | datetime, state: State) -> None:
+        """Take note of a time for the next pass; the earliest wins, also over a later failure."""
+        asked = scheduled(again, self._now, state.name)
+        if self._again is None or asked.at < self._again.at:
+            self._again = asked
+
     def _outcome(self, *, released: bool = False) -> Outcome:
         return Outcome(
-            tuple(self._visits), self._ended, released, self._failure, self._after, self._backoff
+            tuple(self._visits),
+            self._ended,
+            released,
+            self._failure,
+            self._after,
+            self._backoff,
+            self._again,
+            self._others,
         )
 
 
@@ -277,13 +362,16 @@ def unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
     """
     after = report.after if isinstance(report, Wait) else None
     if isinstance(report, Failed) and not report.retry:
-        return Outcome(visits=outcome.visits, failure=report)
+        return Outcome(visits=outcome.visits, failure=report, again=outcome.again)
     return Outcome(
         visits=outcome.visits,
         ended=False,
         failure=report if isinstance(report, Failed) else outcome.failure,
         after=after if outcome.after is None else outcome.after,
         backoff=outcome.backoff or after is None,
+        again=outcome.again,
+        others=outcome.failures if isinstance(report, Failed) else outcome.others,
+        attempt=outcome.attempt,
     )
 
 

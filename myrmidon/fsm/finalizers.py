@@ -16,9 +16,9 @@ the caller then reads the object again and retries.
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.objects import Json, finalizers_of, uid_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.api.objects.accessors import Json, finalizers_of, uid_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
 
 _PATH = "/metadata/finalizers"
 

@@ -5,17 +5,18 @@ The graph is built when the class is defined, so every mistake in it is raised a
 - exactly one initial state, at most one finalizer start;
 - every edge leads to a state that exists;
 - no cycles: a pass walks each state at most once, and looks again later by returning Wait;
+- the branches of a fork are independent and come together in one state (``fsm.forks``);
 - every state can be reached from one of the two starts;
 - every state owns one condition type, which is valid, not ``Ready``, and no other state's.
 """
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from myrmidon.api.conditions import READY
-from myrmidon.api.texts import CONDITION_TYPE_MAX
+from myrmidon.api.objects.conditions import READY
+from myrmidon.api.values.texts import CONDITION_TYPE_MAX
 from myrmidon.errors import (
     ConditionError,
     FinalizerStateError,
@@ -24,6 +25,7 @@ from myrmidon.errors import (
     UnknownStateError,
     UnreachableStateError,
 )
+from myrmidon.fsm.forks import ForkShape, drawn_edges, shapes_of
 from myrmidon.fsm.states import State
 
 _CONDITION_TYPE = re.compile(
@@ -38,6 +40,8 @@ class Graph:
     states: Mapping[str, State]
     initial: str
     finalizer: str | None = None
+    forks: Mapping[str, ForkShape] = field(default_factory=dict)
+    """The forks by the name of their state: where the branches join."""
 
     def start(self, *, deleting: bool) -> State:
         """Return the state at which a pass starts."""
@@ -69,33 +73,56 @@ class Graph:
             (state.name, target) for state in self.states.values() for target in state.then
         )
 
+    @property
+    def drawn_edges(self) -> tuple[list[tuple[str, str]], list[str]]:
+        """The edges of a drawing, through a bar at each fork and join, and the names of the bars."""
+        return drawn_edges(self.states, self.forks)
+
     def mermaid(self) -> str:
         """Return the graph as a Mermaid state diagram."""
+        edges, bars = self.drawn_edges
         lines = ["stateDiagram-v2"]
         lines += [
             f"    {state.name} : {state.name}<br/>{state.condition}"
             for state in self.states.values()
         ]
+        lines += [f"    state {bar} <<{bar.rpartition('__')[2]}>>" for bar in bars]
         lines.append(f"    [*] --> {self.initial}")
         if self.finalizer is not None:
             lines.append(f"    [*] --> {self.finalizer} : deleted")
-        for state in self.states.values():
-            lines += [f"    {state.name} --> {target}" for target in state.then or ("[*]",)]
+        ends = [(state.name, "[*]") for state in self.states.values() if not state.then]
+        order = {name: place for place, name in enumerate(self.states)}
+        lines += [
+            f"    {source} --> {target}"
+            for source, target in sorted(
+                (*edges, *ends), key=lambda edge: order[_drawn_after(edge[0])]
+            )
+        ]
         return "\n".join(lines) + "\n"
 
     def dot(self, name: str = "controller") -> str:
         """Return the graph in the DOT language of Graphviz."""
+        edges, bars = self.drawn_edges
         lines = [f'digraph "{name}" {{', "    rankdir=LR;", "    node [shape=box, style=rounded];"]
         for state in self.states.values():
             shape = ", peripheries=2" if not state.then else ""
             lines.append(f'    "{state.name}" [label="{state.name}\\n{state.condition}"{shape}];')
+        lines += [
+            f'    "{bar}" [shape=box, style=filled, label="", width=0.06, fillcolor=black];'
+            for bar in bars
+        ]
         lines.append('    "__start" [shape=point];')
         lines.append(f'    "__start" -> "{self.initial}";')
         if self.finalizer is not None:
             lines.append('    "__deleted" [shape=point];')
             lines.append(f'    "__deleted" -> "{self.finalizer}" [label="deleted"];')
-        lines += [f'    "{source}" -> "{target}";' for source, target in self.edges]
+        lines += [f'    "{source}" -> "{target}";' for source, target in edges]
         return "\n".join([*lines, "}"]) + "\n"
+
+
+def _drawn_after(name: str) -> str:
+    """Return the state that a bar belongs to; the name itself for a state."""
+    return name.removesuffix("__fork").removesuffix("__join")
 
 
 def checked_graph(controller: str, states: Iterable[State]) -> Graph:
@@ -109,7 +136,8 @@ def checked_graph(controller: str, states: Iterable[State]) -> Graph:
         raise FinalizerStateError(controller, starts)
     _check_edges(controller, by_name)
     _check_cycles(controller, by_name)
-    graph = Graph(by_name, initial[0], starts[0] if starts else None)
+    forks = shapes_of(controller, by_name)
+    graph = Graph(by_name, initial[0], starts[0] if starts else None, forks)
     _check_reach(controller, graph)
     _check_conditions(controller, by_name)
     return graph

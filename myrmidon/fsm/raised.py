@@ -5,7 +5,7 @@ from pathlib import Path
 from sysconfig import get_paths
 from traceback import walk_tb
 
-from myrmidon.api.texts import text_of
+from myrmidon.api.values.texts import text_of
 
 _FRAMEWORK = str(Path(__file__).parents[1])
 # Exceptions whose own text is empty, or does not say what they mean inside a state.

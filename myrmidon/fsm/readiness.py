@@ -24,8 +24,8 @@ not have the type that its kind defines counts as absent; it never raises.
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from myrmidon.api.conditions import READY, Condition
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.conditions import READY, Condition
 
 ReadinessRule: TypeAlias = Callable[[Json], bool]
 """A function that says whether an object is ready; called only if it exists and is not being

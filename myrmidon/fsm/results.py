@@ -11,16 +11,16 @@ A ``Wait`` is not an error and is not logged as one.
 Reason and message become those of the state's condition.  One reason that the API server does not
 accept makes it refuse the whole status, so a reason is checked when the result is constructed.  A
 message can be any text: it is made encodable and shortened where the condition is written
-(``api/texts.py``).
+(``api/values/texts.py``).
 """
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TypeAlias, get_args
 
-from myrmidon.api.conditions import ConditionStatus, ConditionValue
-from myrmidon.api.texts import CONDITION_REASON_MAX, condition_message, text_of
+from myrmidon.api.objects.conditions import ConditionStatus, ConditionValue
+from myrmidon.api.values.texts import CONDITION_REASON_MAX, condition_message, text_of
 from myrmidon.errors import ProgrammingError, RemoteUnavailableError, UnreadableObjectError
 from myrmidon.fsm.raised import UnexpectedError
 
@@ -70,16 +70,27 @@ class Done:
       condition has the reason and message of the Wait; it and Ready are False.
     - ``pause``: the outputs are written, but the walk stops here and another pass follows as the
       Wait says; the state's condition is True.  Not together with ``goto``.
+    - ``again``: the object gets another pass at this time: a ``datetime`` with a time zone, or a
+      ``timedelta`` from the beginning of this pass (``ctx.now``).  The walk continues, and neither
+      the condition nor Ready changes because of it: the state holds, and it is looked at again.
+      For schedules, expiry, rotation and polling.  If several states ask, the earliest time wins.
+      A change or a resync can cause a pass before that time, so compare ``ctx.now`` with it.
+      Nothing is stored: every pass says it again, so it outlives a restart.  Not in a finalizer
+      state, which says with a Wait that it is not finished.
 
-    At most one of ``condition``, ``recheck`` and ``pause`` can be set.
+    At most one of ``condition``, ``recheck`` and ``pause`` can be set, and ``again`` only together
+    with ``goto`` and ``condition``.
     """
 
     goto: str | None = None
     condition: ConditionValue | None = None
     recheck: Wait | None = None
     pause: Wait | None = None
+    again: timedelta | datetime | None = None
 
     def __post_init__(self) -> None:
+        if self.again is not None:
+            _check_again(self)
         if self.condition is None and self.recheck is None and self.pause is None:
             return
         chosen = [name for name in ("condition", "recheck", "pause") if getattr(self, name)]
@@ -145,6 +156,33 @@ def is_reason(reason: object) -> bool:
         and len(reason) <= CONDITION_REASON_MAX
         and _REASON.fullmatch(reason) is not None
     )
+
+
+def _check_again(done: Done) -> None:
+    again = done.again
+    other = "recheck" if done.recheck is not None else "pause"
+    if done.recheck is not None or done.pause is not None:
+        raise ProgrammingError(
+            f"Done(...) cannot have both again and {other}: again says that the state holds, {other} "
+            f"that the object is not finished.\n  fix: drop one of them; the Wait of {other} has "
+            "`after` for the time"
+        )
+    if isinstance(again, datetime):
+        if again.utcoffset() is None:
+            raise ProgrammingError(
+                f"Done(...) has again={again!r}, which has no time zone.\n"
+                "  fix: compute it from ctx.now, or write datetime(..., tzinfo=UTC)"
+            )
+    elif not isinstance(again, timedelta):
+        raise ProgrammingError(
+            f"Done(...) has again={again!r}, which is neither a timedelta nor a datetime.\n"
+            f"  fix: write again=timedelta(seconds={again!r})"
+        )
+    elif again < timedelta(0):
+        raise ProgrammingError(
+            f"Done(...) has a negative `again`: {again}.\n"
+            "  fix: pass a positive timedelta; a datetime in the past means at once"
+        )
 
 
 def _check_condition(condition: ConditionValue) -> None:

@@ -10,13 +10,38 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Never, TypeVar
 
-from myrmidon.api.model import Model
-from myrmidon.api.resource import Resource
+from myrmidon.api.typed.metadata import HasMetadata
+from myrmidon.api.typed.model import Model
+from myrmidon.api.typed.models import is_model
 from myrmidon.errors import DefinitionError
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 _MARK = "__myrmidon_state__"
+
+
+class Fork:
+    """Next states that do not depend on each other: ``then=Fork("database", "cache")``.
+
+    One pass walks every branch, one after the other, also if one of them waits or fails.  A state
+    that several branches lead to joins them: it runs when every branch has come to it or to an
+    end.  The condition of each state says how far its branch is, and Ready names the branches that
+    are behind.  Branches must not share states before the join; each may fork again.
+    """
+
+    __slots__ = ("branches",)
+
+    def __init__(self, *branches: str) -> None:
+        """``branches``: the names of the first states of two or more branches."""
+        self.branches = _edges(branches)
+        if len(self.branches) < 2:
+            raise DefinitionError(
+                f"Fork({', '.join(map(repr, branches))}) has fewer than two branches.\n"
+                '  fix: name the first state of each branch: then=Fork("database", "cache")'
+            )
+
+    def __repr__(self) -> str:
+        return f"Fork({', '.join(map(repr, self.branches))})"
 
 
 class Declaration(NamedTuple):
@@ -26,6 +51,7 @@ class Declaration(NamedTuple):
     finalizer: bool
     condition: str | None
     then: tuple[str, ...]
+    fork: bool = False
 
 
 class State(NamedTuple):
@@ -39,6 +65,7 @@ class State(NamedTuple):
     takes_context: bool = False
     is_async: bool = False
     summary: str = ""
+    fork: bool = False  # all states of ``then`` come next, instead of one of them
 
 
 def state(
@@ -46,7 +73,7 @@ def state(
     initial: bool = False,
     finalizer: bool = False,
     condition: str | None = None,
-    then: str | Iterable[str] = (),
+    then: str | Iterable[str] | Fork = (),
 ) -> Callable[[_Method], _Method]:
     """Declare a method as a state.
 
@@ -58,14 +85,16 @@ def state(
       name in CamelCase.
     - ``then``: the name or names of the states that may come next.  With one, ``Done()`` goes
       there; with several, the state chooses with ``Done(goto=...)``; with none, the walk ends
-      here.  Default: none.
+      here.  ``Fork("database", "cache")`` goes to all of them.  Default: none.
     """
     if misused:
         raise DefinitionError(
             f"@state was given {_called(misused[0])}, but it takes keywords only.\n"
             '  fix: write `@state()`, or `@state(initial=True, condition="Deployed", then="exposed")`'
         )
-    declaration = Declaration(initial, finalizer, condition, _edges(then))
+    fork = isinstance(then, Fork)
+    edges = then.branches if isinstance(then, Fork) else _edges(then)
+    declaration = Declaration(initial, finalizer, condition, edges, fork)
 
     def declare(method: _Method) -> _Method:
         setattr(method, _MARK, declaration)
@@ -78,6 +107,11 @@ def _edges(then: str | Iterable[str]) -> tuple[str, ...]:
     """Return the names of the next states without duplicates."""
     entries: tuple[Any, ...] = (then,) if isinstance(then, str) or callable(then) else tuple(then)
     for entry in entries:
+        if isinstance(entry, Fork):
+            raise DefinitionError(
+                f"`then` of a state lists {entry!r} beside other states.\n"
+                f"  fix: write then={entry!r} alone; a state of its own can choose and then fork"
+            )
         if not isinstance(entry, str):
             name = _called(entry)
             raise DefinitionError(
@@ -108,6 +142,7 @@ def state_of(name: str, method: Callable[..., Any], declaration: Declaration) ->
         takes_context=len(_positional(method)) > 3,
         is_async=inspect.iscoroutinefunction(method),
         summary=(inspect.getdoc(method) or "").partition("\n")[0],
+        fork=declaration.fork,
     )
 
 
@@ -140,7 +175,8 @@ def _annotation_problem(parameters: list[inspect.Parameter], of: type | None) ->
         return "takes the Context where the OutputSet is passed"
     if of is None or not isinstance(obj.annotation, type):
         return None
-    if issubclass(obj.annotation, Resource | Model) and not issubclass(of, obj.annotation):
+    is_kind = issubclass(obj.annotation, Model | HasMetadata) or is_model(obj.annotation)
+    if is_kind and not issubclass(of, obj.annotation):
         return f"takes a {obj.annotation.__name__}, but its objects are of the class {of.__name__}"
     return None
 

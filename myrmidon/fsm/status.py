@@ -12,6 +12,10 @@ The conditions follow these rules:
 - ``Ready`` is True if the walk reached an end, every condition is True, and no state asked for
   another pass.
 - ``Stalled`` is written while a state's output is stalled (``sets.stalling``), and removed after.
+- With ``kstatus``, exactly one of ``Ready``, ``Reconciling`` and ``Stalled`` is True, so that
+  kstatus, Flux and Argo CD can tell Current, InProgress and Failed apart: ``Stalled`` also for a
+  failure that is not retried, ``Reconciling`` for everything else that is not Ready.  Either is
+  removed when it does not apply.
 - Conditions of other writers are not changed.
 
 ``status.resourceRefs`` records the children, so that a later pass can prune or delete them.
@@ -22,21 +26,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
-from myrmidon.api.conditions import READY, STALLED, ConditionValue, timestamp
-from myrmidon.api.json_values import NotJsonError, json_value
-from myrmidon.api.objects import Json, conditions_in, generation_of, status_fields, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
-from myrmidon.api.resource import Resource, status_patch
-from myrmidon.api.texts import condition_message, is_shortened, printable, text_of
+from myrmidon.api.objects.accessors import (
+    Json,
+    conditions_in,
+    generation_of,
+    status_fields,
+    version_of,
+)
+from myrmidon.api.objects.conditions import READY, RECONCILING, STALLED, ConditionValue
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
+from myrmidon.api.typed.resource import Resource, status_patch
+from myrmidon.api.values.equality import same
+from myrmidon.api.values.json_values import NotJsonError, json_value
+from myrmidon.api.values.texts import condition_message, is_shortened, printable, text_of
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.errors import StatusError
 from myrmidon.fsm.engine import Outcome, Visit
 from myrmidon.fsm.graph import Graph
 from myrmidon.patch.covering import covers
-from myrmidon.patch.merge_patch import same
 
 T = TypeVar("T")
-_Said: TypeAlias = tuple[ConditionValue, bool]  # the value, and whether the state failed
+_Value: TypeAlias = tuple[ConditionValue, bool]  # the value, and whether the state failed
 
 _READY = ConditionValue("True", "Ready")
 _NOT_REACHED = (ConditionValue("Unknown", "NotReached"), False)
@@ -79,6 +90,7 @@ def status_after(
     generation: int | None = None,
     hint: str = "",
     former: tuple[str, ...] = (),
+    kstatus: bool = False,
 ) -> Json:
     """Return all status fields as they should be: the framework's and those that states have set.
 
@@ -90,6 +102,7 @@ def status_after(
     - ``hint``: text to append to the message of a Ready that is not True.  Default: none.
     - ``former``: types of conditions to remove, because an older version of the controller wrote
       them.  Default: none.
+    - ``kstatus``: whether to write ``Reconciling`` and ``Stalled``.  Default: False.
     """
     current = status_fields(obj)
     generation = generation_of(obj) if generation is None else generation
@@ -103,6 +116,7 @@ def status_after(
         ready=ready,
         hint=hint,
         former=former,
+        kstatus=kstatus,
     )
     if generation:
         status["observedGeneration"] = generation
@@ -123,25 +137,18 @@ def conditions_after(
     ready: bool = True,
     hint: str = "",
     former: tuple[str, ...] = (),
+    kstatus: bool = False,
 ) -> list[Json]:
     """Return the list of conditions after a pass, by the rules at the top of this module.
 
     Existing conditions keep their order, and new ones are appended.
     """
     own = (*graph.conditions, READY) if ready else graph.conditions
-    left: dict[str, _Said] = {
-        state.condition: (value, failed) for state, value, failed in outcome.visits
-    }
-    if ready:
-        value = _ready(outcome)
-        if hint and value.status != "True":
-            value = value._replace(message=f"{value.message}; {hint}")
-        left[READY] = (value, outcome.failure is not None)
-    if not outcome.ended and STALLED not in own:  # the walk stops at a stalled state
-        left |= _stalled(outcome)
-    if not outcome.ended:  # otherwise branches not taken are removed
-        for kind in graph.conditions:
-            left.setdefault(kind, _NOT_REACHED)
+    if kstatus:
+        own = (*own, RECONCILING, STALLED)
+    left = _said(outcome, graph, hint=hint, kstatus=kstatus)
+    if not ready:
+        del left[READY]
     after: list[Any] = []
     for raw in previous:
         found = raw.get("type") if isinstance(raw, dict) else None
@@ -205,7 +212,26 @@ def reference(ref: ObjectRef) -> Json:
 # --------------------------------------------------------------------------- conditions
 
 
-def _stalled(outcome: Outcome) -> dict[str, _Said]:
+def _said(outcome: Outcome, graph: Graph, *, hint: str, kstatus: bool) -> dict[str, _Value]:
+    """Return the value of each condition after the pass, ``_NOT_REACHED`` for one to be kept."""
+    left: dict[str, _Value] = {
+        state.condition: (value, failed) for state, value, failed, _branch in outcome.visits
+    }
+    value = ready_of(outcome)
+    if hint and value.status != "True":
+        value = value._replace(message=f"{value.message}; {hint}")
+    left[READY] = (value, outcome.failure is not None)
+    if kstatus:
+        left |= _progress(outcome, value)
+    elif not outcome.ended and STALLED not in graph.conditions:  # the walk stops at a stalled state
+        left |= _stalled(outcome)
+    if not outcome.ended:  # otherwise branches not taken are removed
+        for kind in graph.conditions:
+            left.setdefault(kind, _NOT_REACHED)
+    return left
+
+
+def _stalled(outcome: Outcome) -> dict[str, _Value]:
     """Return the condition ``Stalled`` if an output of this pass is stalled, else an empty dict."""
     for visit in outcome.visits:
         if visit.value.reason == STALLED and visit.value.status == "False":
@@ -213,12 +239,24 @@ def _stalled(outcome: Outcome) -> dict[str, _Said]:
     return {}
 
 
+def _progress(outcome: Outcome, ready: ConditionValue) -> dict[str, _Value]:
+    """Return ``Reconciling`` or ``Stalled``, as kstatus defines them; neither if Ready is True."""
+    failed = outcome.failure is not None
+    if ready.status == "True":
+        return {}
+    stalled = _stalled(outcome)
+    if stalled or not outcome.is_terminal:
+        return stalled or {RECONCILING: (ready._replace(status="True"), failed)}
+    said = "; ".join(f"{failure.reason}: {failure.message}" for failure in outcome.failures)
+    return {STALLED: (ConditionValue("True", STALLED, said), True)}
+
+
 def _is_own_stall(raw: Any, found: str | None) -> bool:
     """Whether the condition is a ``Stalled`` of ours; another writer's has a different reason."""
     return found == STALLED and raw.get("reason") == STALLED
 
 
-def _condition(kind: str, said: _Said, old: Json | None, generation: int, now: datetime) -> Json:
+def _condition(kind: str, said: _Value, old: Json | None, generation: int, now: datetime) -> Json:
     """Build a condition as JSON.
 
     lastTransitionTime moves only when status flips.  The message of a failure that differs from the
@@ -242,7 +280,7 @@ def _condition(kind: str, said: _Said, old: Json | None, generation: int, now: d
         "reason": reason,
         "message": message,
         "observedGeneration": generation,
-        "lastTransitionTime": since or timestamp(now),
+        "lastTransitionTime": since or write_time(now),
     }
     return _kept(old, made)
 
@@ -275,7 +313,8 @@ def _without_noise(message: str) -> list[str]:
     return ["#" if _DIGIT.search(word) else word for word in message.split()]
 
 
-def _ready(outcome: Outcome) -> ConditionValue:
+def ready_of(outcome: Outcome) -> ConditionValue:
+    """Return the value of the condition Ready after a pass."""
     wanting = [visit for visit in outcome.visits if visit.value.status != "True"]
     if outcome.ended and not wanting and not outcome.unsettled:
         return _READY
@@ -288,8 +327,9 @@ def _ready(outcome: Outcome) -> ConditionValue:
 
 
 def _named(visit: Visit) -> str:
-    """Return type, status and reason of a condition, for the message of Ready."""
-    return f"{visit.state.condition} is {visit.value.status} ({visit.value.reason})"
+    """Return type, status and reason of a condition, after the branch of a fork that it is in."""
+    said = f"{visit.state.condition} is {visit.value.status} ({visit.value.reason})"
+    return f"{visit.branch}: {said}" if visit.branch else said
 
 
 def _holds(there: Any, wanted: Any) -> bool:

@@ -18,9 +18,9 @@ caller then reads the object again and builds a new patch.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from myrmidon.api.objects import Json, uid_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.api.objects.accessors import Json, uid_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.fsm.status import changes_of
 from myrmidon.patch.merge_patch import merge
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.objects import labels_of
+from myrmidon.api.objects.accessors import labels_of
 
 SUSPEND = "myrmidon.dev/suspend"
 

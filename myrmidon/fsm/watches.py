@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from inspect import signature
+from typing import Any, Protocol, TypeAlias
 
-from myrmidon.api.objects import Json, annotations_of, generation_of, labels_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.patch.merge_patch import same
+from myrmidon.api.objects.accessors import Json, annotations_of, generation_of, labels_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.values.equality import same
 
-Key: TypeAlias = ObjectRef | tuple[str, str] | str
-"""An object of the controller: a reference, ``(namespace, name)``, ``"namespace/name"`` or
-``"name"``."""
+Key: TypeAlias = ObjectRef | tuple[str, str] | str | Json
+"""An object of the controller: a reference, ``(namespace, name)``, ``"namespace/name"``, ``"name"``,
+or the object itself, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +64,65 @@ always = Predicate(lambda _before, _after: True, "always")
 
 
 @dataclass(frozen=True, slots=True)
+class Index:
+    """For ``Watch(to=Index("secret"))``: the controller's objects that this index finds.
+
+    ``Controller.indexes`` declares it for the controller's own kind.  A changed object finds the
+    objects of its own namespace that are indexed under its name, and those of any namespace that are
+    indexed under ``namespace/name``.  A cluster-scoped object finds those of all namespaces.
+    """
+
+    name: str
+
+
+class Lookup(Protocol):
+    """Finds the controller's own objects by one of their indexes, in the cache."""
+
+    def __call__(self, index: str, value: str) -> list[Json]:
+        """Return a copy of each object that the index holds under the value."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Watch:
     """Trigger passes when objects of another kind change.
 
     - ``kind``: the kind to watch, as a ``Kind`` or a Resource class.
-    - ``to``: a function from the changed object to the keys of the controller's objects that get a
-      pass.
+    - ``to``: which of the controller's objects get a pass: an ``Index`` of theirs, a function from
+      the changed object to their keys, or a function of the changed object and a ``Lookup``.
     - ``when``: a predicate that a change must pass before ``to`` is called.  Default: every change.
     - ``namespaces``, ``selector``: watch only objects in these namespaces, with these labels.
       Default: empty, no further limit.
     - ``remote``: the name of another cluster, as given to the manager.  Default: None, the same
       cluster; only then can states read the kind.
+
+    A kind that is neither managed nor read is cached as far as its watches go, and states see only
+    that part of it; a kind in ``reads`` is cached as ``reads`` says.
     """
 
     kind: Any
-    to: Callable[[Json], Iterable[Key]]
+    to: Index | Callable[[Json], Iterable[Key]] | Callable[[Json, Lookup], Iterable[Key]]
     when: Predicate = always
     namespaces: tuple[str, ...] = ()
     selector: str = ""
     remote: str | None = None
+
+
+def takes_lookup(to: Callable[..., Iterable[Key]]) -> bool:
+    """Whether the function of a watch takes a ``Lookup`` beside the object.  Raise if it is neither.
+
+    The error is a TypeError, as for any function that is called with the wrong arguments.
+    """
+    try:
+        shape = signature(to)
+    except ValueError:  # a function of a C library, whose signature is unknown
+        return False
+    try:
+        shape.bind(None)
+    except TypeError:
+        shape.bind(None, None)
+        return True
+    return False
 
 
 def _at(obj: Mapping[str, Any], path: str) -> Any:

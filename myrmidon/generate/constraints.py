@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 import annotated_types as at
 from pydantic.fields import FieldInfo
 
-from myrmidon.api.markers import AtomicMap, Embedded, ListMap, ListSet, PreserveUnknown, Rule
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.typed.markers import AtomicMap, Embedded, ListMap, ListSet, PreserveUnknown, Rule
 from myrmidon.errors import DefinitionError
 
 Refuse: TypeAlias = Callable[[str, str], DefinitionError]

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from myrmidon.api.kinds import CUSTOM_RESOURCE_DEFINITION
-from myrmidon.api.markers import Column
-from myrmidon.api.objects import Json
-from myrmidon.api.resource import Resource
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.kinds import CUSTOM_RESOURCE_DEFINITION
+from myrmidon.api.typed.markers import Column
+from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import DefinitionError
 from myrmidon.generate.schema import schema_of_resource
 

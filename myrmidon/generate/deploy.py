@@ -5,8 +5,8 @@ its own file system and has no capabilities.  The limits are for a controller of
 objects; memory has a limit and the processor has none, because a throttled leader loses its lease.
 """
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
 from myrmidon.generate.packaging import Packaging
 
 METRICS_PORT = 8080

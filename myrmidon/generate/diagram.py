@@ -1,7 +1,8 @@
 """Draw the graph of a controller as SVG, without any other program.
 
 Layers from left to right, by the longest way from a start; an edge over several layers goes through
-an invisible place in each, so that it passes between boxes and not over them.  Boxes bring their own
+an invisible place in each, so that it passes between boxes and not over them.  A bar stands where a
+fork begins, and where its branches are joined.  Boxes bring their own
 background and lines are of a middle grey: the picture is readable on a light page and on a dark one.
 """
 
@@ -16,7 +17,7 @@ from myrmidon.fsm.graph import Graph
 Name: TypeAlias = str
 
 _CREATED, _DELETED = "(created)", "(deleted)"
-_CHARACTER, _PADDING, _BOX_HEIGHT, _DOT = 7.6, 26.0, 46.0, 12.0
+_CHARACTER, _PADDING, _BOX_HEIGHT, _DOT, _BAR = 7.6, 26.0, 46.0, 12.0, 5.0
 _COLUMN_GAP, _ROW_GAP, _MARGIN, _LABEL = 56.0, 22.0, 14.0, 22.0
 _SWEEPS = 4
 
@@ -63,12 +64,14 @@ class _Place:
 
 def svg(graph: Graph, title: str = "state machine") -> str:
     """The graph as an SVG document."""
-    edges = [(_CREATED, graph.initial), *graph.edges]
+    drawn, bars = graph.drawn_edges
+    edges = [(_CREATED, graph.initial), *drawn]
     if graph.finalizer is not None:
         edges.append((_DELETED, graph.finalizer))
     layers, chains = _routed(edges, _layer_of(edges))
     rows = _ordered(layers, chains)
     widths = {name: _width(graph, name) for layer in rows for name in layer}
+    widths |= dict.fromkeys(bars, _BAR)
     places = _placed(rows, widths)
     width = max(place.right for place in places.values()) + _MARGIN
     height = max(place.y for place in places.values()) + _BOX_HEIGHT / 2 + _MARGIN
@@ -78,6 +81,7 @@ def svg(graph: Graph, title: str = "state machine") -> str:
         _STYLE,
         *(_edge([places[name] for name in chain]) for chain in chains),
         *(_node(graph, name, places[name]) for layer in rows for name in layer),
+        *(_bar(places[name]) for name in bars),
         "</svg>",
     ]
     return "\n".join(filter(None, parts)) + "\n"
@@ -186,6 +190,15 @@ def _edge(chain: Sequence[_Place]) -> str:
             f" C{middle:.1f} {here.y:.1f} {middle:.1f} {there.y:.1f} {there.left:.1f} {there.y:.1f}"
         )
     return f'  <path class="edge" d="{path}"/>'
+
+
+def _bar(place: _Place) -> str:
+    """The bar at which branches of a fork begin, or at which they are joined."""
+    top = place.y - _BOX_HEIGHT / 2
+    return (
+        f'  <rect class="dot" x="{place.left:.1f}" y="{top:.1f}" '
+        f'width="{place.width:.0f}" height="{_BOX_HEIGHT:.0f}" rx="2"/>'
+    )
 
 
 def _node(graph: Graph, name: Name, place: _Place) -> str:

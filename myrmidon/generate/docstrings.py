@@ -6,7 +6,7 @@ import textwrap
 from functools import cache
 from tokenize import TokenError
 
-from myrmidon.api.model import Model
+from myrmidon.api.typed.model import Model
 
 
 def field_docs(cls: type) -> dict[str, str]:

@@ -13,8 +13,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.resource import Resource
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.typed.object_types import is_defined_here
+from myrmidon.api.typed.resource import Resource
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate import deploy
 from myrmidon.generate.definitions import crds
@@ -45,25 +46,27 @@ def files(what: What, controllers: Controllers, packaging: Packaging) -> dict[st
 
 
 def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]]:
-    """The resources whose definitions are ours: what is controlled, and what is managed of its group."""
+    """The resources whose definitions are ours: what is controlled, and what is managed of its group.
+
+    Built-in kinds and kinds of other projects have their definition elsewhere.
+    """
     found: dict[type[Resource[Any, Any]], None] = {}
     for controller in controllers:
-        found[controller.resource] = None
+        if is_defined_here(controller.resource):
+            found[controller.resource] = None
         for entry in (*controller.manages, *controller.reads):
-            if not (isinstance(entry, type) and issubclass(entry, Resource)):
-                continue
-            if entry.KIND.group == controller.resource.KIND.group:
+            if is_defined_here(entry) and entry.KIND.group == controller.kind().group:
                 found[entry] = None
     return list(found)
 
 
 def definitions_of(controllers: Iterable[type[Controller[Any]]]) -> list[Json]:
-    """The definitions of the resources of these controllers; built-in kinds need none."""
-    return crds(one for one in defined_resources(list(controllers)) if one.KIND.group)
+    """The definitions of the resources that are ours, see ``defined_resources``."""
+    return crds(defined_resources(list(controllers)))
 
 
 def _crd_files(controllers: Controllers) -> dict[str, list[Json]]:
-    definitions = crds(defined_resources(controllers))
+    definitions = definitions_of(controllers)
     return {f"crd/{made['metadata']['name']}.yaml": [made] for made in definitions}
 
 

@@ -18,11 +18,13 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from myrmidon.api.markers import ListMap, OpenApi
-from myrmidon.api.model import Model, problems_of
-from myrmidon.api.objects import Json
-from myrmidon.api.quantities import INT_OR_STRING, QUANTITY_PATTERN, Quantity
-from myrmidon.api.resource import Resource
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.typed.markers import ListMap, OpenApi
+from myrmidon.api.typed.model import Model, problems_of
+from myrmidon.api.typed.resource import Resource
+from myrmidon.api.typed.scalars import INT_OR_STRING, Quantity
+from myrmidon.api.typed.status import OCCASIONAL_FIELDS
+from myrmidon.api.values.quantities import QUANTITY_PATTERN
 from myrmidon.errors import DefinitionError
 from myrmidon.generate.constraints import flattened, put_constraints, put_markers, put_null_choice
 from myrmidon.generate.docstrings import field_docs
@@ -55,6 +57,8 @@ def schema_of_resource(resource: type[Resource[Any, Any]]) -> Json:
         # Without a default for spec itself, the server would not fill in the defaults inside it.
         spec["default"] = _filled(resource.SPEC()).to_wire() if _has_rules(resource.SPEC) else {}
     status = schema_of_model(resource.STATUS, defaults=False)
+    for name, schema in OCCASIONAL_FIELDS.items():
+        status["properties"].setdefault(name, dict(schema))
     root: Json = {
         "type": "object",
         "properties": {

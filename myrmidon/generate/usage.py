@@ -1,7 +1,7 @@
 """What the code of a controller can ask for: read in its source, without running it.
 
 Some rights follow from no declaration but from how outputs are written: ``as_update=True`` needs
-``update``, ``out.delete`` needs ``delete``.  An option has to be named where it is used, so code that
+``update``, ``out.delete`` needs ``delete``, ``out.scale`` needs a subresource.  An option has to be named where it is used, so code that
 never names it never uses it.  What is read: the modules of the controller's classes and what they
 import of the same program, other controllers in them excepted.
 
@@ -17,17 +17,30 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec, resolve_name
 from typing import Any
 
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.typed.object_types import kind_of
+from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.external import External
 
 _DYNAMIC = frozenset(("import_module", "__import__", "exec", "eval"))
 _APPLY = ("apply", "apply_all")
+_DELETE = ("delete", "delete_all")
+_EDIT = ("patch", "scale", "release")
+_OWN = ("label_self", "annotate_self")
+_OUTPUTS = frozenset((*_APPLY, *_DELETE, *_EDIT, *_OWN))
+_SUBRESOURCES = ("status", "scale")
+# Ready-made parts of the framework that delete children of any kind, and that apply them.
+_DELETING_STATES = frozenset(
+    ("delete_children_foreground", "delete_children_in_reverse", "rolling")
+)
+_APPLYING_HELPERS = frozenset(("rolling", "adopt_by_selector"))
 _DEFAULTS: Mapping[str, Any] = {
     "as_update": False,
     "create_only": False,
     "recreate": False,
     "owner_refs": True,
     "owner": None,
+    "subresource": "",
 }
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -36,6 +49,8 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 class Usage:
     """What may be asked for; every field errs on the side of more."""
 
+    creates: bool = True
+    """Some output creates an object."""
     updates: bool = True
     """Some output replaces the whole object."""
     patches: bool = True
@@ -48,10 +63,20 @@ class Usage:
     """Objects are read from the server by name."""
     deleted: frozenset[Kind] | None = None
     """The kinds of which objects are deleted; None for any."""
+    labels_self: bool = True
+    """Labels or annotations of the object itself are written."""
+    subresources: Mapping[str, frozenset[Kind] | None] = field(
+        default_factory=lambda: dict.fromkeys(_SUBRESOURCES)
+    )
+    """The subresources that are written, with the kinds; None for any managed kind."""
 
     def deletes(self, kind: Kind) -> bool:
         """Whether objects of a managed kind may have to be deleted."""
         return self.deleted is None or kind in self.deleted
+
+    def subresources_of(self, kind: Kind) -> list[str]:
+        """Return the subresources of a managed kind that may have to be written."""
+        return [name for name, kinds in self.subresources.items() if kinds is None or kind in kinds]
 
 
 def usage_of(controller: type[Controller[Any]]) -> Usage:
@@ -62,20 +87,27 @@ def usage_of(controller: type[Controller[Any]]) -> Usage:
             _read(seen, tree, vars(sys.modules[name]) if name in sys.modules else {}, controller)
     except _OutOfSightError:
         return Usage()
-    if controller.managed_kinds and not seen.applies:
+    if controller.managed_kinds and not seen.applies and not seen.edits:
         return Usage()
     said = {name for name in _DEFAULTS if name in seen.keywords}
     if any(_is_spread(apply) for apply in seen.applies):
         said |= seen.strings & set(_DEFAULTS)
     tracks = bool(said & {"owner_refs", "owner"})
     any_kind = seen.deletes_any or tracks or "recreate" in said or controller.options.prune
+    if "subresource" in said:
+        seen.subresources |= {(name, None) for name in seen.strings & set(_SUBRESOURCES)}
     return Usage(
+        creates=bool(seen.applies),
         updates="as_update" in said,
-        patches=not all(_has(one, "create_only", "as_update", value=True) for one in seen.applies),
+        patches=bool(seen.edits)
+        or controller.options.policy == "orphan"
+        or not all(_has(one, "create_only", "as_update", value=True) for one in seen.applies),
         owns=not all(_has(one, "owner_refs", value=False) for one in seen.applies),
         tracks=tracks,
         reads_live="live" in seen.names,
         deleted=None if any_kind else frozenset(seen.deletes),
+        labels_self=bool(seen.names & set(_OWN)),
+        subresources=_by_name(seen.subresources),
     )
 
 
@@ -94,6 +126,10 @@ class _Seen:
     """Options that were given another value than they have by default."""
     applies: list[ast.Call | None] = field(default_factory=list)
     """Calls of ``apply``; None for one that is not called where it is named."""
+    edits: set[Kind] = field(default_factory=set)
+    """The kinds of which objects are patched, scaled or released."""
+    subresources: set[tuple[str, Kind | None]] = field(default_factory=set)
+    """Subresources that are written, with the kind if it is known."""
     deletes: set[Kind] = field(default_factory=set)
     deletes_any: bool = False
 
@@ -108,8 +144,10 @@ def _read(
         _note_words(seen, node)
         if isinstance(node, ast.Attribute) and node.attr in _APPLY:
             seen.applies.append(called.get(id(node)))
-        elif isinstance(node, ast.Attribute) and node.attr == "delete":
+        elif isinstance(node, ast.Attribute) and node.attr in _DELETE:
             _note_delete(seen, called.get(id(node)), known, local)
+        elif isinstance(node, ast.Attribute) and node.attr in _EDIT:
+            _note_edit(seen, node.attr, called.get(id(node)), known, local)
 
 
 def _note_words(seen: _Seen, node: ast.AST) -> None:
@@ -118,12 +156,15 @@ def _note_words(seen: _Seen, node: ast.AST) -> None:
             seen.names.add(name)
             if name in _DYNAMIC:
                 raise _OutOfSightError
+            seen.deletes_any = seen.deletes_any or name in _DELETING_STATES
+            if name in _APPLYING_HELPERS:
+                seen.applies.append(None)
         case ast.Constant(value=str(text)):
             seen.strings.add(text)
         case ast.keyword(arg=str(name)) if not _is_default(node):
             seen.keywords.add(name)
         case ast.Call(func=ast.Name(id="getattr"), args=[_, asked, *_]):
-            if not isinstance(asked, ast.Constant) or asked.value in (*_APPLY, "delete", "live"):
+            if not isinstance(asked, ast.Constant) or asked.value in {*_OUTPUTS, "live"}:
                 raise _OutOfSightError
         case _:
             pass
@@ -132,12 +173,17 @@ def _note_words(seen: _Seen, node: ast.AST) -> None:
 def _nodes(
     node: ast.AST, known: Mapping[str, Any], controller: type[Controller[Any]]
 ) -> Iterator[ast.AST]:
-    """All nodes, but for the classes of other controllers."""
+    """Yield all nodes, except those of other controllers, and of External classes.
+
+    The ``delete`` of an External is a call of another system, not an output.
+    """
     for child in ast.iter_child_nodes(node):
         if isinstance(node, ast.Module) and isinstance(child, ast.ClassDef):
             made = known.get(child.name)
             other = isinstance(made, type) and issubclass(made, Controller)
             if other and made not in controller.__mro__:
+                continue
+            if isinstance(made, type) and issubclass(made, External):
                 continue
         yield child
         yield from _nodes(child, known, controller)
@@ -161,16 +207,46 @@ def _note_delete(
     if call is None:
         seen.deletes_any = True
         return
-    named = [keyword.value for keyword in call.keywords if keyword.arg in ("what", None)]
-    for what in [*call.args[:1], *named]:
-        if isinstance(what, ast.Constant):
-            continue  # the delete of another object: an output is never a constant
-        value = _value(what, known, local)
-        kind = value.kind if isinstance(value, ObjectRef) else kind_of(value)
+    for kind in _kinds_named(call, known, local):
         if kind is None:
             seen.deletes_any = True
         else:
             seen.deletes.add(kind)
+
+
+def _note_edit(
+    seen: _Seen, name: str, call: ast.Call | None, known: Mapping[str, Any], local: set[str]
+) -> None:
+    """Note of which kind, and of which subresource, a patch or a scale is.
+
+    A call that names no kind is that of another object (``mock.patch``), or one of which only a run
+    could tell the kind: every managed kind may be patched anyway, unless nothing else is.
+    """
+    for kind in [None] if call is None else _kinds_named(call, known, local):
+        if kind is not None:
+            seen.edits.add(kind)
+        if name == "scale":
+            seen.subresources.add((name, kind))
+
+
+def _by_name(found: set[tuple[str, Kind | None]]) -> dict[str, frozenset[Kind] | None]:
+    by_name: dict[str, frozenset[Kind] | None] = {}
+    for name in sorted({name for name, _ in found}):
+        kinds = [kind for one, kind in found if one == name]
+        by_name[name] = None if None in kinds else frozenset(kind for kind in kinds if kind)
+    return by_name
+
+
+def _kinds_named(
+    call: ast.Call, known: Mapping[str, Any], local: set[str]
+) -> Iterator[Kind | None]:
+    """Yield the kind that the first argument of a call names; None if only a run could tell."""
+    named = [keyword.value for keyword in call.keywords if keyword.arg in ("what", "kind", None)]
+    for what in [*call.args[:1], *named]:
+        if isinstance(what, ast.Constant):
+            continue  # the method of another object: an output is never a constant
+        value = _value(what, known, local)
+        yield value.kind if isinstance(value, ObjectRef) else kind_of(value)
 
 
 def _value(node: ast.expr, known: Mapping[str, Any], local: set[str]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 _FIRST = ("apiVersion", "kind", "metadata", "name", "namespace", "type")
 _RANK = {key: rank for rank, key in enumerate(_FIRST)}

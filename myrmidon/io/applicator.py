@@ -6,28 +6,26 @@ decision is made again on that read, when
 - another client wrote first (a conflict, or the object of a patch is gone);
 - the answer to an earlier write was lost, so its outcome is unknown (``io.own_writes``);
 - the object exists and names no parent: only the server's copy has ``managedFields``, which tell a
-  child of ours that lost its owner reference from another party's object (``sets.adoption``).
+  child of ours that lost its owner reference from another party's object (``sets.adoption``);
+- a field is no longer declared, and ``managedFields`` say whether it may be removed
+  (``sets.undeclared``).
 """
 
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-import orjson
-
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json, is_deleting, uid_of, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects.accessors import Json, is_deleting, uid_of, version_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import (
     AlreadyExistsError,
     ApiError,
     ConflictError,
-    FieldConflictError,
     InvalidError,
+    ManagersUnknownError,
     MyrmidonError,
     NotAdoptedError,
     NotFoundError,
@@ -36,21 +34,27 @@ from myrmidon.errors import (
     UnreadableObjectError,
 )
 from myrmidon.io.client import Client, is_ambiguous
+from myrmidon.io.output_task import (
+    OutputTask,
+    Written,
+    is_worth_another_look,
+    question_of,
+    waves,
+    wish_of,
+)
 from myrmidon.io.own_writes import OwnWrites
 from myrmidon.io.stall_guard import StallGuard, Wish
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.warning_headers import Warnings
-from myrmidon.sets.adoption import is_adoption
-from myrmidon.sets.options import DEFAULT
-from myrmidon.sets.output_set import Apply, Delete, Output
-from myrmidon.sets.ownership import Parent, reference_to
+from myrmidon.sets.outputs import Apply, Output
+from myrmidon.sets.ownership import Parent
 from myrmidon.sets.planning import plan
 from myrmidon.sets.recreation import plan_recreate
 
+__all__ = ["Applicator", "CachedObjects", "Written"]
+
 _ATTEMPTS_MAX = 3  # when other clients write first; after that the pass fails and backs off
 _REMEMBERED_MAX = 100_000
-_FIRST = (kinds.NAMESPACE, kinds.CUSTOM_RESOURCE_DEFINITION)  # other outputs may need them
-
 
 V = TypeVar("V")
 
@@ -60,16 +64,6 @@ class CachedObjects(Protocol):
 
     def get(self, ref: ObjectRef) -> Json | None: ...  # noqa: D102  see runtime.cluster_view
     def stamp(self, ref: ObjectRef) -> int: ...  # noqa: D102  see runtime.cluster_view
-
-
-class Written(NamedTuple):
-    """The outcome of one output."""
-
-    output: Output
-    outcome: Literal["changed", "noop", "skipped", "failed"]
-    verb: Verb | None = None
-    error: MyrmidonError | None = None
-    adopted: bool = False  # the write made another party's object a child of the parent
 
 
 class Applicator:
@@ -102,19 +96,20 @@ class Applicator:
         """Make every output true; one that fails does not stop the others.
 
         Outputs are independent of each other, except that Namespaces and CustomResourceDefinitions are
-        written first: if one of these fails, the other outputs are not written.
+        written first: if one of these fails, the other outputs are not written.  Patches are
+        written last.
         """
-        questions = [_question(output, parent, creating) for output in outputs]
+        questions = [question_of(output, parent, creating) for output in outputs]
         if not self._guard.wishes and all(map(self._holds, outputs, questions)):
             return [Written(output, "skipped") for output in outputs]
         tasks = [
-            _Task(output, parent, creating, by, question)
+            OutputTask(output, parent, creating, by, question)
             for output, question in zip(outputs, questions, strict=True)
         ]
-        first = [task for task in tasks if task.output.ref.kind.at("") in _FIRST]
-        await self._wave(first or tasks)
-        if first and all(task.written and task.written.error is None for task in first):
-            await self._wave([task for task in tasks if task.written is None])
+        for wave, needed in waves(tasks):
+            await self._wave(wave)
+            if needed and any(map(_has_failed, wave)):
+                break
         return [task.written for task in tasks if task.written is not None]
 
     async def send(self, request: Request, *, by: str = "") -> Json:
@@ -139,9 +134,20 @@ class Applicator:
         if request.verb is Verb.DELETE and answer.get("kind") == "Status":
             uid = str((answer.get("details") or {}).get("uid") or "")
             self._own_writes.record_delete(request.ref, uid=uid, by=by)
+        elif request.subresource and answer.get("kind") != request.ref.kind.kind:
+            await self._read_after(request.ref, answer, by)
         else:
             self._own_writes.record_write(request.ref.kind, answer, by=by)
         return answer
+
+    async def _read_after(self, ref: ObjectRef, answer: Json, by: str) -> None:
+        """Read the object after a write to a subresource that is a kind of its own, such as Scale."""
+        if by:
+            self._own_writes.expect(by, ref, version_of(answer))
+        try:
+            await self.read(ref)
+        except MyrmidonError:  # the write succeeded; a later pass reads the object
+            self._own_writes.mark_unknown(ref)
 
     def is_unknown(self, ref: ObjectRef) -> bool:
         """Whether a write to the object got no clear answer, and no answer was recorded since."""
@@ -170,7 +176,7 @@ class Applicator:
             return error.uid
         return None if held is None else uid_of(held)
 
-    async def _wave(self, tasks: Sequence["_Task"]) -> None:
+    async def _wave(self, tasks: Sequence[OutputTask]) -> None:
         """Decide about all, then send what remains; a converged set costs no task and no request."""
         pending = [task for task in tasks if not self._is_over(task)]
         if len(pending) == 1:
@@ -183,13 +189,13 @@ class Applicator:
 
         The decision depends on these two alone, so it is not repeated.
         """
-        known = self._held.get(_wish(output))
+        known = self._held.get(wish_of(output))
         if known is None or known[0] != question:
             return False
         ref = output.ref
         return known[1] == self._cached.stamp(ref) and not self._own_writes.is_unknown(ref)
 
-    def _is_over(self, task: "_Task") -> bool:
+    def _is_over(self, task: OutputTask) -> bool:
         """Whether nothing is to be sent, judged by the cached object: it holds, or must be left alone."""
         ref = task.output.ref
         try:
@@ -202,24 +208,28 @@ class Applicator:
                     return self._is_stalled(task)
                 _remember(self._held, task.wish, (task.question, stamp))
             task.written = self._skipped(task)
-        except NotAdoptedError:
+        except (NotAdoptedError, ManagersUnknownError):
             task.needs_read = True
             return False
         except MyrmidonError as error:
             task.written = Written(task.output, "failed", error=error)
         return True
 
-    def _decide(self, task: "_Task", current: Json | None) -> None:
+    def _decide(self, task: OutputTask, current: Json | None) -> None:
         task.current = current
         task.request = plan(task.output, current, task.parent, creating=task.creating)
         if task.request is None:
             self._settled.pop(task.wish, None)
-        elif current and self._settled.get(task.wish) == (task.question, version_of(current)):
+        elif current and self._is_settled(task, current):
             # This output was written, and the server stored it differently (a webhook or a schema
             # changed it).  Sending it again would change nothing, in every pass.
             task.request = None
 
-    async def _write_together(self, tasks: Sequence["_Task"]) -> None:
+    def _is_settled(self, task: OutputTask, current: Json) -> bool:
+        settled = self._settled.get(task.wish)
+        return settled is not None and settled == task.settled_on(current)
+
+    async def _write_together(self, tasks: Sequence[OutputTask]) -> None:
         """Write all, at most ``writes_max`` at a time."""
         waiting = iter(tasks)
 
@@ -231,13 +241,13 @@ class Applicator:
             for _ in range(min(self._writes_max, len(tasks))):
                 group.create_task(work())
 
-    async def _write(self, task: "_Task") -> None:
+    async def _write(self, task: OutputTask) -> None:
         try:
             task.written = await self._attempt(task)
         except MyrmidonError as error:
             task.written = Written(task.output, "failed", error=error)
 
-    async def _attempt(self, task: "_Task") -> Written:
+    async def _attempt(self, task: OutputTask) -> Written:
         output = task.output
         error: ApiError | None = None
         for _ in range(_ATTEMPTS_MAX):
@@ -251,11 +261,11 @@ class Applicator:
             try:
                 answer = await self.send(task.request, by=task.by)
             except (ConflictError, NotFoundError) as refused:
-                if not _is_worth_another_look(output, refused):
+                if not is_worth_another_look(task, refused):
                     raise
                 error = refused
             except InvalidError as refused:
-                if not any(cause.get("field") == "metadata.uid" for cause in refused.causes):
+                if not is_worth_another_look(task, refused):
                     await self._make_way(task, refused)
                 error = refused  # either way, decide again on a fresh read
             else:
@@ -263,9 +273,9 @@ class Applicator:
         assert error is not None
         raise error
 
-    def _wrote(self, task: "_Task", request: Request, answer: Json) -> Written:
+    def _wrote(self, task: OutputTask, request: Request, answer: Json) -> Written:
         left, output = version_of(answer), task.output
-        _remember(self._settled, task.wish, (task.question, left))
+        _remember(self._settled, task.wish, task.settled_on(answer))
         if task.current is not None and left == version_of(task.current):
             return Written(output, "noop", request.verb)
         before, error = task.current or task.replaced, None
@@ -275,13 +285,13 @@ class Applicator:
             )
         return Written(output, "changed", request.verb, error, adopted=task.adopts)
 
-    def _skipped(self, task: "_Task") -> Written:
+    def _skipped(self, task: OutputTask) -> Written:
         if not self._guard.wishes:
             return Written(task.output, "skipped")
         error = self._guard.without_write(task.wish, task.question, task.output, task.current)
         return Written(task.output, "skipped", error=error)
 
-    def _is_stalled(self, task: "_Task") -> bool:
+    def _is_stalled(self, task: OutputTask) -> bool:
         """Whether a write must wait; the first time, a live read shows which manager reverts it."""
         stalled = self._stall_before(task)
         if stalled is None:
@@ -290,19 +300,22 @@ class Applicator:
         task.written = None if task.needs_read else Written(task.output, "failed", error=stalled)
         return not task.needs_read
 
-    def _stall_before(self, task: "_Task") -> StalledError | None:
+    def _stall_before(self, task: OutputTask) -> StalledError | None:
         if task.current is None:
             return None
         return self._guard.before_write(task.wish, task.question, task.output, task.current)
 
-    async def _decide_on_read(self, task: "_Task") -> None:
+    async def _decide_on_read(self, task: OutputTask) -> None:
         ref = task.output.ref
-        self._decide(task, await self.read(ref))
+        fresh = await self.read(ref)
+        if fresh is not None:  # a client may have cleared the list: then no manager is recorded
+            fresh["metadata"].setdefault("managedFields", [])
+        self._decide(task, fresh)
         if task.request is None and not self._own_writes.is_unknown(ref):
             # Otherwise each pass would read again when the cached copy lacks managedFields.
             _remember(self._held, task.wish, (task.question, self._cached.stamp(ref)))
 
-    async def _make_way(self, task: "_Task", refused: InvalidError) -> None:
+    async def _make_way(self, task: OutputTask, refused: InvalidError) -> None:
         """Delete an object that cannot be changed, if it can be created again."""
         output, recreation = task.output, None
         if isinstance(output, Apply) and task.current is not None:
@@ -318,65 +331,8 @@ class Applicator:
                 raise TerminatingError(str(output.ref)) from refused
 
 
-@dataclass(slots=True)
-class _Task:
-    """One output being written: its parent and author, the last decision about it, its outcome."""
-
-    output: Output
-    parent: Parent
-    creating: bool
-    by: str
-    question: int
-    current: Json | None = None
-    request: Request | None = None
-    needs_read: bool = False  # the cached object lacks managedFields, and they matter
-    replaced: Json | None = None  # the object that was deleted to be created again
-    written: Written | None = None
-
-    @property
-    def wish(self) -> Wish:
-        """The key under which decisions about the output are remembered."""
-        return _wish(self.output)
-
-    @property
-    def adopts(self) -> bool:
-        """Whether writing the output makes another party's object a child of the parent."""
-        return (
-            self.current is not None
-            and isinstance(self.output, Apply)
-            and is_adoption(self.current, self.output, self.parent)
-        )
-
-
-def _wish(output: Output) -> Wish:
-    """Return the key of an output: two states may apply different fields of one object."""
-    return output.ref, output.author if isinstance(output, Apply) else ""
-
-
-def _question(output: Output, parent: Parent, creating: bool) -> int:
-    """Return a hash of everything that the decision about an output depends on, but for the object."""
-    if isinstance(output, Delete):
-        return hash((output, parent, creating))
-    owner = output.options.owner
-    wanted = orjson.dumps((output.manifest, owner and reference_to(owner)))
-    chosen = None if output.options is DEFAULT else output.options  # a hash of all options is dear
-    return hash((wanted, chosen, output.author, parent, creating))
-
-
-def _is_worth_another_look(output: Output, refused: ApiError) -> bool:
-    """Whether a refused write may be decided again on a fresh read.
-
-    An optimistic lock that the user asked for is never overridden, and a field that another manager
-    owns is refused however often it is sent.
-    """
-    if isinstance(output, Delete):
-        return True
-    if output.options.optimistic_lock:
-        return False
-    if isinstance(refused, NotFoundError):
-        # The object of a patch is gone; a create that finds no namespace or no kind stays refused.
-        return refused.details.get("name") == output.ref.name
-    return not isinstance(refused, FieldConflictError)
+def _has_failed(task: OutputTask) -> bool:
+    return task.written is None or task.written.error is not None
 
 
 def _is_signed(request: Request) -> bool:

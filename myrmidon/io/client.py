@@ -15,10 +15,16 @@ from typing import Any, Protocol, TypeAlias
 import orjson
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json, ref_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.api.wire import JSON, HttpRequest, HttpResponse, ResponseStream, Transport
+from myrmidon.api.objects.accessors import Json, ref_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
+from myrmidon.api.requests.transport import (
+    JSON,
+    HttpRequest,
+    HttpResponse,
+    ResponseStream,
+    Transport,
+)
 from myrmidon.errors import (
     AmbiguousError,
     ApiError,
@@ -240,6 +246,13 @@ class Client:
 
         Raises an ApiError if the final answer is a refusal.
         """
+        response = await self.exchange(request)
+        if response.status >= 400:
+            raise _error(response)
+        return response
+
+    async def exchange(self, request: HttpRequest) -> HttpResponse:
+        """Send a request, retry it as ``RetryPolicy`` allows; return the answer or the refusal."""
         attempt = 0
         while True:
             attempt += 1
@@ -250,7 +263,7 @@ class Client:
                 request, response, attempt=attempt, jitter=self._rng.random()
             )
             if seconds is None:
-                raise _error(response)
+                return response
             await self._clock.sleep(seconds)
 
     async def fetch_json(self, path: str, *, accept: str = JSON) -> Json:

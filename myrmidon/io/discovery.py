@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, split_api_version
-from myrmidon.api.wire import JSON
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, split_api_version
+from myrmidon.api.requests.transport import JSON
 from myrmidon.errors import ApiError, NotFoundError, ServerError, TransportError
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock

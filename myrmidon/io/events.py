@@ -19,10 +19,11 @@ from datetime import datetime
 from typing import Any, NamedTuple, NoReturn
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.kinds import EVENT
-from myrmidon.api.objects import Json, name_of, namespace_of, uid_of, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.texts import event_message, event_reason, printable, text_of
+from myrmidon.api.objects.accessors import Json, name_of, namespace_of, uid_of, version_of
+from myrmidon.api.objects.kinds import EVENT
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.values.texts import event_message, event_reason, printable, text_of
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.errors import AlreadyExistsError, NotFoundError
 from myrmidon.io.client import Client
 from myrmidon.io.throttle import TokenBucket
@@ -233,8 +234,8 @@ class EventRecorder:
             "reason": topic.reason,
             "message": topic.message,
             "count": tally.count,
-            "firstTimestamp": _timestamp(tally.first_at),
-            "lastTimestamp": _timestamp(tally.last_at),
+            "firstTimestamp": write_time(tally.first_at),
+            "lastTimestamp": write_time(tally.last_at),
             "source": {"component": self._component},
             "reportingComponent": self._component,
             "reportingInstance": self._instance,
@@ -262,7 +263,3 @@ def _event_name(name: str, digest: str) -> str:
 
 def _ref(event: Json) -> ObjectRef:
     return ObjectRef(EVENT, name_of(event), namespace_of(event))
-
-
-def _timestamp(at: datetime) -> str:
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -27,8 +27,8 @@ from collections import OrderedDict
 from functools import lru_cache
 from typing import Generic, TypeVar
 
-from myrmidon.api.objects import Json, ref_of, version_of
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.accessors import Json, ref_of, version_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.changes import Change
 from myrmidon.io.watch.subscriptions import Shared

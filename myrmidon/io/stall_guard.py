@@ -10,12 +10,12 @@ not change with every attempt.
 from typing import TypeAlias
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.managed_fields import managers_of
-from myrmidon.api.objects import Json, metadata
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects.accessors import Json, metadata
+from myrmidon.api.objects.managed_fields import managers_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import StalledError
-from myrmidon.sets.output_set import Output, manager_of
+from myrmidon.sets.outputs import Output, manager_of
 from myrmidon.sets.stalling import ContestedFields, Stalls, field_text
 
 Wish: TypeAlias = tuple[ObjectRef, str]  # an object, and the state that has an output for it
@@ -54,7 +54,9 @@ class StallGuard:
     ) -> StalledError | None:
         """Record a write that changed an object; return an error if the output is stalled."""
         now = self._clock.monotonic()
-        declared = None if request.verb is Verb.UPDATE else request.body
+        # A JSON patch and a full update do not say field by field what they declare.
+        exact = request.verb is not Verb.UPDATE and isinstance(request.body, dict)
+        declared = request.body if exact else None
         stall = self._stalls.wrote(wish, question, before, answer, now, declared=declared)
         return stall and self._error(wish, output, before, stall)
 

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.requests import Patch
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
+from myrmidon.api.requests.request import Patch
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream, Transport
 from myrmidon.errors import retry_seconds
 
 _IDEMPOTENT = frozenset({"GET", "PUT", "DELETE"})

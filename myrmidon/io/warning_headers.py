@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 
 _HEADER = re.compile(r'299 \S{1,200} "((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\(.)")

@@ -8,8 +8,8 @@ object.  ``leaves_doubt`` says for which declarations this comparison is not eno
 
 from typing import Any
 
-from myrmidon.patch.merge_patch import same_booleans
-from myrmidon.patch.quantities import same_quantity
+from myrmidon.api.values.equality import same_booleans
+from myrmidon.api.values.quantities import same_quantity
 
 # Maps whose values are quantities, and single fields that are one, in the built-in kinds.
 _QUANTITY_MAPS = frozenset(

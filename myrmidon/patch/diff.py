@@ -7,7 +7,7 @@ milliseconds where ``covers`` takes microseconds.
 import re
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 _STEP = re.compile(r"\['([^']*)'\]|\[\"([^\"]*)\"\]|\[(\d+)\]")
 

@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 
 OPERATIONS_MAX = 10_000  # kube-apiserver refuses longer patches
 
@@ -85,7 +86,7 @@ def _test(doc: Any, operation: Json) -> Any:
     if value is _MISSING or value is None:
         holds = wanted is _MISSING or wanted is None
     else:
-        holds = wanted is not _MISSING and _equal(value, wanted)
+        holds = wanted is not _MISSING and identical(value, wanted)
     if not holds:
         raise JsonPatchError(f"testing value {pointer} failed: test failed")
     return doc
@@ -184,14 +185,3 @@ def _index(place: list[Any], key: str, *, extra: int = 0) -> int:
     if not -size <= index < size:
         raise JsonPatchError(f"Unable to access invalid index: {index}: invalid index referenced")
     return index + size if index < 0 else index
-
-
-def _equal(left: Any, right: Any) -> bool:
-    """Whether two values are written alike in JSON: true is not 1, and 1 is not 1.0."""
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(_equal(left[key], right[key]) for key in left)
-    if isinstance(left, list):
-        return len(left) == len(right) and all(map(_equal, left, right))
-    return bool(left == right)

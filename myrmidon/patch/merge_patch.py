@@ -1,6 +1,6 @@
 """JSON merge patch (RFC 7386) and its inverse.
 
-``merge`` applies a patch, ``missing`` finds the smallest one, ``same`` compares.  They obey
+``merge`` applies a patch and ``missing`` finds the smallest one.  They obey
 
     same(merge(current, missing(current, desired)), merge(current, desired))
 
@@ -9,7 +9,8 @@ so that sending less has the effect of sending everything.
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import same
 
 
 def merge(target: Any, patch: Any) -> Any:
@@ -26,6 +27,18 @@ def merge(target: Any, patch: Any) -> Any:
         else:
             merged[key] = merge(merged.get(key), value)
     return merged
+
+
+def combine(first: Json, second: Json) -> Json:
+    """Return the merge patch with the effect of two, one after the other; its nulls are kept."""
+    both = dict(first)
+    for key, value in second.items():
+        inner = both.get(key)
+        if isinstance(inner, dict) and isinstance(value, dict):
+            both[key] = combine(inner, value)
+        else:
+            both[key] = value
+    return both
 
 
 def missing(current: Json, desired: Json) -> Json:
@@ -45,29 +58,3 @@ def missing(current: Json, desired: Json) -> Json:
         elif wanted is None or not same(current[key], merge(current[key], wanted)):
             patch[key] = wanted
     return patch
-
-
-def same(left: Any, right: Any) -> bool:
-    """Whether two JSON values are equal: ``1`` equals ``1.0``, ``true`` does not equal ``1``."""
-    # Python compares in C, but says True == 1.
-    return bool(left == right) and same_booleans(left, right)
-
-
-def same_booleans(left: Any, right: Any) -> bool:
-    """Whether two values that are equal in Python have their booleans in the same places.
-
-    ``right`` may hold more fields than ``left``.
-    """
-    if left is right:
-        return True
-    if isinstance(left, dict):
-        for key, value in left.items():
-            if type(value) is str:
-                continue
-            other = right[key]
-            if value is not other and not same_booleans(value, other):
-                return False
-        return True
-    if isinstance(left, list):
-        return all(map(same_booleans, left, right))
-    return (type(left) is bool) is (type(right) is bool)

@@ -8,10 +8,10 @@ of built-in kinds) must be told from those that another client added.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, metadata
-from myrmidon.api.refs import Kind
-from myrmidon.patch.merge_patch import same
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, metadata
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.values.equality import same
 
 ANY: Final = object()  # the server chooses the value
 EACH: Final = "[]"  # stands for every element of a list

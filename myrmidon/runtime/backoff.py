@@ -10,8 +10,9 @@ K = TypeVar("K", bound=Hashable)
 class Backoff(Generic[K]):
     """Delays that double with each consecutive failure of a key, up to a maximum.
 
-    A success resets the delay of a key, and so does a new generation of its object: a corrected
-    spec should not wait because the former one failed.  Other watch events do not.  ``chance``
+    A success resets the delay of a key, and so does a new revision of its object (its generation
+    and its reconcile token): a corrected spec should not wait because the former one failed.  Other
+    watch events do not.  ``chance``
     returns numbers from 0 to 1 for the jitter, so that objects that failed together are not retried
     together.
     """
@@ -21,13 +22,13 @@ class Backoff(Generic[K]):
     ) -> None:
         self._shortest, self._longest = shortest.total_seconds(), longest.total_seconds()
         self._chance = chance
-        self._failures: dict[K, tuple[int, int]] = {}  # key: (consecutive failures, generation)
+        self._failures: dict[K, tuple[int, Hashable]] = {}  # key: (failures in a row, revision)
 
-    def failed(self, key: K, generation: int = 0) -> float:
+    def failed(self, key: K, revision: Hashable = 0) -> float:
         """Count a failure of the key; return the seconds to wait."""
-        count, seen = self._failures.get(key, (0, generation))
-        count = count + 1 if seen == generation else 1
-        self._failures[key] = (count, generation)
+        count, seen = self._failures.get(key, (0, revision))
+        count = count + 1 if seen == revision else 1
+        self._failures[key] = (count, revision)
         # The exponent is bounded: a key that fails for months must not overflow the float.
         delay = min(self._shortest * float(1 << min(count - 1, 30)), self._longest)
         return delay * (0.75 + 0.25 * self._chance())

@@ -1,7 +1,8 @@
 """Which objects an object manages, and how to recognise its children.
 
 A child names its parent by a controller owner reference or, if it cannot have one, by the label
-``PARENT_UID``.  The parent lists its children in ``status.resourceRefs``.  During a pass,
+``PARENT_UID``.  The parent lists its children in ``status.resourceRefs``, or in an annotation if
+its status is not ours (``fsm.status_home``).  During a pass,
 ``Managed`` combines that list with what the pass applied, found and deleted; the result becomes the
 new list.
 """
@@ -9,21 +10,44 @@ new list.
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.managed_fields import wrote
-from myrmidon.api.objects import Json, annotations_of, controller_of, labels_of, status_fields
-from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name, split_api_version
+from myrmidon.api.objects.accessors import (
+    Json,
+    annotations_of,
+    controller_of,
+    labels_of,
+    status_fields,
+)
+from myrmidon.api.objects.managed_fields import wrote
+from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name, split_api_version
 from myrmidon.fsm.status import managed_after, reference
+from myrmidon.fsm.status_home import StatusPlace
 from myrmidon.sets.ownership import PARENT_UID
 from myrmidon.sets.planning import APPLIED
+
+_STATUS = StatusPlace()
 
 
 class Managed:
     """The objects that one object manages, in the course of its pass."""
 
-    __slots__ = ("_kinds", "_own", "_recorded", "_recorded_by", "applied", "found", "gone")
+    __slots__ = (
+        "_kinds",
+        "_own",
+        "_place",
+        "_recorded",
+        "_recorded_by",
+        "applied",
+        "found",
+        "gone",
+    )
 
-    def __init__(self, kinds: tuple[Kind, ...], own: ObjectRef | None = None) -> None:
-        self._kinds, self._own = kinds, own
+    def __init__(
+        self,
+        kinds: tuple[Kind, ...],
+        own: ObjectRef | None = None,
+        place: StatusPlace = _STATUS,
+    ) -> None:
+        self._kinds, self._own, self._place = kinds, own, place
         self._recorded_by: Json | None = None
         self._recorded: list[ObjectRef] = []
         self.applied: dict[ObjectRef, None] = {}
@@ -34,7 +58,7 @@ class Managed:
         """Recorded objects that no longer exist."""
 
     def recorded(self, obj: Json) -> list[ObjectRef]:
-        """Return the objects in ``status.resourceRefs``, without the object itself."""
+        """Return the objects in ``resourceRefs``, without the object itself."""
         if self._recorded_by is not obj:
             self._recorded = self._read(obj)
             self._recorded_by = obj
@@ -49,11 +73,16 @@ class Managed:
         """Return all objects that the object manages now, for ``status.resourceRefs``."""
         return managed_after((*self.recorded(obj), *self.found), self.applied, self.gone)
 
+    def still_recorded(self, obj: Json) -> tuple[ObjectRef, ...]:
+        """Return the recorded objects that still exist, for a record of tracked children only."""
+        return managed_after(self.recorded(obj), (), self.gone)
+
     def _read(self, obj: Json) -> list[ObjectRef]:
+        seen = self._place.seen(obj)
         applied = [reference(ref) for ref in self.applied]
-        if status_fields(obj).get("resourceRefs") == applied:  # as in every converged pass
+        if status_fields(seen).get("resourceRefs") == applied:  # as in every converged pass
             return list(self.applied)
-        found = recorded(obj, self._kinds)
+        found = recorded(seen, self._kinds)
         own = self._own.name if self._own else ""
         return [ref for ref in found if ref.name != own or not self._is_own(ref)]
 

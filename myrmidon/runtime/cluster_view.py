@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.accessors import Json, labels_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import Selector, parse_selector
 from myrmidon.errors import UnreadableObjectError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.options import ControllerOptions
 from myrmidon.io.watch.caches import Caches
-from myrmidon.io.watch.indexes import IndexFunction
+from myrmidon.io.watch.indexes import IndexFunction, words_of
+from myrmidon.io.watch.projections import Projection
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.io.watch.views import View
 from myrmidon.runtime.children import by_parent
@@ -38,9 +40,17 @@ class ClusterView:
         self._controller = controller
         options = options or controller.options
         self._spaces = dict.fromkeys(() if follows else options.namespaces or tuple(namespaces))
-        self.covers_all = not self._spaces and not follows
-        """Whether objects of all namespaces are watched, so that ``covers`` need not be asked."""
-        self._concerns_all = self.covers_all or not controller.kind().namespaced
+        shapes = [controller.shapes[kind] for kind in controller.managed_kinds]
+        everywhere = not self._spaces and not follows
+        self.covers_all = everywhere and not any(
+            each.namespaces or each.selector for each in shapes
+        )
+        """Whether every object of managed kinds is watched, so that ``covers`` need not be asked."""
+        self._concerns_all = everywhere or not controller.kind().namespaced
+        self._selectors: dict[Kind, Selector] = {
+            kind: parse_selector(controller.shapes[kind].selector)
+            for kind in controller.managed_kinds
+        }
         spaces = None if follows else self._spaces
         self._views: dict[Kind, View] = {
             controller.kind(): caches.view(
@@ -51,11 +61,18 @@ class ClusterView:
             )
         }
         for kind in (*controller.managed_kinds, *controller.read_kinds):
-            if kind not in self._views:
+            shape = controller.shapes[kind]
+            if kind not in self._views and shape.cached:
                 # Labels choose namespaces of the home cluster only.
                 where = () if follows and kind.cluster else spaces
                 self._views[kind] = caches.view(
-                    kind, namespaces=where, indexes=self._indexes(kind, options)
+                    kind,
+                    namespaces=shape.namespaces or where,
+                    labels=shape.selector,
+                    fields=shape.field_selector,
+                    metadata_only=shape.metadata_only,
+                    indexes=self._indexes(kind, options),
+                    transform=Projection(shape.fields) if shape.fields else None,
                 )
         self._by_parent = [
             self._views[kind]
@@ -104,13 +121,13 @@ class ClusterView:
         No pass may see the objects of one kind before those of the others are there: a state would
         take a child that is not listed yet for missing.
         """
-        for view in self._namespaced():
+        for view in self._following():
             await view.prepare(namespace)
 
     def enter(self, namespace: str) -> None:
         """Include a namespace that was prepared; the subscribers get the objects that exist."""
         self._spaces[namespace] = None
-        for view in self._namespaced():
+        for view in self._following():
             view.enter(namespace)
 
     def ignore(self, namespace: str) -> None:
@@ -120,7 +137,7 @@ class ClusterView:
     def leave(self, namespace: str) -> None:
         """Watch the objects of a namespace no more, and free what is cached of them."""
         self.ignore(namespace)
-        for view in self._namespaced():
+        for view in self._following():
             view.leave(namespace)
 
     def keys(self, namespace: str) -> Refs:
@@ -128,8 +145,14 @@ class ClusterView:
         kind = self._controller.kind()
         return [ObjectRef(kind, name, namespace) for name in self._views[kind].names(namespace)]
 
-    def _namespaced(self) -> list[View]:
-        return [view for view in self._home() if view.kind.namespaced]
+    def _following(self) -> list[View]:
+        """Return the views whose namespaces are those of the controller, and change with them."""
+        shapes = self._controller.shapes
+        return [
+            view
+            for view in self._home()
+            if view.kind.namespaced and not shapes[view.kind].namespaces
+        ]
 
     def _indexes(self, kind: Kind, options: ControllerOptions) -> dict[str, IndexFunction]:
         """Return the indexes that the controller declares for a kind, under names of its own.
@@ -138,15 +161,19 @@ class ClusterView:
         """
         functions = self._controller.index_functions.get(kind, {})
         indexes = {_named(self._controller, name): each for name, each in functions.items()}
-        finds = options.prune or self._controller.graph.finalizer is not None
+        deletes = options.prune or self._controller.graph.finalizer is not None
+        finds = deletes or options.policy == "orphan"
         if finds and kind in self._controller.managed_kinds:
             indexes[_CHILDREN] = by_parent
         return indexes
 
-    @property
-    def namespaces(self) -> tuple[str, ...]:
-        """The namespaces that are watched; empty for all of them."""
-        return tuple(self._spaces)
+    def namespaces_of(self, kind: Kind) -> tuple[str, ...]:
+        """Return the namespaces in which a kind is watched; empty for all of them."""
+        return self._controller.shapes[kind].namespaces or tuple(self._spaces)
+
+    def selects(self, kind: Kind, obj: Json) -> bool:
+        """Whether an object of a managed kind has the labels by which the kind is cached."""
+        return self._selectors[kind].matches(labels_of(obj))
 
     def covers(self, ref: ObjectRef) -> bool:
         """Whether a cache would show the object: its kind is declared, its namespace is watched."""
@@ -181,6 +208,15 @@ class ClusterView:
         """Return a copy of each object that matches."""
         named = (_named(self._controller, index[0]), index[1]) if index else None
         return self._views[kind].list(namespace, labels=labels, index=named)
+
+    def refs(self, kind: Kind, index: str, value: str) -> Refs:
+        """Return references of the objects that one of the controller's indexes finds."""
+        return self._views[kind].refs(_named(self._controller, index), value)
+
+    def words(self, kind: Kind, index: str, obj: Json) -> Iterable[str]:
+        """Return the values of an object in one of the controller's indexes."""
+        function = self._controller.index_functions.get(kind, {}).get(index)
+        return () if function is None else words_of(_named(self._controller, index), function, obj)
 
     def children(self, uid: str) -> Refs:
         """Return the cached objects of managed kinds that name the parent of that uid.

@@ -18,20 +18,21 @@ retries by itself and has its own line in ``readyz``.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import Any
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.errors import ApiError, TransportError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.client import Client
 from myrmidon.io.events import EventRecorder
+from myrmidon.io.lists.scope import Scope
 from myrmidon.io.watch.caches import Caches
 from myrmidon.runtime.definitions import report_missing_fields
 from myrmidon.runtime.logs import Logger
@@ -39,8 +40,9 @@ from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.namespace_follower import NamespaceFollower
 from myrmidon.runtime.options import ManagerOptions
-from myrmidon.runtime.preflight import declared_kinds, install, missing_kinds
+from myrmidon.runtime.preflight import declared_scopes, install, missing_kinds
 from myrmidon.runtime.remotes import RemoteCluster, RemoteFeed, check_remotes, feeds_of
+from myrmidon.runtime.same_kind import is_shared, shares_status
 from myrmidon.runtime.supervision import Supervisor, Tasks
 
 _POLL_SECONDS, _POLL_SECONDS_MAX = 1.0, 15.0
@@ -58,6 +60,8 @@ class Process:
     metrics: Metrics
     rng: Random
     log: Logger
+    controllers: Sequence[Controller[Any]]
+    """All controllers of the process at the moment."""
     elected: Callable[[], Awaitable[object]]
     """Wait until this process may write."""
     remotes: Mapping[str, RemoteCluster] = field(default_factory=dict)
@@ -100,11 +104,10 @@ class ControllerRun:
 
     async def check(self) -> None:
         """Ask the server which declared kinds are missing; raise if it refuses to list one."""
-        process = self._process
-        declared = declared_kinds(self.controller)
-        needed = (*declared, kinds.NAMESPACE) if self.selector else declared
-        found = await missing_kinds(process.client, self.controller, needed, self.namespaces)
-        self._set_missing(found)
+        needed = declared_scopes(self.controller, self.namespaces)
+        if self.selector:
+            needed.append(Scope(kinds.NAMESPACE, labels=self.selector))
+        self._set_missing(await missing_kinds(self._process.client, self.controller, needed))
         self._checked = True
 
     def start(self, supervisor: Supervisor) -> None:
@@ -214,7 +217,7 @@ class ControllerRun:
             self._tasks += supervisor.start(f"feed of {name} from {feed.name}", take)
         self._tasks += supervisor.start(f"events of {name}", events.run)
         if process.definitions:
-            declared = declared_kinds(self.controller)
+            declared = tuple(kind for kind in self.controller.shapes if not kind.cluster)
             compare = partial(
                 report_missing_fields,
                 process.client,
@@ -244,6 +247,9 @@ class ControllerRun:
             namespaces=self.namespaces,
             trace=process.options.trace,
             follows=bool(self.selector),
+            shared=is_shared(self.controller, process.controllers),
+            shares_status=shares_status(self.controller, process.controllers),
+            planning=process.options.planning,
         )
         return loop
 

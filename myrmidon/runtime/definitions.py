@@ -18,12 +18,12 @@ package does not generate them.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.conditions import find
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.requests import Patch
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.conditions import find
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.request import Patch
 from myrmidon.errors import ApiError, ForbiddenError, InvalidError, TransportError, UsageError
 from myrmidon.io.client import Client
 from myrmidon.runtime.logs import Logger

@@ -10,6 +10,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from aiohttp import web
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -18,7 +19,7 @@ from myrmidon.errors import UsageError
 from myrmidon.runtime.metrics.exposition import exposition
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
-from myrmidon.runtime.snapshot import ObjectView, Wrote
+from myrmidon.runtime.snapshot import ObjectView, Wrote, path_text
 
 Check = Callable[[], str | None]
 """Return the problem, None if there is none."""
@@ -47,27 +48,33 @@ def health_routes(ready: Callable[[], Mapping[str, str | None]]) -> web.RouteTab
     return routes
 
 
-def trace_routes(view: Callable[[str, str], ObjectView | None]) -> web.RouteTableDef:
+def trace_routes(views: Callable[[str, str], list[ObjectView]]) -> web.RouteTableDef:
     """Return the route that shows the last pass over an object: ``/passes/WebApp/default/shop``."""
     routes = web.RouteTableDef()
 
     @routes.get("/passes/{kind}/{key:.+}")
     async def last_pass(request: web.Request) -> web.Response:
-        one = view(request.match_info["kind"], request.match_info["key"])
-        if one is None:
+        found = views(request.match_info["kind"], request.match_info["key"])
+        if not found:
             return web.json_response({"message": "no pass of this object is on record"}, status=404)
-        return web.json_response(
-            {
-                "passes": one.passes,
-                "endedAt": one.ended_at.isoformat() if one.ended_at else None,
-                "againAt": one.again_at.isoformat() if one.again_at else None,
-                "causes": list(one.causes),
-                "path": [step.state for step in one.path],
-                "writes": [_write_line(wrote) for wrote in one.writes],
-            }
-        )
+        first, *others = map(_last_pass, found)
+        return web.json_response({**first, "others": others} if others else first)
 
     return routes
+
+
+def _last_pass(one: ObjectView) -> dict[str, Any]:
+    return {
+        "controller": one.controller,
+        "passes": one.passes,
+        "endedAt": one.ended_at.isoformat() if one.ended_at else None,
+        "againAt": one.again_at.isoformat() if one.again_at else None,
+        "againFor": one.again_for,
+        "causes": list(one.causes),
+        "path": [step.state for step in one.path],
+        "way": path_text(one.path),
+        "writes": [_write_line(wrote) for wrote in one.writes],
+    }
 
 
 def _write_line(wrote: Wrote) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import NoReturn
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.io.timers.pacing import pacer
 
 

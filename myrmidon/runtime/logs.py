@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, Literal
 
-from myrmidon.api.texts import printable, shortened, text_of
+from myrmidon.api.values.texts import printable, shortened, text_of
 
 ROOT = "myrmidon"
 _FACTS = "facts"

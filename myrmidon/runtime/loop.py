@@ -12,16 +12,20 @@ from random import Random
 from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.managed_fields import field_manager
-from myrmidon.api.objects import Json, generation_of
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.managed_fields import field_manager
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.options import ControllerOptions
+from myrmidon.fsm.reconcile_request import Revision, revision_of
+from myrmidon.fsm.retry_limits import RetryLimits
 from myrmidon.fsm.watches import Key
 from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.io.own_writes import OwnWrites
+from myrmidon.io.timers.pacing import pacer
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.changes import Change, Source
 from myrmidon.io.watch.subscriptions import Subscription
@@ -32,9 +36,12 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.queue import Urgency, WorkQueue
+from myrmidon.runtime.rate_limits import ObjectRate, RetryBudget
+from myrmidon.runtime.readers import Readers
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.reconciler import Reconciler
 from myrmidon.runtime.refused_outputs import RefusedOutputs
+from myrmidon.runtime.retries import Retries
 from myrmidon.runtime.trace import Traced, TracedApplicator, Tracer
 from myrmidon.runtime.triggers import Trigger, Triggers, key_of
 from myrmidon.runtime.worker import Reconcile, WorkerPool, work
@@ -59,7 +66,11 @@ class ControllerLoop:
         namespaces: Iterable[str] = (),
         trace: bool = False,
         follows: bool = False,
+        shared: bool = False,
+        shares_status: bool = False,
+        planning: bool = False,
     ) -> None:
+        """``shared``, ``shares_status``: see ``PassDependencies``."""
         self.controller = controller
         self._leaving: set[str] = set()  # namespaces in which passes are still under way
         self._own_writes = OwnWrites[Trigger](controller.name, caches)
@@ -67,16 +78,27 @@ class ControllerLoop:
             type(controller), caches, namespaces, options=controller.options, follows=follows
         )
         refused = RefusedOutputs()
-        self._triggers = Triggers(type(controller), metrics.user_function_failed, refused)
         self._subscription = Subscription()
+        self._taking = 0  # changes of which some keys are not added yet
+        self.readers = Readers(self.view.words, lambda: self._subscription.arrived)
+        self._triggers = Triggers(
+            type(controller),
+            metrics.user_function_failed,
+            refused=refused,
+            readers=self.readers,
+            objects=self.view,
+            when=controller.options.when,
+        )
         self._inbox = Inbox(asyncio.get_running_loop())
-        self._rng = rng
+        self._rng, options = rng, controller.options
         self._log = log.having(controller=controller.name)
-        options = controller.options
         observing = Observing(type(controller), metrics)
         self.tracer = Tracer(clock) if trace else None
         applicator = self._applicator(client, clock)
         self.stalled = applicator.stalled
+        backoff = Backoff[ObjectRef](options.retry_min, options.retry_max, rng.random)
+        limits = RetryLimits(options.max_attempts, options.retry_for)
+        retries = Retries(backoff, limits, clock.monotonic, self._gave_up)
         deps = PassDependencies(
             controller,
             client,
@@ -86,24 +108,17 @@ class ControllerLoop:
             observing,
             record_event,
             Discovery(client, clock=clock),
+            retries,
             refused,
+            self.readers,
+            planning=planning,
+            shared=shared,
+            shares_status=shares_status,
         )
+        self.home = deps.home
+        """Where this controller keeps its conditions."""
         self.reconciler = Reconciler(deps, log, self._look_again)
-        reconcile: Reconcile = self.reconciler.reconcile
-        if self.tracer is not None:
-            reconcile = self.tracer.around(reconcile, self.view.look)
-        self.pool = WorkerPool(
-            queue=WorkQueue(),
-            backoff=Backoff(options.retry_min, options.retry_max, rng.random),
-            reconcile=reconcile,
-            observing=observing,
-            clock=clock,
-            log=self._log,
-            resync=self._resync_seconds,
-            generation=self._generation,
-            began=self._own_writes.begin_pass,
-            ended=self._pass_ended,
-        )
+        self.pool = self._worker_pool(backoff, observing, clock)
         self._unsubscribe = self._listen_to_channels()
 
     async def feed(self) -> None:
@@ -139,7 +154,7 @@ class ControllerLoop:
     def _left(self, namespace: str) -> None:
         self._leaving.discard(namespace)
         for key in self.view.keys(namespace):
-            self.pool.backoff.succeeded(key)
+            self.pool.forget(key)
             self.reconciler.forget(key)
         self.view.leave(namespace)
 
@@ -151,26 +166,38 @@ class ControllerLoop:
         """Add the keys that each change concerns, until cancelled.
 
         A change that cannot be handled is logged, and the next ones are handled as usual.  The
-        subscription gives way to other tasks between changes.
+        subscription gives way to other tasks between changes, and this loop between the keys of a
+        change that concerns many.
         """
+        pace = pacer()
         async for change in changes:
+            self._taking += 1
             try:
-                self.take(change, remote)
+                position = changes.taken if remote is None else None
+                for number, trigger in enumerate(self._triggers.of(change, remote, position)):
+                    if number:
+                        await pace.give_way()
+                    self._take(trigger, change)
             except Exception as error:  # noqa: BLE001 - one bad object must not stop the others
                 self._log.crash("change not understood", error, object=change.ref)
+            finally:
+                self._taking -= 1
 
     def take(self, change: Change, remote: str | None = None) -> None:
-        """Add the keys that one change concerns."""
+        """Add the keys that one change concerns, at once."""
         for trigger in self._triggers.of(change, remote):
-            key = trigger.key
-            if self._own_writes.is_own(key, change):
-                continue
-            if key in self.pool.queue.working and change.version:
-                self._own_writes.hold(key, change, trigger)
-            else:
-                # Objects that a list finds are old; a live change should not wait behind them.
-                listed = change.source is Source.LIST
-                self._add(trigger, Urgency.BACKGROUND if listed else Urgency.LIVE)
+            self._take(trigger, change)
+
+    def _take(self, trigger: Trigger, change: Change) -> None:
+        key = trigger.key
+        if self._own_writes.is_own(key, change):
+            return
+        if key in self.pool.queue.working and change.version:
+            self._own_writes.hold(key, change, trigger)
+        else:
+            # Objects that a list finds are old; a live change should not wait behind them.
+            listed = change.source is Source.LIST
+            self._add(trigger, Urgency.BACKGROUND if listed else Urgency.LIVE)
 
     def _pass_ended(self, key: ObjectRef) -> None:
         """Add the keys of changes that came during a pass and were not its own writes."""
@@ -192,13 +219,13 @@ class ControllerLoop:
     def is_idle(self) -> bool:
         """Whether no change or channel event waits to be taken and no key is due or in work."""
         queue = self.pool.queue
-        busy = len(self._subscription) or len(self._inbox) or queue.working
+        busy = self._taking or len(self._subscription) or len(self._inbox) or queue.working
         return not busy and not any(queue.depth(urgency) for urgency in Urgency)
 
     @property
     def traced(self) -> Traced:
         """Return the parts of this controller that the tracer reads."""
-        return Traced(self.controller, self.pool.queue, self.view)
+        return Traced(self.controller, self.pool.queue, self.view, self.home)
 
     # --------------------------------------------------------------------------- inside
 
@@ -214,11 +241,39 @@ class ControllerLoop:
         traced.tracer = self.tracer
         return traced
 
+    def _worker_pool(
+        self, backoff: Backoff[ObjectRef], observing: Observing, clock: Clock
+    ) -> WorkerPool:
+        options = self.controller.options
+        return WorkerPool(
+            queue=WorkQueue(),
+            backoff=backoff,
+            reconcile=self._traced_reconcile(),
+            observing=observing,
+            clock=clock,
+            log=self._log,
+            resync=self._resync_seconds,
+            revision=self._revision,
+            began=self._own_writes.begin_pass,
+            ended=self._pass_ended,
+            object_rate=_object_rate(options),
+            retry_budget=_retry_budget(options),
+        )
+
+    def _traced_reconcile(self) -> Reconcile:
+        if self.tracer is None:
+            return self.reconciler.reconcile
+        return self.tracer.around(self.reconciler.reconcile, self.view.look)
+
     def _add(self, trigger: Trigger, urgency: Urgency) -> None:
         if not self.view.concerns(trigger.key):
             return
         self.pool.observing.triggered(trigger.key, trigger.cause)
         self.pool.add(trigger.key, cause=trigger.cause, urgency=urgency)
+
+    def _gave_up(self, key: ObjectRef, said: str) -> None:
+        self.pool.observing.gave_up()
+        self._log.warning("retries given up", object=key.key, why=said)
 
     def _look_again(self, key: ObjectRef) -> None:
         self.pool.add(key, cause=Cause("again", ref=key))
@@ -227,8 +282,8 @@ class ControllerLoop:
         period = self.controller.options.sync_period
         return None if period is None else period.total_seconds() * self._rng.uniform(0.9, 1.1)
 
-    def _generation(self, ref: ObjectRef) -> int:
-        return generation_of(self.view.look(ref) or {})
+    def _revision(self, ref: ObjectRef) -> Revision:
+        return revision_of(self.view.look(ref) or {})
 
     def _listen_to_channels(self) -> list[Callable[[], None]]:
         return [channel.subscribe(self._from_channel) for channel in self.controller.channels]
@@ -238,3 +293,13 @@ class ControllerLoop:
         ref = key_of(self.controller.kind(), key)
         if self.view.concerns(ref):
             self._inbox.put(ref, debounce.total_seconds())
+
+
+def _object_rate(options: ControllerOptions) -> ObjectRate[ObjectRef] | None:
+    limit = options.passes_per_minute
+    return None if limit is None else ObjectRate(limit)
+
+
+def _retry_budget(options: ControllerOptions) -> RetryBudget | None:
+    rate = options.retries_per_second
+    return None if rate is None else RetryBudget(rate, options.retries_burst)

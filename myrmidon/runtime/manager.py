@@ -32,23 +32,18 @@ from typing import Any
 from aiohttp import web
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import Transport
-from myrmidon.errors import DefinitionError, MyrmidonError, UsageError
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import Transport
+from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
-from myrmidon.runtime.controller_run import (
-    CANCEL_SECONDS_MAX,
-    ControllerRun,
-    Process,
-    finish,
-)
+from myrmidon.runtime.clients import Clients
+from myrmidon.runtime.controller_run import CANCEL_SECONDS_MAX, ControllerRun, Process, finish
 from myrmidon.runtime.definitions import install_definitions
 from myrmidon.runtime.garbage import freeze_until
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
-from myrmidon.runtime.home_cluster import HomeCluster
 from myrmidon.runtime.lag import LoopLag
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
@@ -56,6 +51,7 @@ from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.options import ManagerOptions
 from myrmidon.runtime.preflight import not_served, patiently
 from myrmidon.runtime.remotes import RemoteCluster
+from myrmidon.runtime.same_kind import check_apart, check_together
 from myrmidon.runtime.snapshot import ObjectView, Snapshot
 from myrmidon.runtime.supervision import Supervisor, Tasks, first_of
 
@@ -65,7 +61,11 @@ class Manager:
 
     ``transport`` and ``clock`` replace the connection and the time, for tests.  By default the
     manager connects to the cluster that the options name, and uses the clock of the event loop.
-    ``metrics`` is where the manager counts; by default it creates its own.
+    ``configuration``, a ``Configuration`` of kubernetes-asyncio, names the cluster instead of
+    ``ManagerOptions.kubeconfig`` and ``context``: host, CA, client certificate, token and its
+    refresh hook, proxy.  ``metrics`` is where the manager counts; by default it creates its own.
+    ``definitions`` are the CRDs of the program: compared with the cluster's, or installed with
+    ``ManagerOptions.install_crds``.
     """
 
     def __init__(
@@ -75,6 +75,7 @@ class Manager:
         transport: Transport | None = None,
         clock: Clock | None = None,
         metrics: Metrics | None = None,
+        configuration: Any = None,
         definitions: Iterable[Json] = (),
     ) -> None:
         self._definitions = tuple(definitions)
@@ -85,6 +86,7 @@ class Manager:
         self._controllers: list[Controller[Any]] = []
         self._transports: dict[str, Transport] = {}  # of remote clusters
         self._transport, self._clock = transport, clock or LoopClock()
+        self._configuration = configuration
         self._rng = Random(self.options.seed)  # noqa: S311 - spreads load; keeps no secret
         self._log = Logger("myrmidon.manager")
         self._stopping = asyncio.Event()
@@ -92,31 +94,33 @@ class Manager:
         self._synced = asyncio.Event()
         self._working = asyncio.Event()
         self._supervisor: Supervisor | None = None
-        self._home = HomeCluster(self.options, self._clock, self._rng, self.metrics, self._log)
+        self._clients = Clients(self.options, self._clock, self._rng, self.metrics, self._log)
         self._lag = LoopLag(self._clock, self._log)
         self.addresses: dict[str, str] = {}
         """The bound address of each server, by the address in the options: ``:0`` picks a port."""
 
     def add(self, controller: Controller[Any]) -> None:
-        """Add a controller.  Two controllers of the same kind are an error.
+        """Add a controller.
+
+        Its name must be its own.  Controllers of the same kind must not share a type of condition in
+        the status of their objects, ``Ready`` included.
 
         While the manager runs, the controller starts at once: it lists its kinds, and on a process
         that leads its workers start as soon as its caches are in sync.  Problems that would stop the
         process at its start (a missing role) are then reported in the log and in ``readyz``, and the
-        check is repeated.
+        check is repeated.  Controllers of the same kind must be added before ``run``.
         """
         for other in self._controllers:
-            if other.kind() == controller.kind():
-                raise DefinitionError(
-                    f"{type(controller).__name__} and {type(other).__name__} both control "
-                    f"{controller.kind()}; they would overwrite each other's status.\n"
-                    "  fix: merge their states into one controller, or give one a kind of its own"
-                )
-        if self._process is not None:
-            self._runs.append(ControllerRun(controller, self._process))
-            if self._supervisor is not None:
-                self._runs[-1].start(self._supervisor)
+            check_together(controller, other)
+        if self._process is None:
+            self._controllers.append(controller)
+            return
+        check_apart(controller, [run.controller for run in self._runs])
+        run = ControllerRun(controller, self._process)
         self._controllers.append(controller)
+        self._runs.append(run)
+        if self._supervisor is not None:
+            run.start(self._supervisor)
 
     async def remove(self, name: str) -> None:
         """Stop the controller of that name, and forget it; the others go on.
@@ -187,42 +191,48 @@ class Manager:
         return Snapshot(self._clock.now(), self._working.is_set(), tuple(chain(*views)))
 
     def view(self, kind: str, key: str) -> ObjectView | None:
-        """Return one object of the snapshot, as in ``view("WebApp", "default/shop")``, or None."""
-        for loop in self.loops:
-            if loop.tracer is not None and loop.controller.kind().kind == kind:
-                return loop.tracer.view(loop.traced, key)
-        return None
+        """Return one object of the snapshot, as in ``view("WebApp", "default/shop")``, or None.
+
+        If several controllers reconcile the kind, the first that knows the object; ``views`` has all.
+        """
+        return next(iter(self.views(kind, key)), None)
+
+    def views(self, kind: str, key: str) -> list[ObjectView]:
+        """Return one object of the snapshot as each controller of its kind sees it."""
+        found = [
+            loop.tracer.view(loop.traced, key)
+            for loop in self.loops
+            if loop.tracer is not None and loop.controller.kind().kind == kind
+        ]
+        return [view for view in found if view is not None]
 
     # ------------------------------------------------------------------------- life cycle
 
     async def _run(self, stack: AsyncExitStack) -> None:
-        home = self._home
-        named = [(each.name, each.kind().group) for each in self._controllers]
-        await home.open(self._transport, named, stack)
+        clients = self._clients
+        await clients.open(stack, self._controllers, self._transport, self._configuration)
         await self._serve(stack)
-        caches = self._caches = self._caches_of(home.client)
-        remotes: dict[str, RemoteCluster] = {}
-        for name, transport in self._transports.items():
-            client = home.client_of(transport, name)
-            remotes[name] = RemoteCluster(name, client, self._caches_of(client, name))
-        home.client.remotes = {name: remote.client for name, remote in remotes.items()}
+        remotes = self._remote_clusters()
+        caches = self._caches = self._caches_of(clients.home)
+        clients.home.remotes = {name: remote.client for name, remote in remotes.items()}
         caches.remotes = {name: remote.caches for name, remote in remotes.items()}
         self._process = Process(
             options=self.options,
-            client=home.client,
+            client=clients.home,
             caches=caches,
             clock=self._clock,
             metrics=self.metrics,
             rng=self._rng,
             log=self._log,
-            elected=home.elected,
+            controllers=self._controllers,
+            elected=clients.elected,
             remotes=remotes,
             definitions=() if self.options.install_crds else self._definitions,
         )
         self._runs = [ControllerRun(each, self._process) for each in self._controllers]
         stack.callback(self._close)
         installs = self.options.install_crds and bool(self._definitions)
-        if installs and home.elector is None:
+        if installs and clients.elector is None:
             await self._install()
         seconds = self.options.start_timeout.total_seconds()
         for run in self._runs:
@@ -233,14 +243,21 @@ class Manager:
             self._supervisor = supervisor = Supervisor(group, self._log)
             background = self._start(supervisor, remotes)
             election: Tasks = []
-            if home.elector is not None:
-                election = supervisor.start("election", home.elector.run)
-            if installs and home.elector is not None:
+            if clients.elector is not None:
+                election = supervisor.start("election", clients.elector.run)
+            if installs and clients.elector is not None:
                 background += supervisor.start("install", self._install, may_end=lambda: True)
             await self._stopping.wait()
             await self._wind_down(election)
             for task in background:
                 task.cancel()
+
+    def _remote_clusters(self) -> dict[str, RemoteCluster]:
+        found: dict[str, RemoteCluster] = {}
+        for name, transport in self._transports.items():
+            client = self._clients.remote(name, transport)
+            found[name] = RemoteCluster(name, client, self._caches_of(client, name))
+        return found
 
     def _caches_of(self, client: Client, cluster: str = "") -> Caches:
         timing = self.options.watching
@@ -248,9 +265,9 @@ class Manager:
 
     async def _install(self) -> None:
         """Install the definitions of the program, as soon as this process leads."""
-        await self._home.elected()
+        await self._clients.elected()
         install = partial(
-            install_definitions, self._home.client, self._definitions, self._clock, self._log
+            install_definitions, self._clients.home, self._definitions, self._clock, self._log
         )
         await patiently(install, self._clock, self.options.start_timeout.total_seconds(), self._log)
 
@@ -286,7 +303,7 @@ class Manager:
             await run.synced.wait()
         self._log.info("caches in sync")
         self._synced.set()
-        await self._home.elected()
+        await self._clients.elected()
         for run in starting:
             await run.working.wait()
         self._working.set()
@@ -304,7 +321,7 @@ class Manager:
             task.cancel()
         if election:
             await asyncio.wait(election, timeout=CANCEL_SECONDS_MAX)
-        await self._home.resign()
+        await self._clients.resign()
 
     # ------------------------------------------------------------------------------ parts
 
@@ -315,9 +332,9 @@ class Manager:
         if probes:
             tables.setdefault(probes, []).append(health_routes(self.checks))
         if probes and self.options.trace:
-            tables[probes].append(trace_routes(self.view))
+            tables[probes].append(trace_routes(self.views))
         if metrics:
-            routes = metrics_routes(self.metrics, self._refresh, self._home.access)
+            routes = metrics_routes(self.metrics, self._refresh, self._clients.access)
             tables.setdefault(metrics, []).append(routes)
         for address, routes_of in tables.items():
             bound = await stack.enter_async_context(serving(address, *routes_of))
@@ -340,7 +357,7 @@ class Manager:
             found.update(run.checks())
         if self._supervisor is not None:
             found.update(self._supervisor.checks())
-        elector = self._home.elector
+        elector = self._clients.elector
         if elector is not None:
             found["leading" if elector.leads else "standby"] = None
         return found

@@ -17,7 +17,7 @@ freed; with hundreds of namespaces, a controller for all of them needs fewer con
 
 import asyncio
 
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.runtime.logs import Logger

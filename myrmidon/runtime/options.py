@@ -8,7 +8,7 @@ number of workers, are in ``Controller.options``.  ``myrmidon run`` sets these f
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from myrmidon.api.selectors import parse_selector
+from myrmidon.api.requests.selectors import parse_selector
 from myrmidon.errors import UsageError
 from myrmidon.io.watch.protocol import Timing
 from myrmidon.runtime.leader.election import Terms
@@ -108,6 +108,9 @@ class ManagerOptions:
     """Keep the last pass and the last writes of each object, for ``Manager.snapshot`` and for
     ``/passes`` on the health address, which ``myrmidon explain --process`` reads.  Off by
     default."""
+    planning: bool = False
+    """Run states without an effect outside the API server: ``ctx.planning`` is True, and
+    ``ctx.ensure`` and ``ctx.remove`` only look.  ``myrmidon plan`` sets it.  Off by default."""
 
     def __post_init__(self) -> None:
         for name in ("client_qps", "client_burst"):

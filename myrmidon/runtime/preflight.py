@@ -1,15 +1,18 @@
 """Preflight: finds at start-up what would make every watch of a controller fail.
 
-It lists each declared kind once, with a limit of one object, and tells four cases apart:
+It lists each cached kind once, with a limit of one object, and tells five cases apart:
 
 - The server does not serve the kind (404): its CRD may be installed later, so the controllers that
   need it wait (``controller_run``), and the others start.
 - The credentials are wrong (401) or rights are missing (403): one ``UsageError`` with its fix,
   instead of a log full of retries.
+- A selector is refused (400): a ``UsageError`` as well.
 - The server cannot be reached, or is overloaded or starting (429, 5xx): the check is repeated for
   ``ManagerOptions.start_timeout``, because a controller is often started together with its API
   server.  Then it is a ``UsageError`` as well.
 - Any other refusal is raised unchanged.
+
+A kind that is not cached (``Reads.cached``) is not listed: the role has only ``get`` for it.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -18,9 +21,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.errors import (
     ApiError,
+    BadRequestError,
     ForbiddenError,
     NotFoundError,
     ServerError,
@@ -41,26 +46,33 @@ UNAVAILABLE = (TransportError, ServerError, TooManyRequestsError)
 _RETRY_SECONDS, _RETRY_SECONDS_MAX = 0.5, 5.0
 
 
-async def missing_kinds(
-    client: Client, controller: Controller[Any], wanted: Iterable[Kind], namespaces: Sequence[str]
-) -> tuple[Kind, ...]:
-    """Return those of the wanted kinds that the server does not serve.
+def declared_scopes(controller: Controller[Any], namespaces: Sequence[str]) -> list[Scope]:
+    """Return a scope to list for each kind that a controller caches of its own cluster.
 
-    ``namespaces`` are those that the controller watches; empty for all.  Raise UsageError if the
-    credentials are refused or a kind must not be listed.
+    ``namespaces`` are those that the controller watches; empty for all.  Remote clusters are not
+    checked at the start: one that is down holds up only what reads it.
     """
     spaces = tuple(namespaces) or ("",)
-    scopes = [Scope(kind, spaces[0] if kind.namespaced else "") for kind in wanted]
-    return tuple([one.kind for one in scopes if not await _is_served(client, controller, one)])
+    return [
+        Scope(
+            kind,
+            (shape.namespaces or spaces)[0] if kind.namespaced else "",
+            shape.selector,
+            shape.field_selector,
+        )
+        for kind, shape in controller.shapes.items()
+        if shape.cached and not kind.cluster
+    ]
 
 
-def declared_kinds(controller: Controller[Any]) -> tuple[Kind, ...]:
-    """Return the kinds that a controller needs on its own cluster.
+async def missing_kinds(
+    client: Client, controller: Controller[Any], wanted: Iterable[Scope]
+) -> tuple[Kind, ...]:
+    """Return the kinds of those scopes that the server does not serve.
 
-    Remote clusters are not checked at the start: one that is down holds up only what reads it.
+    Raise UsageError if the credentials are refused or a scope cannot be listed.
     """
-    declared = (controller.kind(), *controller.managed_kinds, *controller.read_kinds)
-    return tuple(dict.fromkeys(kind for kind in declared if not kind.cluster))
+    return tuple([one.kind for one in wanted if not await _is_served(client, controller, one)])
 
 
 async def patiently(
@@ -93,7 +105,7 @@ def not_served(controller: Controller[Any], kind: Kind) -> UsageError:
 
 def install(controller: Controller[Any], kind: Kind) -> str:
     """Return how to make the cluster serve a kind: our own definition, or another program's."""
-    if kind.group == controller.kind().group:
+    if is_defined_here(controller.resource) and kind.group == controller.kind().group:
         return (
             f"install its definition, `myrmidon generate crd {_file(controller)} "
             "| kubectl apply -f -`"
@@ -107,6 +119,11 @@ async def _is_served(client: Client, controller: Controller[Any], scope: Scope) 
         await client.fetch(scope.list_request(limit=1))
     except NotFoundError:
         return False
+    except BadRequestError as error:
+        raise UsageError(
+            f"the cluster refuses to list {scope}, as {type(controller).__name__} declares it: {error.message}.\n"
+            f"  fix: change selector or field_selector of {kind.kind}"
+        ) from None
     except UnauthorizedError as error:
         raise UsageError(
             f"the cluster does not accept the credentials: {error.message}.\n"

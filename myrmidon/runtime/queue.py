@@ -30,7 +30,7 @@ from myrmidon.runtime.delays import Delays
 K = TypeVar("K", bound=Hashable)
 
 CAUSES_MAX = 8
-_TIMERS = ("timer", "resync")
+_TIMERS = ("timer", "resync", "schedule")
 DUE_NOW = float("-inf")
 LIVE_TURNS_MAX = 10  # then one background turn, if there is one
 
@@ -52,6 +52,7 @@ class Turn(Generic[K]):
     urgency: Urgency
     causes: list[Cause] = field(default_factory=list)
     collapsed: int = 0
+    admitted: bool = False  # a retry that has its token of the retry budget
 
     def join(self, due_at: float, now: float, urgency: Urgency, cause: Cause | None) -> None:
         """Merge another add of the same key into this turn.
@@ -120,6 +121,13 @@ class WorkQueue(Generic[K]):
             return None
         self._working[key] = now
         return self._turns.pop(key)
+
+    def postpone(self, turn: Turn[K], until: float, *, now: float) -> None:
+        """Give a turn back that was just taken; it is due at ``until``, or when an add is due."""
+        del self._working[turn.key]
+        turn.due_at = until
+        self._turns[turn.key] = turn
+        self._place(turn, now)
 
     def finish(self, key: K, *, now: float) -> None:
         """End the work on a key; a turn that was added meanwhile can then be taken."""

@@ -20,12 +20,12 @@ object that is busy, cause no pass.
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from myrmidon.api.objects import annotations_of, is_deleting, labels_of, owners_of, uid_of
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import annotations_of, is_deleting, labels_of, owners_of, uid_of
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import AlreadyOwnedError, NotAdoptedError, TerminatingError
 from myrmidon.io.watch.changes import Change
 from myrmidon.sets.adoption import ADOPT, refuse_others
-from myrmidon.sets.output_set import Output
+from myrmidon.sets.outputs import Output
 from myrmidon.sets.ownership import PARENT, PARENT_UID, Parent
 
 REFUSALS = (AlreadyOwnedError, NotAdoptedError, TerminatingError)

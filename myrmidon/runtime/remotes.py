@@ -21,8 +21,9 @@ All controllers of the process share the caches of a remote cluster.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from myrmidon.api.typed.object_types import kind_of
 from myrmidon.errors import UsageError
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.io.client import Client
 from myrmidon.io.watch.caches import Caches

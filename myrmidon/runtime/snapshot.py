@@ -4,11 +4,12 @@ It is made on request, from the trace and the caches.  It shares no data with th
 callers may keep it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 
 Phase: TypeAlias = Literal["new", "ready", "waiting", "failing", "deleting", "suspended", "gone"]
 
@@ -22,6 +23,20 @@ class Step:
     status: str
     reason: str
     message: str
+    branch: str = ""
+    """The branch of a fork that the state is in; "" outside forks."""
+
+
+def path_text(steps: Iterable[Step]) -> str:
+    """Return the way through the graph: ``a → b``, branches of a fork as ``a → b → c ‖ d → e``."""
+    text, before = "", ""
+    for step in steps:
+        other = before and step.branch and before != step.branch
+        nested = step.branch.startswith(f"{before}/") or before.startswith(f"{step.branch}/")
+        separator = " ‖ " if other and not nested else " → "
+        text += f"{separator if text else ''}{step.state}"
+        before = step.branch
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +76,8 @@ class ObjectView:
     waiting: Waiting | None = None
     again_at: datetime | None = None
     """When the next pass is due without a watch event; None if only a resync is."""
+    again_for: str = ""
+    """The state that asked for that pass with ``Done(again=...)``; "" for a retry or a Wait."""
     passes: int = 0
     ended_at: datetime | None = None
     causes: tuple[str, ...] = ()

@@ -13,14 +13,15 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.conditions import READY, find
-from myrmidon.api.objects import Json, generation_of, is_deleting, ref_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request
-from myrmidon.api.texts import condition_message
+from myrmidon.api.objects.accessors import Json, generation_of, is_deleting, ref_of
+from myrmidon.api.objects.conditions import READY, find
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request
+from myrmidon.api.values.texts import condition_message
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome
+from myrmidon.fsm.status_home import StatusHome
 from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.applicator import Applicator
 from myrmidon.runtime.cluster_view import ClusterView
@@ -39,6 +40,7 @@ class Traced(NamedTuple):
     controller: Controller[Any]
     queue: WorkQueue[ObjectRef]
     objects: ClusterView
+    home: StatusHome
 
 
 @dataclass(slots=True)
@@ -48,11 +50,22 @@ class _Memory:
     ref: ObjectRef
     path: tuple[Step, ...] = ()
     waiting: Waiting | None = None
+    scheduled_by: str = ""
     passes: int = 0
     ended_at: datetime | None = None
     causes: tuple[str, ...] = ()
     writes: deque[Wrote] = field(default_factory=lambda: deque(maxlen=WRITES_MAX))
     gone_at: datetime | None = None
+
+
+class _NextPass(NamedTuple):
+    """When the next pass is due, None if only a resync is, and the state that scheduled it."""
+
+    at: datetime | None = None
+    scheduled_by: str = ""
+
+
+_NO_NEXT_PASS = _NextPass()
 
 
 class Tracer:
@@ -76,8 +89,7 @@ class Tracer:
         """Record a write of a pass; ``by`` is its author, ``controller:key``."""
         key = by.partition(":")[2]
         if key:
-            # Finalizers are added and removed by a JSON patch without a subresource.
-            part = request.subresource or ("finalizer" if request.patch is Patch.JSON else "")
+            part = request.subresource or _part(request)
             wrote = Wrote(self._clock.now(), request.verb.value, request.ref, part, error)
             memory = self._memories.get(key)
             if memory is None:  # the first pass is under way
@@ -90,8 +102,8 @@ class Tracer:
         ref = memory.ref if memory is not None else _NO_REF_YET
         if memory is None or ref is None:
             return None  # no pass over it has ended yet
-        again_at = self._again_at(traced.queue.turn_of(ref))
-        return _view(traced, ref, memory, traced.objects.look(ref), again_at)
+        next_pass = self._next_pass(traced.queue.turn_of(ref), memory)
+        return _view(traced, ref, memory, traced.objects.look(ref), next_pass)
 
     def views(self, traced: Traced) -> Iterator[ObjectView]:
         """Return every object of the controller, including those deleted in the last minute."""
@@ -101,14 +113,14 @@ class Tracer:
         for key, obj in present.items():
             ref = ref_of(kind, obj)
             memory = self._memories.get(key) or _Memory(ref)
-            yield _view(traced, ref, memory, obj, self._again_at(due.get(ref)))
+            yield _view(traced, ref, memory, obj, self._next_pass(due.get(ref), memory))
         for key, memory in list(self._memories.items()):
             if key in present or memory.gone_at is None:
                 continue
             if now - memory.gone_at > timedelta(seconds=GONE_SECONDS_MAX):
                 del self._memories[key]
             else:
-                yield _view(traced, memory.ref, memory, None, None)
+                yield _view(traced, memory.ref, memory, None, _NO_NEXT_PASS)
 
     # ---------------------------------------------------------------------------- inside
 
@@ -137,12 +149,15 @@ class Tracer:
         if outcome is not None:
             memory.path = _steps(outcome)
             memory.waiting = _waiting(outcome, memory.waiting, now)
+            memory.scheduled_by = outcome.again.state if outcome.again is not None else ""
 
-    def _again_at(self, turn: Turn[ObjectRef] | None) -> datetime | None:
+    def _next_pass(self, turn: Turn[ObjectRef] | None, memory: _Memory) -> _NextPass:
         if turn is None or all(cause.relation == "resync" for cause in turn.causes):
-            return None
+            return _NO_NEXT_PASS
         seconds = max(turn.due_at - self._clock.monotonic(), 0.0)
-        return self._clock.now() + timedelta(seconds=seconds)
+        scheduled = all(cause.relation == "schedule" for cause in turn.causes)
+        at = self._clock.now() + timedelta(seconds=seconds)
+        return _NextPass(at, memory.scheduled_by if scheduled else "")
 
 
 class TracedApplicator(Applicator):
@@ -169,6 +184,7 @@ def _steps(outcome: Outcome) -> tuple[Step, ...]:
             visit.value.status,
             visit.value.reason,
             condition_message(visit.value.message),
+            visit.branch,
         )
         for visit in outcome.visits
     )
@@ -195,16 +211,17 @@ def _view(
     ref: ObjectRef,
     memory: _Memory,
     obj: Json | None,
-    again_at: datetime | None,
+    next_pass: _NextPass,
 ) -> ObjectView:
     return ObjectView(
         ref,
         traced.controller.name,
-        _phase(memory, obj),
+        _phase(memory, obj, traced.home),
         generation_of(obj or {}),
         memory.path,
         memory.waiting,
-        again_at,
+        next_pass.at,
+        next_pass.scheduled_by,
         memory.passes,
         memory.ended_at,
         memory.causes,
@@ -212,19 +229,38 @@ def _view(
     )
 
 
-def _phase(memory: _Memory, obj: Json | None) -> Phase:
+def _part(request: Request) -> str:
+    """Return what a JSON patch of an object changes: its finalizers, or its status annotation."""
+    if request.patch is not Patch.JSON:
+        return ""
+    paths = (str(operation["path"]) for operation in request.body)
+    return "finalizer" if any("/finalizers" in path for path in paths) else "status"
+
+
+def _phase(memory: _Memory, obj: Json | None, home: StatusHome) -> Phase:
     if obj is None:
         return "gone"
     if is_suspended(obj):
         return "suspended"
     if is_deleting(obj):
         return "deleting"
-    ready: Any = find(obj, READY)
+    if home.conditions is None:
+        return _phase_of_last_pass(memory)
+    ready: Any = find(home.seen(obj), READY)
     if ready is not None and ready.observed_generation == generation_of(obj):
         if ready.status == "True":
             return "ready"
         return "failing" if memory.waiting is not None and memory.waiting.failed else "waiting"
     return "new" if memory.passes == 0 else "waiting"
+
+
+def _phase_of_last_pass(memory: _Memory) -> Phase:
+    """Return the phase of an object that has no conditions, from its last pass in this process."""
+    if memory.passes == 0:
+        return "new"
+    if memory.waiting is None:
+        return "ready"
+    return "failing" if memory.waiting.failed else "waiting"
 
 
 _NO_REF_YET: Any = None  # for a memory that begins with a write, until the pass ends

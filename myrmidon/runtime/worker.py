@@ -5,9 +5,9 @@ thousands of such passes after a restart do not block the event loop, a worker y
 between two passes as soon as its time slice is used up (``io.timers.pacing``).  The Lease, the
 probes and signals are served in between.
 
-A requeue (``Wait(after=...)``, a recheck, a retry) takes at least ``REQUEUE_SECONDS_MIN``: an
-object that asks for its next pass at once, every time, gets ten passes a second and leaves the rest
-of the time to other objects.
+When an object is requeued is decided by ``requeueing``.  A requeue (``Wait(after=...)``, a recheck,
+a schedule, a retry) takes at least ``REQUEUE_SECONDS_MIN``: an object that asks for its next pass at
+once, every time, gets ten passes a second and leaves the rest of the time to other objects.
 
 An exception from a pass is logged and the object is retried with backoff; the worker goes on.
 Three kinds of exceptions end the worker: the loss of the Lease, the cancellation of the worker
@@ -16,13 +16,12 @@ worker starts no further pass, even if the interrupted state swallowed the cance
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import Outcome
@@ -32,12 +31,15 @@ from myrmidon.runtime.backoff import Backoff
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.queue import DUE_NOW, Turn, Urgency, WorkQueue
+from myrmidon.runtime.rate_limits import ObjectRate, RetryBudget
 from myrmidon.runtime.reconcile.run_state import is_failure
+from myrmidon.runtime.requeueing import requeue_of
 
 Reconcile = Callable[[Turn[ObjectRef]], Awaitable[Outcome | None]]
 
-REQUEUE_SECONDS_MIN = 0.1
 REQUEUE_SECONDS_MAX = timedelta(days=366).total_seconds()
+_POSTPONED_MAX = 200  # turns that one take may postpone; about 2 ms
+_NO_OUTCOME = Outcome()  # of a pass that broke
 
 
 @dataclass(slots=True)
@@ -51,9 +53,11 @@ class WorkerPool:
     clock: Clock
     log: Logger
     resync: Callable[[], float | None]  # seconds until the next pass of a healthy object
-    generation: Callable[[ObjectRef], int]
+    revision: Callable[[ObjectRef], Hashable]  # a new one resets the backoff
     began: Callable[[ObjectRef], None] = lambda _key: None
     ended: Callable[[ObjectRef], None] = lambda _key: None
+    object_rate: ObjectRate[ObjectRef] | None = None
+    retry_budget: RetryBudget | None = None
     wakeup: Wakeup = field(default_factory=Wakeup)
     stopping: bool = False
 
@@ -72,6 +76,12 @@ class WorkerPool:
         self.observing.added(delayed=delay > 0)
         self.wakeup.ring()
 
+    def forget(self, key: ObjectRef) -> None:
+        """Forget the failures and the rate of an object that is gone or no longer handled."""
+        self.backoff.succeeded(key)
+        if self.object_rate is not None:
+            self.object_rate.forget(key)
+
     def take(self) -> Turn[ObjectRef] | None:
         """Return the next key that is due, None if there is none; set the alarm for the one after.
 
@@ -80,12 +90,47 @@ class WorkerPool:
         """
         now = self.clock.monotonic()
         turn = self.queue.take(now)
+        if turn is not None and (self.object_rate is not None or self.retry_budget is not None):
+            turn = self._within_limits(turn, now)
         wake_at = self.queue.wake_at()
         if wake_at == DUE_NOW:
             self.wakeup.ring()
         elif wake_at is not None:
             self.wakeup.ring_within(wake_at - now)
         return turn
+
+    def _within_limits(self, turn: Turn[ObjectRef], now: float) -> Turn[ObjectRef] | None:
+        """Return the first due turn that the rate limits allow; postpone those before it.
+
+        At most ``_POSTPONED_MAX`` at once, so that the event loop is not blocked: the worker that
+        the alarm wakes goes on with the rest.
+        """
+        for _ in range(_POSTPONED_MAX):
+            until = self._not_before(turn, now)
+            if until <= now:
+                if self.object_rate is not None:
+                    self.object_rate.began(turn.key, now)
+                return turn
+            self.queue.postpone(turn, until, now=now)
+            following = self.queue.take(now)
+            if following is None:
+                return None
+            turn = following
+        self.queue.postpone(turn, now, now=now)
+        return None
+
+    def _not_before(self, turn: Turn[ObjectRef], now: float) -> float:
+        """Return when the pass may begin, by both limits; reserve a token for a retry."""
+        until = now if self.object_rate is None else self.object_rate.not_before(turn.key)
+        if self.retry_budget is not None and not turn.admitted and self._is_retry(turn):
+            turn.admitted = True
+            until = max(until, self.retry_budget.reserve(now))
+        return until
+
+    def _is_retry(self, turn: Turn[ObjectRef]) -> bool:
+        """Whether only a growing delay caused the turn."""
+        timers = all(cause.relation == "timer" for cause in turn.causes)
+        return timers and self.backoff.failures(turn.key) > 0
 
     def stop(self) -> None:
         """Start no new passes; passes under way go on."""
@@ -137,29 +182,23 @@ async def _take_turn(pool: WorkerPool, turn: Turn[ObjectRef]) -> None:
 
 def _requeue(pool: WorkerPool, key: ObjectRef, outcome: Outcome | None, *, broken: bool) -> None:
     """Requeue a key as its outcome asks: with backoff, after a time, or for the next resync."""
+    retry: float | None = None
     if broken or (outcome is not None and outcome.backoff):
-        delay = pool.backoff.failed(key, pool.generation(key))
-        if outcome is not None and outcome.after is not None:
-            delay = min(delay, outcome.after.total_seconds())
-        _put_back(pool, key, "timer", delay)
-        return
-    pool.backoff.succeeded(key)
-    if outcome is None or outcome.released:
-        return
-    if outcome.after is not None:
-        _put_back(pool, key, "timer", outcome.after.total_seconds())
-        return
-    seconds = pool.resync()
-    if seconds is not None:
-        _put_back(pool, key, "resync", seconds, Urgency.BACKGROUND)
-
-
-def _put_back(
-    pool: WorkerPool,
-    key: ObjectRef,
-    relation: Literal["timer", "resync"],
-    delay: float,
-    urgency: Urgency = Urgency.LIVE,
-) -> None:
-    delay = max(delay, REQUEUE_SECONDS_MIN)
-    pool.add(key, cause=Cause(relation), delay=delay, urgency=urgency)
+        attempt = outcome.attempt if outcome is not None else None
+        if attempt is not None and attempt.delay is not None:
+            retry = attempt.delay
+        else:
+            retry = pool.backoff.failed(key, pool.revision(key))
+    else:
+        pool.backoff.succeeded(key)
+        if outcome is None or outcome.released:
+            pool.forget(key)
+            return
+    found = requeue_of(
+        outcome or _NO_OUTCOME,
+        retry=retry,
+        resync=pool.resync() if retry is None else None,
+        now=pool.clock.now,
+    )
+    if found is not None:
+        pool.add(key, cause=Cause(found.relation), delay=found.delay, urgency=found.urgency)

@@ -2,7 +2,8 @@
 
 from myrmidon.sets.object_set import ObjectSet
 from myrmidon.sets.options import ApplyOptions
-from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
+from myrmidon.sets.output_set import OutputSet
+from myrmidon.sets.outputs import Apply, Delete, Edit, Output, Release
 from myrmidon.sets.ownership import Parent
 from myrmidon.sets.planning import plan
 from myrmidon.sets.recreation import Recreation, plan_recreate
@@ -11,11 +12,13 @@ __all__ = [
     "Apply",
     "ApplyOptions",
     "Delete",
+    "Edit",
     "ObjectSet",
     "Output",
     "OutputSet",
     "Parent",
     "Recreation",
+    "Release",
     "plan",
     "plan_recreate",
 ]

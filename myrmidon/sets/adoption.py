@@ -28,16 +28,16 @@ never more than one object of its kind, namespace and name.
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.managed_fields import wrote
-from myrmidon.api.objects import (
+from myrmidon.api.objects.accessors import (
     annotations_of,
     controller_of,
     is_deleting,
     labels_of,
     owners_of,
 )
+from myrmidon.api.objects.managed_fields import wrote
 from myrmidon.errors import AlreadyOwnedError, NotAdoptedError
-from myrmidon.sets.output_set import Apply, Output, manager_of
+from myrmidon.sets.outputs import Apply, Delete, Output, manager_of
 from myrmidon.sets.ownership import PARENT, PARENT_UID, Parent
 
 ADOPT = "myrmidon.dev/adopt"  # annotation: this object may be adopted
@@ -101,11 +101,13 @@ def _refuse_unowned(current: Mapping[str, Any], output: Output, parent: Parent) 
         raise NotAdoptedError(
             str(ref),
             str(parent.ref),
-            verb="apply" if isinstance(output, Apply) else "delete",
+            verb="delete" if isinstance(output, Delete) else "apply",
             command=f"kubectl annotate {resource} {ref.name}{where} {ADOPT}=true",
         )
 
 
 def _may_adopt(current: Mapping[str, Any], output: Output, parent: Parent) -> bool:
-    asked = output.options.adopt if isinstance(output, Apply) else output.adopt
+    asked = isinstance(output, Delete) and output.adopt
+    if isinstance(output, Apply):
+        asked = output.options.adopt
     return asked or annotations_of(current).get(ADOPT) in ("true", parent.ref.key)

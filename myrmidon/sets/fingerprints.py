@@ -18,8 +18,8 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api.objects import Json, generation_of
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json, generation_of
+from myrmidon.api.objects.refs import Kind
 from myrmidon.patch.covering import covers
 from myrmidon.patch.server_filled import exceeds
 

@@ -8,16 +8,15 @@ refused with its path (``OutputError``); it is never changed or dropped.
 
 from base64 import b64encode
 from collections.abc import Mapping
-from datetime import date, datetime
 from math import isfinite
 from typing import Any
 
 import orjson
 
-from myrmidon.api.conditions import timestamp
-from myrmidon.api.json_values import NotJsonError, encodable, inside, json_value
-from myrmidon.api.objects import Json, describe
-from myrmidon.api.texts import printable, text_of
+from myrmidon.api.objects.accessors import Json, describe
+from myrmidon.api.typed.models import is_model_object, model_json
+from myrmidon.api.values.json_values import NotJsonError, encodable, inside, json_value
+from myrmidon.api.values.texts import printable, text_of
 from myrmidon.errors import OutputError
 
 # Metadata that only the server sets; it ignores or refuses them in a write.
@@ -40,10 +39,15 @@ _CONTAINERS = (dict, list, tuple)  # a tuple, because isinstance() with a union 
 
 def manifest_of(obj: Any) -> Json:
     """Return the object as a new JSON document; raise ``OutputError`` if it cannot be one."""
-    declared = _declared(obj)
-    manifest = _encoded(declared)
+    manifest = document_of(obj)
     # The status belongs to the controller of that kind; the server drops it from such a write.
     manifest.pop("status", None)
+    return manifest
+
+
+def document_of(obj: Any) -> Json:
+    """Return the object as ``manifest_of`` does, but with its status."""
+    manifest = _encoded(_declared(obj))
     meta = manifest.get("metadata")
     if type(meta) is dict and not _SERVER_METADATA.isdisjoint(meta):
         manifest["metadata"] = {
@@ -111,9 +115,9 @@ def _declared(obj: Any) -> Mapping[str, Any]:
         except Exception as error:
             raise _untold(obj, error) from error
         return declared
-    if hasattr(obj, "attribute_map"):
+    if is_model_object(obj):
         try:
-            return _from_client_model(obj)
+            return model_json(obj)
         except RecursionError as error:
             raise _untold(obj, error) from error
     raise OutputError(
@@ -133,29 +137,6 @@ def _untold(obj: Any, error: Exception) -> OutputError:
         f"{obj!r} cannot be written as JSON: {type(error).__name__}: {text_of(error)}.\n"
         "  fix: use strings, numbers, booleans, None, lists and dicts with string keys"
     )
-
-
-def _from_client_model(model: Any) -> Json:
-    """Return a kubernetes-asyncio model as JSON.  None counts as unset: it cannot tell the two."""
-    return {
-        wire_name: _client_value(value)
-        for attribute, wire_name in model.attribute_map.items()
-        if (value := getattr(model, attribute)) is not None
-    }
-
-
-def _client_value(value: Any) -> Any:
-    if hasattr(value, "attribute_map"):
-        return _from_client_model(value)
-    if isinstance(value, Mapping):
-        return {key: _client_value(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_client_value(inner) for inner in value]
-    if isinstance(value, datetime):
-        return timestamp(value)
-    if isinstance(value, date):
-        return value.isoformat()
-    return value
 
 
 def _fold_string_data(manifest: Json) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 
 
 class ObjectSet:

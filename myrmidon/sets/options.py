@@ -1,12 +1,13 @@
 """ApplyOptions: how one output is written."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from myrmidon.errors import OutputError
 
 FieldValidation: TypeAlias = Literal["Strict", "Warn", "Ignore"]
+Subresource: TypeAlias = Literal["", "status"]
 _VALIDATIONS = get_args(FieldValidation)
 
 _EXCLUSIVE = (
@@ -16,6 +17,13 @@ _EXCLUSIVE = (
     ("create_only", "recreate", "an object that is never changed is never created again"),
     ("create_only", "optimistic_lock", "an object that is never changed needs no lock"),
     ("recreate", "optimistic_lock", "a new object has a new resourceVersion"),
+    ("remove_undeclared", "as_update", "a full update removes every field that is not declared"),
+    (
+        "remove_undeclared",
+        "server_side",
+        "the server removes the fields that are not applied again",
+    ),
+    ("remove_undeclared", "create_only", "an object that is never changed loses no field"),
 )
 
 
@@ -70,6 +78,16 @@ class ApplyOptions:
     """Delete the object and create it again if the server refuses to change one of its fields but
     would accept the output as a new object, which a dry run finds out.  Not with ``create_only`` or
     ``optimistic_lock``.  Default: False, the refusal is reported."""
+    remove_undeclared: bool | None = None
+    """Remove fields and map entries that this state declared before and does not declare any more.
+    What was declared is recorded on the object, in an annotation
+    ``declared.myrmidon.dev/<controller>.<state>``.  A field that another field manager has written
+    since, or that another state declares, stays.  Not with ``as_update``, ``server_side`` or
+    ``create_only``.  Default: None, as ``ControllerOptions.remove_undeclared`` says."""
+    subresource: Subresource = ""
+    """``"status"``: write the status of an existing child, as a merge patch of the status fields
+    that were set, and nothing else.  It is not created; without it the state waits with the reason
+    ``ObjectMissing``.  Not with any other option.  Default: empty, the object itself."""
 
     def __post_init__(self) -> None:
         if self.field_validation not in _VALIDATIONS:
@@ -89,18 +107,57 @@ class ApplyOptions:
                     f"{dependent} has an effect only with server_side=True.\n"
                     f"  fix: add server_side=True, or drop {dependent}"
                 )
+        self._check_subresource()
         if self.owner is not None and not self.owner_refs:
             raise OutputError(
                 "an output cannot have both owner and owner_refs=False.\n"
                 "  fix: drop owner_refs=False to set the owner reference, or drop owner"
             )
 
+    def _check_subresource(self) -> None:
+        if not self.subresource:
+            return
+        if self.subresource not in get_args(Subresource):
+            raise OutputError(
+                f"subresource is {self.subresource!r}, which cannot be applied.\n"
+                '  fix: use "status", or out.scale(...) for the number of replicas, '
+                "or out.patch(..., subresource=...)"
+            )
+        for one in fields(self):
+            if (
+                one.name not in ("subresource", "cluster")
+                and getattr(self, one.name) != one.default
+            ):
+                raise OutputError(
+                    f"{one.name} has no effect with subresource={self.subresource!r}.\n"
+                    f"  fix: drop {one.name}"
+                )
+
+
+class ApplyOptionsDict(TypedDict, total=False):
+    """The options of ``out.apply`` as keyword arguments, for type checkers; see ``ApplyOptions``."""
+
+    optimistic_lock: bool
+    as_update: bool
+    server_side: bool
+    field_manager: str | None
+    force: bool
+    owner_refs: bool
+    cluster: str
+    owner: Any
+    adopt: bool
+    field_validation: FieldValidation
+    create_only: bool
+    recreate: bool
+    remove_undeclared: bool | None
+    subresource: Subresource
+
 
 DEFAULT = ApplyOptions()
 _NAMES = tuple(field.name for field in fields(ApplyOptions))
 
 
-def chosen(options: dict[str, Any]) -> ApplyOptions:
+def chosen(options: ApplyOptionsDict) -> ApplyOptions:
     """Return the options as ``ApplyOptions``; raise ``OutputError`` for an unknown name."""
     if not options:
         return DEFAULT
@@ -115,5 +172,17 @@ def chosen(options: dict[str, Any]) -> ApplyOptions:
                 "an output on a remote cluster cannot have an owner: owner references do not reach "
                 "other clusters.\n  fix: drop owner"
             )
-        options = {**options, "owner_refs": False}
+        if not options.get("subresource"):
+            options = {**options, "owner_refs": False}
     return ApplyOptions(**options)
+
+
+def removing(options: ApplyOptions) -> ApplyOptions:
+    """Return the options with ``remove_undeclared``, unless they say otherwise or exclude it."""
+    fixed = options.as_update or options.server_side or options.create_only
+    if options.remove_undeclared is not None or fixed:
+        return options
+    return _REMOVING if options is DEFAULT else replace(options, remove_undeclared=True)
+
+
+_REMOVING = ApplyOptions(remove_undeclared=True)

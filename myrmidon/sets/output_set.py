@@ -1,64 +1,49 @@
-"""OutputSet: the objects that one state applies and deletes.
+"""OutputSet: what one state wants to be written.
 
-A state calls ``out.apply`` and ``out.delete``; nothing is sent then.  The set records one ``Apply``
-or ``Delete`` per object, after it has checked that the controller manages the kind and that the
-object has a name and a namespace.  When the state has returned, the framework plans a request for
-each (``sets.planning``) and sends those that are needed.
+A state calls ``out.apply``, ``out.delete`` and the others; nothing is sent then.  The set records one
+output per object, or part of an object (``sets.outputs``), after it has checked that the controller
+manages the kind and that the object has a name and a namespace.  When the state has returned, the
+framework plans a request for each (``sets.planning``) and sends those that are needed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Unpack, get_args
 
-from myrmidon.api import kinds as well_known
-from myrmidon.api.managed_fields import field_manager
-from myrmidon.api.objects import Json, describe
-from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
+from myrmidon.api.objects.accessors import Json, uid_of
+from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
+from myrmidon.api.requests.selectors import selector as parsed_selector
 from myrmidon.errors import (
-    GeneratedNameError,
     OutputError,
-    ProgrammingError,
-    UndeclaredOutputError,
-    UnidentifiedObjectError,
 )
-from myrmidon.sets.manifests import manifest_of
-from myrmidon.sets.options import DEFAULT, ApplyOptions, chosen
+from myrmidon.sets.edits import combined, edit_body
+from myrmidon.sets.identification import WELL_KNOWN, Identification
+from myrmidon.sets.manifests import document_of
+from myrmidon.sets.options import DEFAULT, ApplyOptions, ApplyOptionsDict, chosen, removing
+from myrmidon.sets.outputs import (
+    Apply,
+    Delete,
+    DeleteAll,
+    Edit,
+    Key,
+    Output,
+    OutputDefaults,
+    PatchType,
+    Propagation,
+    Release,
+    describe_output,
+    key_of,
+)
 
 
-class Apply(NamedTuple):
-    """The object should exist and have at least the fields of the manifest."""
+class OutputSet(Identification):
+    """What a state wants to be written, in order.
 
-    ref: ObjectRef
-    manifest: Json
-    options: ApplyOptions = DEFAULT
-    author: str = ""  # ``controller.state``: the state that declared it
-
-
-class Delete(NamedTuple):
-    """The object should be gone; with ``foreground`` it goes after everything that it owns."""
-
-    ref: ObjectRef
-    foreground: bool = False
-    adopt: bool = False  # also if it names no parent and this controller did not write it
-    author: str = ""
-
-
-Output: TypeAlias = Apply | Delete
-
-
-def manager_of(output: Output) -> str:
-    """Return the output's field manager: ``ApplyOptions.field_manager``, or the controller's."""
-    chosen = output.options.field_manager if isinstance(output, Apply) else None
-    return field_manager(chosen or output.author.partition(".")[0] or "myrmidon")
-
-
-class OutputSet:
-    """The objects that a state applies and deletes, in order.
-
-    There is one entry per object: the last ``apply`` or ``delete`` replaces an earlier one and its
-    options.  A namespaced object without a namespace gets the parent's.
+    There is one entry per object: the last ``apply``, ``delete`` or ``release`` replaces an earlier
+    one and its options.  Patches, and writes to a subresource, are entries of their own, and are
+    written after the objects.  A namespaced object without a namespace gets the parent's.
     """
 
-    __slots__ = ("_all", "_author", "_class_name", "_intentions", "_kinds", "_namespace", "_state")
+    __slots__ = ("_author", "_defaults", "_intentions", "_own", "collections")
 
     def __init__(
         self,
@@ -68,27 +53,94 @@ class OutputSet:
         controller: str = "",
         state: str = "",
         class_name: str = "",
+        own: ObjectRef | None = None,
+        defaults: OutputDefaults | None = None,
     ) -> None:
         self._all = kinds
-        self._kinds = _WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
+        self._kinds = WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
         self._namespace, self._state = namespace, state
         self._author = f"{controller}.{state}" if controller else state
         self._class_name = class_name or controller or "the controller"
-        self._intentions: dict[ObjectRef, Output] = {}
+        self._own, self._defaults = own, defaults
+        self._intentions: dict[Key, Output] = {}
+        self.collections: tuple[DeleteAll, ...] = ()
+        """What ``delete_all`` declared, in order."""
 
-    def apply(self, obj: Any, **options: Any) -> None:
+    def apply(self, obj: Any, **options: Unpack[ApplyOptionsDict]) -> None:
         """Declare that the object should exist with these fields.
 
         ``obj`` is a manifest, a Resource or a kubernetes-asyncio model.  The options are those of
-        ``ApplyOptions``.
+        ``ApplyOptions``.  With ``subresource="status"`` the status of an existing child is
+        written, and nothing else of ``obj``.
         """
         self._put(obj, chosen(options))
 
-    def apply_all(self, objs: Iterable[Any], **options: Any) -> None:
+    def apply_all(self, objs: Iterable[Any], **options: Unpack[ApplyOptionsDict]) -> None:
         """Apply several objects with the same options."""
         same = chosen(options)
         for obj in objs:
             self._put(obj, same)
+
+    def patch(
+        self,
+        what: Any,
+        name: str | None = None,
+        body: Any = None,
+        *,
+        namespace: str | None = None,
+        type: PatchType = "merge",  # noqa: A002 - the word of the field
+        subresource: str = "",
+        cluster: str = "",
+    ) -> None:
+        """Declare that an existing object should have the values of a patch.
+
+        The object need not be a child: it gets no owner reference and is never pruned or created.
+        Nothing is sent while the patch would change nothing.  Two patches of one object and type
+        become one.
+
+        - ``what``: an object, an ``ObjectRef``, or a kind together with ``name`` and ``namespace``.
+        - ``body``: a map, or a list of operations for a JSON patch.
+        - ``type``: ``"merge"`` (RFC 7386), ``"json"`` (RFC 6902) or ``"strategic"``, which only
+          built-in kinds have.  A JSON patch must be idempotent; a ``test`` that fails means that
+          there is nothing to do, and so does the ``remove`` of a missing key.  Default: merge.
+        - ``subresource``: for example ``"status"``.  Default: the object itself.
+        - ``cluster``: as for ``delete``.
+        """
+        ref = self._ref_to(what, name, namespace, cluster)
+        self._edit(Edit(ref, edit_body(ref, body, type), type, subresource, author=self._author))
+
+    def scale(
+        self,
+        what: Any,
+        name: str | None = None,
+        namespace: str | None = None,
+        *,
+        replicas: int,
+        cluster: str = "",
+    ) -> None:
+        """Declare the number of replicas of an existing object, through its ``scale`` subresource.
+
+        The object need not be a child.  It can be of any kind that has the subresource.
+        ``cluster``: as for ``delete``.
+        """
+        ref = self._ref_to(what, name, namespace, cluster)
+        if type(replicas) is not int or replicas < 0:
+            raise OutputError(
+                f"{ref} cannot be scaled to {replicas!r} replicas.\n  fix: write a number, 0 or more"
+            )
+        body = {"spec": {"replicas": replicas}}
+        self._edit(Edit(ref, body, "merge", "scale", author=self._author))
+
+    def label_self(self, labels: Mapping[str, str | None]) -> None:
+        """Declare labels of the object of the pass; None removes one.  Other labels stay.
+
+        Later states of the same pass see the object as it was read.
+        """
+        self._edit_self("labels", labels)
+
+    def annotate_self(self, annotations: Mapping[str, str | None]) -> None:
+        """Declare annotations of the object of the pass; None removes one.  Others stay."""
+        self._edit_self("annotations", annotations)
 
     def delete(
         self,
@@ -97,21 +149,71 @@ class OutputSet:
         namespace: str | None = None,
         *,
         foreground: bool = False,
+        propagation: Propagation | None = None,
         adopt: bool = False,
         cluster: str = "",
     ) -> None:
         """Declare that an object should be gone.
 
-        - ``what``: an object, an ``ObjectRef``, or a kind together with ``name`` and ``namespace``.
-        - ``foreground``: the object goes after everything that it owns.  Default: False, the
-          garbage collector deletes what it owns afterwards.
+        - ``what``: an object, an ``ObjectRef``, or a kind (a ``Kind``, a Resource class or a
+          kubernetes-asyncio model class) together with ``name`` and ``namespace``.
+        - ``propagation``: what becomes of the objects that it owns.  ``"Background"``: the garbage
+          collector deletes them afterwards.  ``"Foreground"``: the object goes after them.
+          ``"Orphan"``: they stay, without an owner.  Default: Background.
+        - ``foreground``: True is short for ``propagation="Foreground"``.
         - ``adopt``: delete the object even if it names no parent and this controller did not write
           it.  Default: False, the delete is refused with ``AdoptionRefused``.
         - ``cluster``: the name of the remote cluster of the object.  Default: the controller's own,
           or that of the kind or reference.
         """
-        ref = self._ref_to_delete(what, name, namespace, cluster)
-        self._intend(Delete(ref, foreground, adopt, self._author))
+        ref = self._ref_to(what, name, namespace, cluster)
+        how = _propagation(propagation, foreground=foreground)
+        self._intend(Delete(ref, how, adopt, self._author))
+
+    def delete_all(
+        self,
+        kind: Any,
+        selector: Mapping[str, str] | str = "",
+        namespace: str | None = None,
+        *,
+        propagation: Propagation | None = None,
+        adopt: bool = False,
+        cluster: str = "",
+    ) -> None:
+        """Declare that all children of a kind whose labels match should be gone.
+
+        Objects of other parents are left alone, and so is every object that this state applies,
+        deletes or releases by name.  Each object is deleted by a request of its own, with its uid:
+        a request that deletes a collection could not tell whose the objects are.
+
+        - ``selector``: labels, or a label selector as kubectl takes it.  Default: all children.
+        - ``namespace``: None means that of the parent, ``""`` all namespaces.  Default: None.
+        - ``propagation``: as for ``delete``.  Default: Background.
+        - ``adopt``: delete matching objects that name no parent as well.  Default: False.
+        - ``cluster``: as for ``delete``.
+        """
+        of = self._kind_named(kind, cluster)
+        where = (self._namespace if namespace is None else namespace) if of.namespaced else ""
+        how = _propagation(propagation)
+        wanted = str(parsed_selector(selector))
+        rule = DeleteAll(of, wanted, where, how, adopt, self._author)
+        self.collections = (*self.collections, rule)
+
+    def release(
+        self,
+        what: Any,
+        name: str | None = None,
+        namespace: str | None = None,
+        *,
+        cluster: str = "",
+    ) -> None:
+        """Declare that an object should stay, but not as a child of the object of the pass.
+
+        Its owner reference to the parent and the tracking label are removed, so that it is not
+        deleted with the parent.  Nothing is sent for an object that is not a child.  ``cluster``:
+        as for ``delete``.
+        """
+        self._intend(Release(self._ref_to(what, name, namespace, cluster), self._author))
 
     def __iter__(self) -> Iterator[Output]:
         return iter(self._intentions.values())
@@ -131,109 +233,89 @@ class OutputSet:
         return [output for output in self if isinstance(output, Delete)]
 
     def __repr__(self) -> str:
-        words = (f"{type(output).__name__.lower()} {output.ref}" for output in self)
+        words = (f"{type(output).__name__.lower()} {describe_output(output)}" for output in self)
         return f"OutputSet({', '.join(words)})"
 
     # ------------------------------------------------------------------------ inside
 
     def _put(self, obj: Any, options: ApplyOptions) -> None:
-        manifest = manifest_of(obj)
+        manifest = document_of(obj)
+        status = manifest.pop("status", None)
         ref = self._ref_of(manifest, options.cluster)
+        if options is not DEFAULT and options.subresource:
+            self._put_status(ref, status)
+            return
+        if status and not uid_of(manifest):  # one that was read has the status of its controller
+            raise OutputError(
+                f"{ref} is applied with a status, which the API server would drop: it takes the "
+                "status through a subresource.\n"
+                '  fix: drop the status, or write it with out.apply(obj, subresource="status")'
+            )
         if ref.namespace:
             manifest["metadata"]["namespace"] = ref.namespace
         else:  # the server drops it, so the object would never compare as equal
             manifest["metadata"].pop("namespace", None)
+        if self._defaults is not None:
+            options = self._completed(manifest, options, self._defaults)
         self._intend(Apply(ref, manifest, options, self._author))
+
+    @staticmethod
+    def _completed(manifest: Json, options: ApplyOptions, by: OutputDefaults) -> ApplyOptions:
+        """Add the labels that the controller sets; return the options that then hold."""
+        if by.labels:
+            declared = manifest["metadata"].get("labels") or {}
+            manifest["metadata"]["labels"] = {**by.labels, **declared}
+        return removing(options) if by.remove_undeclared else options
+
+    def _put_status(self, ref: ObjectRef, status: Any) -> None:
+        if not isinstance(status, dict) or not status:
+            raise OutputError(
+                f'{ref} is applied with subresource="status", but has no status.\n'
+                "  fix: set the status fields on the object"
+            )
+        body = {"status": status}
+        self._intend(Edit(ref, body, "merge", "status", owned=True, author=self._author))
+
+    def _edit(self, edit: Edit) -> None:
+        earlier = self._intentions.get(key_of(edit))
+        self._intend(combined(earlier, edit) if isinstance(earlier, Edit) else edit)
+
+    def _edit_self(self, field: str, values: Mapping[str, str | None]) -> None:
+        given: dict[Any, Any] = dict(values)
+        for key, value in given.items():
+            if not isinstance(key, str) or not (value is None or isinstance(value, str)):
+                raise OutputError(
+                    f"{field} of the object itself: {key!r} is {value!r}, which is not a string.\n"
+                    "  fix: write a string, or None to remove the key"
+                )
+        if self._own is None:
+            raise OutputError(
+                "this OutputSet belongs to no object.\n  fix: pass own=ObjectRef(...) to OutputSet"
+            )
+        if given:
+            self._edit(Edit(self._own, {"metadata": {field: given}}, author=self._author))
 
     def _intend(self, output: Output) -> None:
         # Remove an earlier entry first, so that the new one is also last in the order.
-        self._intentions.pop(output.ref, None)
-        self._intentions[output.ref] = output
+        key = output.ref if type(output) is Apply else key_of(output)
+        self._intentions.pop(key, None)
+        self._intentions[key] = output
 
-    def _ref_of(self, manifest: Mapping[str, Any], cluster: str = "") -> ObjectRef:
-        kinds = self._kinds if not cluster else self._on(cluster)
-        try:
-            kind = kinds[manifest["apiVersion"], manifest["kind"]]
-        except (KeyError, TypeError):  # TypeError: a list or a map has no hash
-            raise self._unknown(manifest, cluster) from None
-        meta = manifest.get("metadata") or {}
-        if type(meta) is not dict:
-            raise _not_a("metadata", "dict", meta, manifest)
-        name, namespace = meta.get("name"), meta.get("namespace")
-        if type(name) is not str or not name or type(namespace) not in _NAMESPACES:
-            name = _checked_name(manifest, meta)
-        return self._located(kind, name, namespace)
 
-    def _unknown(self, manifest: Mapping[str, Any], cluster: str) -> ProgrammingError:
-        """Return the error for an object of a kind that the controller does not manage."""
-        for field in ("apiVersion", "kind"):
-            value = manifest.get(field)
-            if not value:
-                return UnidentifiedObjectError(field, describe(manifest))
-            if not isinstance(value, str):
-                return _not_a(field, "string", value, manifest)
-        return self._undeclared(manifest["kind"], manifest["apiVersion"], cluster)
-
-    def _ref_to_delete(
-        self, what: Any, name: str | None, namespace: str | None, cluster: str
-    ) -> ObjectRef:
-        # The order matters: references and kinds are tuples, resource classes are types.
-        if isinstance(what, ObjectRef):
-            return self._located(self._declared(what.kind, cluster), what.name, what.namespace)
-        if isinstance(what, type):
-            what = what.KIND  # type: ignore[attr-defined]  # a Resource class
-        if isinstance(what, Kind):
-            return self._located(self._declared(what, cluster), name or "", namespace)
-        return self._ref_of(manifest_of(what), cluster)
-
-    def _declared(self, kind: Kind, cluster: str) -> Kind:
-        kind = kind.at(cluster) if cluster else kind
-        known = self._on(kind.cluster) if kind.cluster else self._kinds
-        if kind not in known.values():
-            raise self._undeclared(kind.kind, kind.api_version, kind.cluster)
-        return kind
-
-    def _on(self, cluster: str) -> Mapping[tuple[str, str], Kind]:
-        """Return the kinds that the controller manages on a remote cluster."""
-        return kinds_by_name(tuple(self._all or ()), cluster)
-
-    def _undeclared(self, kind: str, api_version: str, cluster: str) -> UndeclaredOutputError:
-        where = f" on the cluster {cluster!r}" if cluster else ""
-        return UndeclaredOutputError(
-            self._class_name,
-            self._state or "state",
-            f"{kind} ({api_version}){where}",
+def _propagation(asked: Propagation | None, *, foreground: bool = False) -> Propagation:
+    if asked is None:
+        return "Foreground" if foreground else "Background"
+    if asked not in _PROPAGATIONS:
+        raise OutputError(
+            f"propagation is {asked!r}, which the API server does not know.\n"
+            f"  fix: use one of {', '.join(map(repr, _PROPAGATIONS))}"
         )
-
-    def _located(self, kind: Kind, name: str, namespace: str | None) -> ObjectRef:
-        if not name:
-            raise UnidentifiedObjectError("metadata.name", f"a {kind.kind}")
-        if not kind.namespaced:
-            return ObjectRef(kind, name)
-        where = namespace or self._namespace
-        if not where:
-            raise UnidentifiedObjectError("metadata.namespace", f"{kind.kind} {name}")
-        return ObjectRef(kind, name, where)
+    if foreground and asked != "Foreground":
+        raise OutputError(
+            f"a delete cannot have both foreground=True and propagation={asked!r}.\n"
+            "  fix: drop foreground"
+        )
+    return asked
 
 
-def _checked_name(manifest: Mapping[str, Any], meta: Json) -> str:
-    """Return the name in metadata that is not just two strings; raise if it cannot be used."""
-    name: str = meta.get("name") or ""
-    if not name and meta.get("generateName"):
-        raise GeneratedNameError(f"{manifest['kind']} {meta['generateName']}*")
-    for field in ("name", "namespace"):
-        value = meta.get(field)
-        if value and not isinstance(value, str):
-            raise _not_a(f"metadata.{field}", "string", value, manifest)
-    return name
-
-
-def _not_a(path: str, wanted: str, value: Any, manifest: Mapping[str, Any]) -> OutputError:
-    return OutputError(
-        f"{path} of {describe(manifest)} is {value!r}, which is not a {wanted}.\n"
-        f"  fix: write a {wanted}"
-    )
-
-
-_NAMESPACES = (str, type(None))  # the types that a namespace may have
-_WELL_KNOWN = kinds_by_name(well_known.ALL)
+_PROPAGATIONS = get_args(Propagation)

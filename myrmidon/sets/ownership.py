@@ -9,7 +9,7 @@ uid and an annotation with its kind and name, and the controller deletes them it
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import (
+from myrmidon.api.objects.accessors import (
     Json,
     annotations_of,
     describe,
@@ -18,9 +18,10 @@ from myrmidon.api.objects import (
     owners_of,
     uid_of,
 )
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.typed.object_types import raw_of
 from myrmidon.errors import OutputError, OwnerReferenceError
-from myrmidon.sets.output_set import Apply
+from myrmidon.sets.outputs import Apply
 
 PARENT_UID = "myrmidon.dev/parent-uid"  # label: finds all tracked children of a parent
 PARENT = "myrmidon.dev/parent"  # annotation: finds the parent of a tracked child
@@ -128,5 +129,5 @@ def _plain_reference(output: Apply) -> Json:
 
 
 def _raw(owner: Any) -> Mapping[str, Any]:
-    raw: Mapping[str, Any] = owner if isinstance(owner, Mapping) else owner.raw
+    raw: Mapping[str, Any] = owner if isinstance(owner, Mapping) else raw_of(owner)
     return raw

@@ -7,7 +7,8 @@ calls ``plan``, sends the request, and handles its answer.  These rules hold for
 - Nothing is sent for an object that is already as declared.
 - A merge patch carries what the state declared, not a difference from a read that may be stale.
 - An object of another parent is not written, and neither is an object without a parent that this
-  controller did not write, unless its adoption was asked for (``sets.adoption``).
+  controller did not write, unless its adoption was asked for (``sets.adoption``).  A patch is an
+  exception: its author named the object, which need not be a child (``sets.edits``).
 - Owner references to other objects are kept.
 - A resourceVersion that the output asks for (``optimistic_lock``) is in every request.  Where a
   request replaces a list that others change, too, ``plan`` adds the version that was read; after a
@@ -23,12 +24,12 @@ object is written again even though the comparison finds no difference.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import orjson
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import (
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import (
     Json,
     annotations_of,
     finalizers_of,
@@ -37,15 +38,16 @@ from myrmidon.api.objects import (
     uid_of,
     version_of,
 )
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.errors import MissingLockError, TerminatingError
 from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
+from myrmidon.patch.merge_patch import combine
 from myrmidon.patch.server_filled import exceeds
 from myrmidon.sets.adoption import is_child_of, refuse_others
+from myrmidon.sets.edits import plan_edit
 from myrmidon.sets.fingerprints import fingerprint, next_mark, settled_mark
-from myrmidon.sets.options import FieldValidation
-from myrmidon.sets.output_set import Apply, Delete, Output, manager_of
+from myrmidon.sets.outputs import Apply, Delete, Edit, Output, Propagation, Release, manager_of
 from myrmidon.sets.ownership import (
     PARENT,
     PARENT_UID,
@@ -55,17 +57,17 @@ from myrmidon.sets.ownership import (
     owners_wanted,
     owners_with,
 )
+from myrmidon.sets.releasing import plan_release
+from myrmidon.sets.requests import Query, is_built_in, write_query
+from myrmidon.sets.undeclared import DECLARED, record_of, removals
 
-Query: TypeAlias = tuple[tuple[str, str], ...]
-
+_POD = kinds.POD[:3]
 _NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
 APPLIED = "applied.myrmidon.dev"  # the prefix of the annotation that holds the mark
 
 # As resourceVersion in a server-side apply: ignored if the object is created, a conflict if it
 # exists after all.
 _NEVER_STORED = "1"
-
-_BUILT_IN_GROUPS = frozenset(kind.group for kind in kinds.ALL)
 
 
 def plan(
@@ -76,10 +78,20 @@ def plan(
     ``creating`` is False while the parent is being deleted: existing objects may be changed, but
     none is created.
     """
-    if current is not None:
+    if isinstance(output, Release):
+        return plan_release(output, current, parent)
+    if current is not None and not (isinstance(output, Edit) and not output.owned):
         refuse_others(current, output, parent)
+    if isinstance(output, Edit):
+        return plan_edit(output, current, creating=creating)
     if isinstance(output, Delete):
-        return plan_delete(output.ref, current, foreground=output.foreground)
+        return plan_delete(output.ref, current, output.propagation)
+    return _plan_apply(output, current, parent, creating=creating)
+
+
+def _plan_apply(
+    output: Apply, current: Json | None, parent: Parent, *, creating: bool
+) -> Request | None:
     if output.options.optimistic_lock and not version_of(output.manifest):
         raise MissingLockError(str(output.ref))
     if current is None:
@@ -102,13 +114,13 @@ def plan_create(output: Apply, parent: Parent) -> Request:
     declared, mark = _declared(output, parent)
     body = _with_owners(_marked(output, declared, mark), owners_wanted(output, parent))
     body = _without_nulls(body)
-    if output.options.as_update and not _is_built_in(output.ref.kind):
+    if output.options.as_update and not is_built_in(output.ref.kind):
         body = _marked(output, body, settled_mark(body, 1))
     return Request(Verb.CREATE, output.ref, body, query=_query_of(output))
 
 
 def plan_delete(
-    ref: ObjectRef, current: Json | None, *, foreground: bool = False
+    ref: ObjectRef, current: Json | None, propagation: Propagation = "Background"
 ) -> Request | None:
     """Return the request that deletes exactly this object; None if it is gone or terminating."""
     if current is None or is_deleting(current):
@@ -117,7 +129,7 @@ def plan_delete(
         "apiVersion": "v1",
         "kind": "DeleteOptions",
         "preconditions": {"uid": uid_of(current)},
-        "propagationPolicy": "Foreground" if foreground else "Background",
+        "propagationPolicy": propagation,
     }
     return Request(Verb.DELETE, ref, body)
 
@@ -141,6 +153,10 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
     declared, mark = _declared(output, parent, seen)
     owners = owners_wanted(output, parent)
     adopting = not has_owners(current, owners)
+    removed: Json = {}
+    if output.options.remove_undeclared:
+        removed = removals(output, declared, current, _note_key(DECLARED, output.author))
+        declared = combine(declared, removed)
     if not adopting and mark == seen and _holds(output, declared, current):
         return None
     # With the uid, the server refuses the patch if the object was deleted and created again since.
@@ -148,8 +164,9 @@ def _plan_merge(output: Apply, current: Json, parent: Parent) -> Request | None:
     if adopting:
         # The list is replaced as a whole, so it must not have changed since it was read.
         declared = _locked(_with_owners(declared, owners_with(owners, current)), current)
-    elif not is_child_of(current, parent):
-        declared = _locked(declared, current)  # another parent may adopt it at the same time
+    elif removed or not is_child_of(current, parent):
+        # Another writer may take a field that is removed, or another parent may adopt the object.
+        declared = _locked(declared, current)
     if output.options.optimistic_lock:
         declared = _locked(declared, output.manifest)
     return _merge(output, declared)
@@ -160,7 +177,7 @@ def _plan_update(output: Apply, current: Json, parent: Parent) -> Request | None
     declared, mark = _declared(output, parent, seen)
     declared, settled = _without_nulls(declared), False
     owners = owners_wanted(output, parent)
-    if not _is_built_in(output.ref.kind):
+    if not is_built_in(output.ref.kind):
         mark = next_mark(current, declared, seen, output.ref.kind)
         settled = mark == seen
     marked = _marked(output, declared, mark)
@@ -212,10 +229,15 @@ def _declared(output: Apply, parent: Parent, seen: str | None = None) -> tuple[J
             del meta[field]
     if meta.get("annotations"):
         meta["annotations"] = {
-            key: value for key, value in meta["annotations"].items() if not key.startswith(APPLIED)
+            key: value
+            for key, value in meta["annotations"].items()
+            if not key.startswith((APPLIED, DECLARED))
         }
     declared = {**output.manifest, "metadata": meta}
     mark = _mark(output, declared, seen)
+    if output.options.remove_undeclared:
+        note = {_note_key(DECLARED, output.author): record_of(output, declared)}
+        meta["annotations"] = {**(meta.get("annotations") or {}), **note}
     if is_tracked(output):
         meta["labels"] = {**(meta.get("labels") or {}), PARENT_UID: parent.uid}
         meta["annotations"] = {**(meta.get("annotations") or {}), PARENT: parent.tracking_name}
@@ -230,36 +252,39 @@ def _mark(output: Apply, declared: Json, seen: str | None) -> str | None:
     if (
         output.options.server_side
         or seen is not None
-        or leaves_doubt(declared, built_in=_is_built_in(output.ref.kind))
+        or leaves_doubt(declared, built_in=is_built_in(output.ref.kind))
     ):
         return fingerprint(declared)
     return None
 
 
 def _mark_on(current: Json, output: Apply) -> str | None:
-    return annotations_of(current).get(_applied_key(output.author))
+    return annotations_of(current).get(_note_key(APPLIED, output.author))
 
 
 def _marked(output: Apply, declared: Json, mark: str | None) -> Json:
     if mark is None:
         return declared
-    marks = {**(metadata(declared).get("annotations") or {}), _applied_key(output.author): mark}
+    marks = {
+        **(metadata(declared).get("annotations") or {}),
+        _note_key(APPLIED, output.author): mark,
+    }
     return _with_metadata(declared, annotations=marks)
 
 
 @cache
-def _applied_key(author: str) -> str:
-    """Return the name of the mark's annotation; each state has its own, so that none conflict."""
+def _note_key(prefix: str, author: str) -> str:
+    """Return the name of an annotation for a state's notes; each state has its own."""
     name = author or "output"
     if len(name) > 63:  # the longest name of an annotation
         name = f"{name[:46]}-{fingerprint({'author': name})}"
-    return f"{APPLIED}/{name}"
+    return f"{prefix}/{name}"
 
 
 def _holds(output: Apply, declared: Json, current: Json) -> bool:
-    if output.ref.kind == kinds.POD:
+    if output.ref.kind[:3] == _POD:  # on whichever cluster
         current = shortened(current, declared)
-    return covers_object(current, declared, built_in=_is_built_in(output.ref.kind))
+    return covers_object(current, declared, built_in=is_built_in(output.ref.kind))
 
 
 def _with_owners(declared: Json, owners: list[Json]) -> Json:
@@ -302,13 +327,3 @@ def _server_side(output: Apply, body: Json) -> Request:
 
 def _query_of(output: Apply) -> Query:
     return write_query(manager_of(output), output.options.field_validation)
-
-
-@cache
-def write_query(manager: str, field_validation: FieldValidation = "Strict") -> Query:
-    """Return the query parameters of every write: field manager and field validation."""
-    return (("fieldManager", manager), ("fieldValidation", field_validation))
-
-
-def _is_built_in(kind: Kind) -> bool:
-    return kind.group in _BUILT_IN_GROUPS

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import PruneRefusedError
-from myrmidon.sets.output_set import Delete
+from myrmidon.sets.outputs import Delete
 
 
 def prunable(

@@ -21,10 +21,10 @@ stays, and the condition has the server's message.
 import re
 from typing import NamedTuple
 
-from myrmidon.api.objects import Json
-from myrmidon.api.requests import Request
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.request import Request
 from myrmidon.errors import InvalidError
-from myrmidon.sets.output_set import Apply
+from myrmidon.sets.outputs import Apply
 from myrmidon.sets.ownership import Parent
 from myrmidon.sets.planning import plan_create, plan_delete
 

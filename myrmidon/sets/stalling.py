@@ -31,8 +31,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from myrmidon.api.objects import Json
-from myrmidon.patch.merge_patch import same
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import same
 
 Field: TypeAlias = tuple[str, ...]
 KeyT = TypeVar("KeyT", bound=Hashable)
@@ -45,7 +45,8 @@ _DELAY_SECONDS_MIN, _DELAY_SECONDS_MAX = 60.0, 600.0
 _KEEP_SECONDS = 2 * _DELAY_SECONDS_MAX
 _VALUES_MAX = 16
 _FIELDS_MAX = 64
-# The metadata that clients write.  The other metadata and the status are not compared.
+# The metadata that clients write.  The other metadata is not compared, and the status only if a
+# request declared it.
 _METADATA = ("labels", "annotations", "ownerReferences", "finalizers")
 
 
@@ -214,7 +215,10 @@ def changed_fields(
             limit = None if declared is None else _part(declared, top)
             for part in _METADATA:
                 yield from _changed((top, part), inner[0].get(part), inner[1].get(part), limit)
-        elif top not in ("status", "apiVersion", "kind"):
+        elif top == "status":
+            if declared is not None and top in declared:  # a write to the status subresource
+                yield from _changed((top,), before.get(top), after.get(top), declared)
+        elif top not in ("apiVersion", "kind"):
             yield from _changed((top,), before.get(top), after.get(top), declared)
 
 

@@ -4,6 +4,7 @@ harness        controllers and an embedded server, in virtual time
 live           controllers and a real API server, in real time
 cluster        the interface that both implement
 faults         lost answers, refused connections, broken watches, crashes
+external       a stand-in for an external system, with the same faults
 recording      a log of all requests
 clock          virtual time for asyncio
 failures       what a failed test prints
@@ -15,6 +16,7 @@ from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.testing.clock import DeadlockError, VirtualClock, VirtualTimeLoop, run
 from myrmidon.testing.cluster import Cluster
+from myrmidon.testing.external import ExternalStandIn
 from myrmidon.testing.failures import NotAtRestError, NotSettledError
 from myrmidon.testing.faults import (
     Break,
@@ -49,6 +51,7 @@ __all__ = [
     "Delay",
     "Exchange",
     "Expire",
+    "ExternalStandIn",
     "Fault",
     "Faults",
     "FaultyTransport",

@@ -16,26 +16,27 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar
 
 import yaml
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.conditions import READY, Condition, find
-from myrmidon.api.objects import Json, generation_of, namespace_of, ref_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
-from myrmidon.api.resource import Resource
-from myrmidon.api.wire import Transport
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, namespace_of, ref_of
+from myrmidon.api.objects.conditions import READY, Condition, find
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
+from myrmidon.api.requests.transport import Transport
+from myrmidon.api.typed.object_types import kind_of, reader_of
 from myrmidon.errors import MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.context import Cause
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.fsm.controller import Controller
 from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.queue import WorkQueue
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.testing.failures import (
@@ -46,14 +47,17 @@ from myrmidon.testing.failures import (
     told,
     told_object,
 )
+from myrmidon.testing.readiness import is_ready, is_ready_for, statuses
 from myrmidon.testing.recording import Exchange, RecordingTransport
 
 T = TypeVar("T")
 Exchanges: TypeAlias = list[Exchange]
 Objects: TypeAlias = list[Json]
+Loops: TypeAlias = list[ControllerLoop]
 
 NAMESPACE = "default"
 RESYNCS = 2  # passes per object in at_rest; two, to notice a pass that undoes the one before
+_AT_REST = ("resync", "schedule")  # an object that only waits for these is settled
 _NOT_YET = (AssertionError, AttributeError, LookupError, TypeError)
 
 
@@ -111,11 +115,9 @@ class Cluster(ABC):
         return called
 
     def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
-        """Return an object from the server, None if there is none; typed for a Resource class."""
+        """Return an object from the server, None if there is none; typed if ``kind`` is a class."""
         obj = self._read(self._ref(kind, name, namespace))
-        if obj is None or not isinstance(kind, type) or not issubclass(kind, Resource):
-            return obj
-        return kind.from_json(obj)
+        return None if obj is None else reader_of(kind)(obj)
 
     def list(self, kind: Any, namespace: str | None = None) -> Objects:
         """Return every object of a kind in a namespace, by default the one of the test."""
@@ -125,25 +127,28 @@ class Cluster(ABC):
         return objects
 
     def condition(self, kind: Any, name: str, condition_type: str = READY) -> Condition | None:
-        """Return a condition of an object, None if either does not exist."""
+        """Return a condition of an object, in its status or annotation; None if there is none."""
         obj = self._read(self._ref(kind, name, None))
-        return None if obj is None else find(obj, condition_type)
+        if obj is None:
+            return None
+        found = (find(seen, condition_type) for seen in statuses(self._loops_of(kind), obj))
+        return next(filter(None, found), None)
 
     def ready(self, kind: Any, name: str) -> bool:
-        """Whether the condition Ready is True for the current generation of the object."""
-        obj = self._read(self._ref(kind, name, None)) or {}
-        condition = find(obj, READY)
-        return (
-            condition is not None
-            and condition.status == "True"
-            and condition.observed_generation == generation_of(obj)
-        )
+        """Whether the object is Ready for its current generation, to all controllers of its kind."""
+        obj, loops = self._read(self._ref(kind, name, None)), self._loops_of(kind)
+        if obj is None or not loops:
+            return obj is not None and is_ready(obj)
+        return all(is_ready_for(loop, obj) for loop in loops)
 
     # -------------------------------------------------------------------------- the time
 
     @abstractmethod
-    def settle(self, within: timedelta | None = None) -> None:
-        """Let time pass until no pass is owed; raise ``NotSettledError`` after ``within``."""
+    def settle(self, within: timedelta | None = None, *, until: datetime | None = None) -> None:
+        """Let time pass until no pass is owed; raise ``NotSettledError`` after ``within``.
+
+        With ``until``, let time pass until then first, scheduled passes included.
+        """
 
     @abstractmethod
     def advance(self, duration: timedelta) -> None:
@@ -277,7 +282,7 @@ class Cluster(ABC):
         self._wait(self.clock.sleep(max(seconds, 0.0)))
 
     def _turns_at(self) -> Iterable[float]:
-        """Return when the pending passes are due, without resyncs.
+        """Return when the pending passes are due, without resyncs and schedules (``Done(again=...)``).
 
         Objects that are being reconciled are left out: their next pass waits for that one to end.
         """
@@ -285,7 +290,7 @@ class Cluster(ABC):
             for turn in loop.pool.queue.owed():
                 if turn.key in loop.pool.queue.working:
                     continue
-                if any(cause.relation != "resync" for cause in turn.causes):
+                if any(cause.relation not in _AT_REST for cause in turn.causes):
                     yield turn.due_at
 
     async def _resync(self) -> None:
@@ -302,6 +307,10 @@ class Cluster(ABC):
                 found += loop.view.list(kind)
         return found
 
+    def _loops_of(self, kind: Any) -> Loops:
+        found = _kind(kind)
+        return [loop for loop in self.manager.loops if loop.controller.kind() == found]
+
     def _unmet(self, within: timedelta, problem: Exception | None) -> str:
         said = f": {problem}" if problem is not None and str(problem) else ""
         return f"{self._unsettled(within)}\nand the expected condition does not hold{said}"
@@ -317,7 +326,8 @@ class Cluster(ABC):
             queue, graph = loop.pool.queue, loop.controller.graph
             due = {turn.key: turn.due_at for turn in queue.owed()}
             for key in sorted(set(chosen(queue)), key=str):
-                lines += told_object(key, loop.view.look(key), graph)
+                obj = loop.view.look(key)
+                lines += told_object(key, obj and loop.home.seen(obj), graph)
                 refused = last_refusal(self.writes, key)
                 lines += [f"      refused: {refused}"] if refused else []
                 lines.append(f"      {_next_pass(due.get(key), self.loop.time())}")
@@ -335,9 +345,7 @@ class Cluster(ABC):
             if loop.pool.queue is queue:
                 kind = loop.controller.kind()
                 for obj in loop.view.list(kind):
-                    ready = find(obj, READY)
-                    current = ready is not None and ready.observed_generation == generation_of(obj)
-                    if not current or ready is None or ready.status != "True":
+                    if not is_ready_for(loop, obj):
                         yield ref_of(kind, obj)
 
     def _read(self, ref: ObjectRef) -> Json | None:

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from myrmidon.api.conditions import READY, Condition, find
-from myrmidon.api.objects import Json, generation_of, is_deleting, uid_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.texts import shortened
+from myrmidon.api.objects.accessors import Json, generation_of, is_deleting, uid_of
+from myrmidon.api.objects.conditions import READY, Condition, find
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.values.texts import shortened
 from myrmidon.fsm.graph import Graph
 from myrmidon.patch.diff import difference
 from myrmidon.runtime.logs import ROOT

@@ -22,7 +22,7 @@ from typing import TypeAlias
 import orjson
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream, Transport
 from myrmidon.errors import AmbiguousError, UnreachableError
 from myrmidon.io.timers.clock import LoopClock
 

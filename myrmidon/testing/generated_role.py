@@ -9,7 +9,7 @@ the server's 403, instead of the first pod in a cluster.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.auth.users import AUTHENTICATED, User
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate.rbac import binding, lease_role, roles

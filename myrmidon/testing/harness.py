@@ -15,7 +15,8 @@ same loop.
 
     step       run what is ready; no time passes
     advance    move time by a duration, and fire the timers at its end as well
-    settle     move time from timer to timer until no pass is owed and no actor has work
+    settle     move time from timer to timer until no pass is owed and no actor has work; a pass
+               that Done(again=...) scheduled is not owed, settle(until=...) goes on to it
 
 None of them can hang.  An object that is reconciled again and again without time passing is found
 by the number of loop turns (``_TURNS_MAX``); ``settle`` gives up after ``within``.
@@ -27,10 +28,10 @@ own requests (``apply``, ``get``, ...) use a separate connection, which has no f
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from myrmidon.api.wire import Transport
+from myrmidon.api.requests.transport import Transport
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.environment import CountingEnvironment
@@ -128,13 +129,18 @@ class Harness(Cluster):
         self._actors = self._wait(_tending(self.server))
         self._start()
 
-    def settle(self, within: timedelta | None = None) -> None:
+    def settle(self, within: timedelta | None = None, *, until: datetime | None = None) -> None:
         """Let time pass until no pass is owed and no actor has work, or the controllers crash.
 
+        An object that only waits for its schedule (``Done(again=...)``) or its resync is settled.
+        With ``until``, let time pass until then first, scheduled passes included:
+        ``settle(until=datetime(2026, 1, 2, 3, 0, tzinfo=UTC))``.
         Raise ``NotSettledError``, which lists what each object waits for, if that takes longer than
         ``within`` (virtual time, by default 30 minutes).
         """
         __tracebackhide__ = True
+        if until is not None:
+            self.advance(until - self.clock.now())
         allowed = within or self._patience
         ends_at = self.loop.time() + allowed.total_seconds()
         while True:

@@ -10,15 +10,15 @@ reconcile every object of their kinds, not only those of the test.
 
 import asyncio
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, generation_of, is_deleting, namespace_of, ref_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, generation_of, is_deleting, namespace_of, ref_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import AlreadyExistsError, ApiError, NotFoundError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.readiness import is_ready
@@ -81,12 +81,16 @@ class LiveCluster(Cluster):
         self._applied[self._ref_of(answer)] = None
         return answer
 
-    def settle(self, within: timedelta | None = None) -> None:
+    def settle(self, within: timedelta | None = None, *, until: datetime | None = None) -> None:
         """Wait until no pass has been owed or under way for half a second.
+
+        With ``until``, wait until then first, for at most 10 seconds.
 
         Raise ``NotSettledError`` after ``within``, by default a minute.
         """
         __tracebackhide__ = True
+        if until is not None:
+            self.advance(until - self.clock.now())
         allowed = within or self._patience
         ends_at = self.loop.time() + allowed.total_seconds()
         quiet_since = self.loop.time()

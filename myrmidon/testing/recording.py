@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream, Transport
 
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 

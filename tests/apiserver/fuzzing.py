@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.server import ApiServer
 from tests.apiserver.conformance.scenarios import definitions, whole_definition

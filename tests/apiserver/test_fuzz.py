@@ -17,7 +17,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.fronts.http import serve
 from myrmidon.apiserver.fronts.http_parser import ProtocolError, RequestReader
 from myrmidon.apiserver.server import ApiServer

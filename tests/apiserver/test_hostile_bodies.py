@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.golang.json import DEPTH_MAX
 from myrmidon.apiserver.server import ApiServer
 

@@ -4,8 +4,9 @@ import asyncio
 
 import orjson
 
-from myrmidon.api import HttpRequest, kinds
-from myrmidon.api.paths import collection_path
+from myrmidon.api import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.requests.paths import collection_path
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 

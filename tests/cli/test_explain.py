@@ -2,15 +2,17 @@
 
 import asyncio
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from myrmidon import Manager, ManagerOptions
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.cli.explain import last_pass
+from myrmidon.cli.explain import externals, last_pass, passed, told
 from myrmidon.cli.main import main
 from myrmidon.generate import crd
 from myrmidon.io.timers.clock import LoopClock
@@ -47,9 +49,58 @@ def test_why_the_last_pass_ran() -> None:
 
     assert re.fullmatch(r"last pass: \d+s ago, number 1 of this process: first → second", first)
     assert others == [
-        "  because of self create of Thing.test.myrmidon.dev default/it",
+        "  woken by self create of Thing.test.myrmidon.dev default/it",
         "  last writes: patch Thing it status",
     ]
+
+
+def test_when_it_looks_again() -> None:
+    """A schedule names its time and its state; another requeue is only a latest time."""
+    now = LoopClock().now()
+    at = now.replace(hour=12, minute=0, second=0, microsecond=0) + timedelta(days=2)
+    told = {
+        "path": ["first"],
+        "endedAt": now.isoformat(),
+        "passes": 3,
+        "causes": [],
+        "againAt": at.isoformat(),
+        "againFor": "first",
+        "writes": [],
+    }
+    _, line = passed(told, LoopClock())
+    assert line.startswith(f"  looks again at {at:%Y-%m-%d} 12:00:00 (in ")
+    assert line.endswith("), because state first said so")
+    _, line = passed({**told, "againAt": now.isoformat()}, LoopClock())
+    assert line == f"  looks again at {now:%H:%M:%S} (in 0s), because state first said so"
+    _, line = passed({**told, "againAt": now.isoformat(), "againFor": ""}, LoopClock())
+    assert line == "  the next one comes in 0s at the latest"
+
+
+def test_attempts_that_failed() -> None:
+    """With the time of the next one, or how to cause one."""
+    ref = ObjectRef(Thing.KIND, "it", "default")
+    obj: Json = {"metadata": {"generation": 1}, "status": {"attempts": 3}}
+    (line,) = [one for one in told(ref, obj, LoopClock()) if one.startswith("attempts")]
+    assert line.startswith("attempts that failed in a row: 3; no other one follows")
+    obj["status"]["nextAttempt"] = "2026-01-01T00:00:00Z"
+    (line,) = [one for one in told(ref, obj, LoopClock()) if one.startswith("attempts")]
+    assert "the next one follows at 2026-01-01T00:00:00Z" in line
+
+
+def test_resources_outside_the_cluster() -> None:
+    """With the id, or the token while the id is not known; those that are removed are not listed."""
+    entry = {"sequence": 1, "token": "t-1"}
+    ledger = {
+        "database": {**entry, "state": "Created", "id": "db-1"},
+        "bucket": {**entry, "state": "Pending"},
+        "queue": {**entry, "state": "Removed"},
+    }
+    assert externals({"status": {"externals": ledger}}) == [
+        "outside the cluster:",
+        "  ✓ database  db-1",
+        "  … bucket  no id yet, token t-1",
+    ]
+    assert externals({}) == []
 
 
 @pytest.mark.parametrize(("name", "trace"), [("other", True), ("it", False)])

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api.objects import Json, finalizers_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.objects.accessors import Json, finalizers_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli import release
@@ -76,7 +76,7 @@ class Meddling:
 @pytest.mark.parametrize(("times", "removed"), [(0, True), (3, True), (9, False)])
 def test_no_finalizer_of_another_party_is_lost(times: int, removed: bool) -> None:
     """W4: tested before it is removed, and tried again a few times."""
-    from myrmidon.api.kinds import CONFIG_MAP  # noqa: PLC0415 - only here
+    from myrmidon.api.objects.kinds import CONFIG_MAP  # noqa: PLC0415 - only here
 
     server = ApiServer()
     assert not server.create(config_map("held", namespace="default", finalizers=[OTHER, OURS]))

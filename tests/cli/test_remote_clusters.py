@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.cli import remote_clusters
 from myrmidon.cli.remote_clusters import open_remotes, remote_of
 from myrmidon.errors import UsageError

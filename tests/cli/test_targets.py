@@ -52,7 +52,7 @@ WRONG = {
     f"{MODULE}:WebAps": f"{MODULE} has no controller WebAps.\n  fix: did you mean WebApps?",
     f"{MODULE}:Xyz": f"{MODULE} has no controller Xyz.\n  fix: it has WebApps, Watchers",
     f"{MODULE}:WebApp": f"WebApp in {MODULE} is not a controller.\n  fix: name one of WebApps, Watchers",
-    "tests.api.typed": "tests.api.typed does not define a controller.\n"
+    "tests.api.apps": "tests.api.apps does not define a controller.\n"
     "  fix: name the module with `class ...(Controller[YourResource])` in it",
     "no/such/folder": "the file no/such/folder does not exist.\n"
     "  fix: give a folder with a controller.py, a file, or a module such as pkg.module:WebApps",

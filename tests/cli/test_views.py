@@ -113,3 +113,14 @@ def test_a_failure_that_is_repeated_is_one_log_line() -> None:
     for number in range(10):
         said.warning("line %d", number)
     assert len(list(lines)) == 5
+
+
+def test_a_schedule_is_shown_beside_a_ready_object() -> None:
+    """It waits for nothing, but it is known when it is looked at again."""
+    one = ObjectView(
+        SHOP, "shops", "ready", 1, again_at=NOW + timedelta(minutes=5), again_for="scheduled"
+    )
+    console = Console(file=io.StringIO(), width=140, legacy_windows=False)
+    console.print(table(Snapshot(NOW, is_working=True, objects=(one,)), 140))
+    assert isinstance(console.file, io.StringIO)
+    assert "looks again in 5m" in console.file.getvalue()

@@ -4,7 +4,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.cli.workbench import Workbench
 from myrmidon.io.timers.clock import LoopClock
 from tests.cli.test_front_door import CONTROLLER

@@ -12,7 +12,7 @@ from uuid import uuid4
 import yaml
 
 from myrmidon.api import HttpRequest, Resource
-from myrmidon.api.wire import Transport
+from myrmidon.api.requests.transport import Transport
 from myrmidon.errors import UsageError
 from myrmidon.fsm import Controller
 from myrmidon.generate import crd

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.runtime import Manager, ManagerOptions

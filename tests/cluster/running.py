@@ -9,7 +9,7 @@ from datetime import timedelta
 from http.client import HTTPConnection
 from pathlib import Path
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.io.watch.protocol import Timing

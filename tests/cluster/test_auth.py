@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.http.transport import HttpTransport
 from tests.cluster.controlplane.controlplane import ADMIN_TOKEN, DEV_TOKEN, ControlPlane

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from myrmidon.api import Model, Resource, Status, kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api import Model, Resource, Status
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import NotFoundError
 from myrmidon.fsm import Context, Controller, ControllerOptions, Done, Result, state
 from myrmidon.generate import crd

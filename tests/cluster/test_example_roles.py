@@ -18,14 +18,17 @@ from uuid import uuid4
 import pytest
 
 from examples.config_copy.controller import ConfigCopies, ConfigCopy
+from examples.database_claim.controller import DatabaseClaim, DatabaseClaims, DatabaseClass
+from examples.database_claim.service import DatabaseService
 from examples.web_app.controller import InMemoryRegistry, WebApp, WebApps
 from myrmidon.api import HttpRequest
 from myrmidon.fsm import Controller
 from myrmidon.fsm.suspension import SUSPEND
-from myrmidon.generate import lease_role, roles
+from myrmidon.generate import crd, lease_role, roles
 from myrmidon.testing.faults import Fault, Lose
 from myrmidon.testing.recording import RecordingTransport
 from tests.cluster.accounts import (
+    CRDS,
     NAME,
     Life,
     Right,
@@ -38,10 +41,13 @@ from tests.cluster.accounts import (
     running,
     undefine,
     until,
+    wait_for,
     without,
 )
 from tests.cluster.controlplane.controlplane import ControlPlane
 
+_CLASSES = "/apis/demo.myrmidon.dev/v1/databaseclasses"
+_TYPE = {"apiVersion": "demo.myrmidon.dev/v1", "kind": "DatabaseClass"}
 MERGE = "application/merge-patch+json"
 SOON = timedelta(milliseconds=100)
 
@@ -174,6 +180,36 @@ async def _config_copy(stage: Stage, transport: RecordingTransport) -> None:
         assert ours.is_gone()
 
 
+async def _database_claim(stage: Stage, transport: RecordingTransport) -> None:
+    """A database, a copy of its Secret that drifts and is taken away, and the end of both."""
+    apps, small = _namespace(stage, "apps"), f"small-{uuid4().hex[:8]}"
+    claims = f"/apis/demo.myrmidon.dev/v1/namespaces/{stage.namespace}/databaseclaims"
+    claim = _Object(stage, f"{claims}/orders")
+    copy = _Object(stage, f"/api/v1/namespaces/{apps}/secrets/orders-database")
+
+    def is_published() -> bool:
+        username = (copy.now().get("data") or {}).get("username")
+        return is_ready(claim.now()) and username == "YXBw"
+
+    service = DatabaseService()
+    with service.serving() as address:
+        body = {"metadata": {"name": small}, "spec": {"service": address}}
+        assert stage.admin.post(_CLASSES, {**_TYPE, **body}).status == 201
+        _create(stage, DatabaseClaim, "orders", {"className": small, "copyTo": apps})
+        controller = _hasty(DatabaseClaims())
+        async with running(stage, controller, transport, faults=LostAnswers()):
+            await until(is_published, transport)
+            copy.change({"data": {"username": "eA=="}})
+            await until(is_published, transport)
+            claim.change({"spec": {"copyTo": None}})
+            await until(copy.is_gone, transport)
+            await _suspend_and_delete(stage, claim, transport)
+        async with running(stage, controller, transport):
+            await _resume(claim, transport)
+            assert (service.databases, service.created) == ({}, 1)
+        stage.admin.delete(f"{_CLASSES}/{small}")
+
+
 async def _suspend_and_delete(stage: Stage, obj: _Object, transport: RecordingTransport) -> None:
     """A deletion that waits is an event; one that still waits is counted."""
     obj.change({"metadata": {"labels": {SUSPEND: "true"}}})
@@ -219,7 +255,11 @@ def _hasty(controller: Controller[Any]) -> Controller[Any]:
 
 # ---------------------------------------------------------------------------- the tests
 
-LIVES: dict[type[Controller[Any]], Life] = {ConfigCopies: _config_copy, WebApps: _web_app}
+LIVES: dict[type[Controller[Any]], Life] = {
+    ConfigCopies: _config_copy,
+    DatabaseClaims: _database_claim,
+    WebApps: _web_app,
+}
 
 
 def generated(controller: type[Controller[Any]], namespace: str) -> list[Json]:
@@ -236,11 +276,15 @@ def _each_right() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def plane(controlplane: ControlPlane) -> Iterator[ControlPlane]:
     """A server that knows the resources of the examples."""
+    admin = controlplane.client()
+    assert admin.post(CRDS, crd(DatabaseClass)).status == 201  # owns nothing: no need to wait long
+    wait_for(lambda: admin.get(_CLASSES).status == 200)
     for controller in LIVES:
         define(controlplane, controller.resource)
     yield controlplane
     for controller in LIVES:
-        undefine(controlplane.client(), controller.resource)
+        undefine(admin, controller.resource)
+    undefine(admin, DatabaseClass)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.io.watch.protocol import Timing
 from myrmidon.testing.faults import (
     Break,

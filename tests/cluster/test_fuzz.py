@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.server import ApiServer
 from tests.apiserver.differential.lines import PANIC, OwnLine, RealLine
 from tests.apiserver.fuzzing import APPLY, COLLECTIONS, JSON, PATHS, documents, patches, populate

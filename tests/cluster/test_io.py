@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 import pytest
 
-from myrmidon.api.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT
-from myrmidon.api.objects import Json, uid_of, version_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects.accessors import Json, uid_of, version_of
+from myrmidon.api.objects.kinds import CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, DEPLOYMENT
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import (
     AlreadyExistsError,
     ConflictError,

@@ -11,11 +11,11 @@ from typing import cast
 
 import pytest
 
-from myrmidon.api.kinds import CUSTOM_RESOURCE_DEFINITION as CRD
-from myrmidon.api.kinds import DEPLOYMENT
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.kinds import CUSTOM_RESOURCE_DEFINITION as CRD
+from myrmidon.api.objects.kinds import DEPLOYMENT
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import InvalidError, api_error
 from myrmidon.patch import merge
 from myrmidon.sets import Apply, OutputSet, plan, plan_recreate

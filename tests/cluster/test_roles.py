@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import Model, Resource, Status, kinds
+from myrmidon.api import Model, Resource, Status
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Context, Controller, Done, Result, state
 from myrmidon.generate import lease_role, roles
 from myrmidon.sets import OutputSet

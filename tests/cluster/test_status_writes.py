@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.requests import Patch
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.request import Patch
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet

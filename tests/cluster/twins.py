@@ -10,7 +10,7 @@ from http.client import HTTPSConnection
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.watches import OpenWatch
 from tests.cluster.controlplane.controlplane import ControlPlane

@@ -7,12 +7,24 @@ import pytest
 from myrmidon.cli.main import main
 
 EXAMPLES = sorted(path.parent for path in Path("examples").glob("*/controller.py"))
+BUILT_IN = {Path("examples/tenants")}  # controllers of kinds that need no definition
 
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=str)
 def test_the_definition_is_up_to_date(folder: Path) -> None:
     """The message says which command brings it up to date."""
     assert main(["generate", "crd", str(folder), "-o", str(folder / "crd.yaml"), "--check"]) == 0
+
+
+@pytest.mark.parametrize("folder", sorted(BUILT_IN), ids=str)
+def test_a_controller_of_a_built_in_kind_has_a_role_instead(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is written where there is nothing to define, and the command says so."""
+    assert main(["generate", "crd", str(folder), "-o", str(tmp_path / "crd.yaml")]) == 0
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr().err == "no definition for Namespace: it is built in\n"
+    assert main(["generate", "rbac", str(folder), "-o", str(folder / "rbac.yaml"), "--check"]) == 0
 
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=str)
@@ -23,8 +35,9 @@ def test_the_picture_is_up_to_date(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", EXAMPLES, ids=str)
 def test_every_example_is_complete(folder: Path) -> None:
-    """Controller, sample, definition, test, picture and page."""
-    for name in ("sample.yaml", "crd.yaml", "test_example.py", "graph.svg", "README.md"):
+    """Controller, sample, definition or role, test, picture and page."""
+    generated = "rbac.yaml" if folder in BUILT_IN else "crd.yaml"
+    for name in ("sample.yaml", generated, "test_example.py", "graph.svg", "README.md"):
         assert (folder / name).is_file(), f"{folder} has no {name}"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from myrmidon.api.conditions import ConditionValue
+from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.fsm import Done, Failed, Graph, Wait
 from myrmidon.fsm.graph import checked_graph
 from myrmidon.fsm.states import State

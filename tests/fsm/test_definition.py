@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from myrmidon.api import Kind, Resource, Status, kinds
+from myrmidon.api import Kind, Resource, Status
+from myrmidon.api.objects import kinds
+from myrmidon.api.typed.object_types import kind_of
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
-from myrmidon.fsm.controller import kind_of, state_methods
+from myrmidon.fsm.controller import state_methods
 from myrmidon.fsm.readiness import exists
 from myrmidon.sets import OutputSet
 from tests.fsm.graphs import Drawn, drawings
@@ -46,6 +48,7 @@ FIX = (
 )
 CONSTANT = (
     "  fix: use a constant of myrmidon.kinds, a Resource class, "
+    "a kubernetes-asyncio model of a built-in kind, "
     "or Kind(group, version, kind, plural, namespaced)"
 )
 
@@ -179,7 +182,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     (
         "a reads entry that is not a kind",
         {"a": marked(initial=True), "reads": [Resource]},
-        "Bad.reads lists <class 'myrmidon.api.resource.Resource'>, which is not a kind.\n"
+        "Bad.reads lists <class 'myrmidon.api.typed.resource.Resource'>, which is not a kind.\n"
         + CONSTANT,
     ),
     (
@@ -216,6 +219,7 @@ def test_d2_a_controller_of_nothing_is_refused() -> None:
     assert str(caught.value) == (
         "Nothing does not say which resource it controls.\n"
         "  fix: write `class Nothing(Controller[YourResource])`, "
+        "`class Nothing(Controller[Unstructured], kind=kinds.NAMESPACE)`, "
         "or pass abstract=True for a base class"
     )
 
@@ -393,15 +397,15 @@ def test_readiness_is_declared_by_kind() -> None:
     """A Kind or a Resource class, and a function of one object."""
     made = define(
         manages=(SERVICE_MONITOR,),
-        reads=(kinds.SECRET,),
-        readiness={SERVICE_MONITOR: exists, Thing: lambda obj: True, kinds.SECRET: max},
+        reads=(kinds.POD,),
+        readiness={SERVICE_MONITOR: exists, Thing: lambda obj: True, kinds.POD: max},
         a=marked(initial=True),
     )
 
     assert set(made.readiness_rules) == {
         ("monitoring.example.com", "ServiceMonitor"),
         ("example.com", "Thing"),
-        ("", "Secret"),  # a function that does not tell its signature is taken as it is
+        ("", "Pod"),  # a function that does not tell its signature is taken as it is
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.conditions import ConditionValue
+from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.errors import StateResultError, UndeclaredEdgeError
 from myrmidon.fsm import Done, Failed, Graph, Wait, Walk
 from myrmidon.fsm.engine import (

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Verb
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Verb
 from myrmidon.fsm.finalizers import add_finalizer, remove_finalizer
 from myrmidon.patch.json_patch import JsonPatchError, apply_json_patch
 from tests.fsm.things import KIND

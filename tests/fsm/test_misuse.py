@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from myrmidon import fsm
-from myrmidon.api import Resource, Status, kinds
+from myrmidon.api import Resource, Status
+from myrmidon.api.objects import kinds
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import Context, Controller, Done, Result, Watch, state
 from myrmidon.sets import OutputSet
@@ -113,11 +114,12 @@ def test_d2_a_controller_of_something_else_is_refused() -> None:
     """It says what it was given instead of a resource."""
     with pytest.raises(DefinitionError) as caught:
 
-        class Specs(Controller[ThingSpec]):  # type: ignore[type-var]
+        class Specs(Controller[ThingSpec]):
             """Of a spec."""
 
     assert str(caught.value).startswith(
-        "Specs does not say which resource it controls: ThingSpec is not a Resource.\n"
+        "Specs does not say which resource it controls: ThingSpec is not a Resource or the "
+        "model of a built-in kind.\n"
     )
 
 

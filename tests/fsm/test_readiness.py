@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.fsm.readiness import exists, has_condition, is_ready, is_silent
 from tests.strategies import SCALARS, documents, values
 

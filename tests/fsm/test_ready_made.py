@@ -4,9 +4,10 @@ from typing import Any, cast
 
 import pytest
 
-from myrmidon.api import Resource, Status, kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api import Resource, Status
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import ClaimController, Done, Wait
 from myrmidon.fsm.claims import Claim, Claimed, claimed_name
@@ -14,7 +15,11 @@ from myrmidon.fsm.readiness import is_ready
 from myrmidon.sets import Apply, OutputSet
 from tests.fsm.things import Thing, ThingSpec, define, marked
 
-from myrmidon.fsm import delete_children_foreground, when_children_ready  # isort: skip
+from myrmidon.fsm import (  # isort: skip
+    delete_children_foreground,
+    delete_children_in_reverse,
+    when_children_ready,
+)
 
 
 class Bucket(Resource[ThingSpec, Status], group="example.com", version="v1", namespaced=False):
@@ -96,6 +101,30 @@ def test_children_are_ready_when_each_is(children: Any, waiting: str | None) -> 
         assert (result.reason, result.message) == ("ChildrenNotReady", f"waiting for {waiting}")
 
 
+def test_a_state_may_have_its_own_rule_of_readiness() -> None:
+    """It takes precedence over the rule of the kind."""
+    state = when_children_ready(ready=lambda child: "done" in child)
+    finished: Json = {**PENDING_POD, "done": True}
+
+    assert run(state(None, None, OutputSet(), cast("Any", Reader({POD: finished})))) == Done()
+    result = run(state(None, None, OutputSet(), cast("Any", Reader({POD: READY_POD}))))
+    assert (result.reason, result.message) == ("ChildrenNotReady", "waiting for Pod default/p")
+
+
+def test_children_can_be_deleted_in_reverse_order() -> None:
+    """The last group of one kind first; the message says how many are left."""
+    state, it = delete_children_in_reverse(), thing()
+    owner = {"kind": "Thing", "name": "a", "uid": "u", "controller": True}
+    ours = {**READY_POD, "metadata": {"ownerReferences": [owner]}}
+    refs = [ObjectRef(kinds.SECRET, "s", "default"), POD, ObjectRef(kinds.POD, "q", "default")]
+    out = OutputSet()
+    result = run(state(None, it, out, cast("Any", Reader(dict.fromkeys(refs, ours)))))
+
+    assert [delete.ref.name for delete in out.deleted()] == ["q", "p"]
+    assert result.message == "waiting for Pod default/q, Pod default/p to be gone, then 1 more"
+    assert run(state(None, it, OutputSet(), cast("Any", Reader({})))) == Done()
+
+
 def test_o5_children_are_deleted_and_waited_for() -> None:
     """In the foreground, until none is left; an object that names no parent is not a child."""
     state, it = delete_children_foreground(), thing()
@@ -108,7 +137,7 @@ def test_o5_children_are_deleted_and_waited_for() -> None:
     assert isinstance(result, Wait)
     assert result.keep_outputs
     assert result.message == "waiting for Pod default/p to be gone"
-    assert [(delete.ref, delete.foreground) for delete in out.deleted()] == [(POD, True)]
+    assert [(delete.ref, delete.propagation) for delete in out.deleted()] == [(POD, "Foreground")]
     left = cast("Any", Reader({POD: None, stranger: READY_POD}))
     assert run(state(None, it, OutputSet(), left)) == Done()
 

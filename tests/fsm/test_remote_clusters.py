@@ -1,9 +1,9 @@
 """What a controller says about remote clusters, and how their absence is reported."""
 
-from myrmidon.api import kinds
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import RemoteUnavailableError, UnknownClusterError
-from myrmidon.fsm import Context, Controller, Done, Result, Watch, state
+from myrmidon.fsm import Context, Controller, Done, Reads, Result, Watch, state
 from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.fsm.results import failure_of
 from myrmidon.fsm.status import reference
@@ -15,7 +15,7 @@ class Spread(Controller[Thing]):
     """Uses three clusters in three ways."""
 
     manages = (kinds.CONFIG_MAP, kinds.CONFIG_MAP.at("edge"))
-    reads = (kinds.SECRET.at("vault"), kinds.SECRET.at("edge"))
+    reads = (kinds.SERVICE.at("vault"), Reads(kinds.SECRET.at("edge"), cached=False))
     watches = (
         Watch(kinds.POD, to=lambda _pod: [], remote="far"),
         Watch(kinds.SERVICE, to=lambda _service: []),

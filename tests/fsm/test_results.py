@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api.conditions import ConditionValue
+from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.errors import ProgrammingError, UndeclaredReadError, UnreadableObjectError
 from myrmidon.fsm import Done, Failed, Wait
 from myrmidon.fsm.raised import UnexpectedError

@@ -7,11 +7,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from myrmidon.api import Resource, Status, kinds
-from myrmidon.api.conditions import ConditionValue, find, timestamp
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Verb
+from myrmidon.api import Resource, Status
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.conditions import ConditionValue, find
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Verb
+from myrmidon.api.values.equality import same
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.errors import StatusError
 from myrmidon.fsm import Done, Failed, Graph, Wait, Walk
 from myrmidon.fsm import status as status_module
@@ -24,7 +27,7 @@ from myrmidon.fsm.status import (
     status_after,
     status_request,
 )
-from myrmidon.patch import merge, same
+from myrmidon.patch import merge
 from tests.fsm.graphs import drawings, results
 from tests.fsm.things import KIND, Thing, Things, ThingSpec, define, marked
 from tests.strategies import documents, refs
@@ -121,7 +124,7 @@ def test_c2_the_time_moves_when_the_status_flips_and_at_no_other_time(case: Any)
         was = old.get(kind)
         since = after[kind]["lastTransitionTime"]
         if was is None or was["status"] != after[kind]["status"]:
-            assert since == timestamp(NOW)
+            assert since == write_time(NOW)
         elif was["lastTransitionTime"]:
             assert since == was["lastTransitionTime"]
 

@@ -1,18 +1,21 @@
 """Predicates, watches, channels, causes, suspension and names."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.values.equality import same
+from myrmidon.errors import DefinitionError
 from myrmidon.fsm import (
     Cause,
     Channel,
+    Index,
     Predicate,
     Watch,
     annotations_changed,
@@ -22,8 +25,8 @@ from myrmidon.fsm import (
     labels_changed,
 )
 from myrmidon.fsm.suspension import is_suspended
-from myrmidon.patch import same
-from tests.fsm.things import Thing, ThingSpec
+from myrmidon.fsm.watches import takes_lookup
+from tests.fsm.things import Thing, ThingSpec, define, marked
 from tests.strategies import documents, values
 
 SEEN = st.none() | documents()
@@ -80,7 +83,7 @@ def test_a_watch_takes_every_change_unless_told_otherwise() -> None:
 
     assert watch.when({}, {})
     assert watch.remote is None
-    assert list(watch.to({})) == ["default/a"]
+    assert not takes_lookup(cast("Any", watch.to))
 
 
 def test_a_channel_tells_all_who_listen() -> None:
@@ -103,6 +106,8 @@ def test_a_cause_prints_as_a_phrase() -> None:
 
     assert str(Cause("child", "update", ref)) == "child update of ConfigMap default/a"
     assert str(Cause("resync")) == "resync generic"
+    read = Cause("read", "update", ref, "configured")
+    assert str(read) == "update of ConfigMap default/a, which it read in state configured"
 
 
 @given(value=st.sampled_from(["true", "false", "True", "", "1"]) | st.none())
@@ -124,3 +129,39 @@ def test_a11_a_hashed_name_follows_from_its_content(name: str, left: Any, right:
     assert len(made) <= 63
     assert made.startswith(name[:52].rstrip("-."))
     assert hashed_name(Thing(name="web", spec=ThingSpec()), left) == hashed_name("web", left)
+
+
+def test_a_watch_finds_objects_by_an_index_or_a_function() -> None:
+    """A function of one object, of an object and a lookup, or of a C library."""
+    functions_of_one: tuple[Any, ...] = (lambda obj: [], lambda obj, more=1: [], max)
+    for to in functions_of_one:
+        assert not takes_lookup(to)
+    assert takes_lookup(lambda obj, lookup: [])
+    functions = {"secret": lambda obj: [obj["spec"]["secret"]]}
+    found = define(
+        a=marked(initial=True),
+        indexes={Thing: functions},
+        watches=(Watch(kinds.SECRET, to=Index("secret")),),
+    )
+    assert found.index_functions == {Thing.KIND: functions}
+
+
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [
+        (
+            Index("secret"),
+            "names the index 'secret' of Thing.example.com, which is not declared",
+        ),
+        (lambda *, a: [a], "which is not a function of an object"),
+        (lambda a, b, c: [], "which is not a function of an object"),
+        ("name", "which is not a function of an object"),
+    ],
+    ids=["index", "too few", "too many", "no function"],
+)
+def test_d2_a_watch_that_cannot_find_objects_is_refused(to: Any, said: str) -> None:
+    """With the ways in which it can."""
+    with pytest.raises(DefinitionError) as raised:
+        define(a=marked(initial=True), watches=(Watch(kinds.SECRET, to=to),))
+    assert said in str(raised.value)
+    assert "fix: " in str(raised.value)

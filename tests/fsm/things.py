@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from types import new_class
 from typing import Any
 
-from myrmidon.api import Kind, Model, Resource, Status, kinds
+from myrmidon.api import Kind, Model, Resource, Status
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller, Done, Graph, Result, state
 from myrmidon.fsm.graph import checked_graph
 from myrmidon.fsm.states import State

@@ -2,11 +2,15 @@
 
 from typing import Any
 
-from myrmidon.api import kinds
-from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
+import pytest
+
+from myrmidon.api.objects import kinds
+from myrmidon.fsm import Controller, ControllerOptions, Done, Manages, Reads, Result, Watch, state
+from myrmidon.fsm.permissions import Permission
 from myrmidon.generate import lease_role, roles
 from myrmidon.sets.output_set import OutputSet
-from tests.generate.usages import Plain, Tracking
+from tests.generate.spaces import SpacesInAnnotation, SpacesInStatus, SpacesWithout
+from tests.generate.usages import Editing, Plain, Tracking
 from tests.generate.webapp import Watchers, WebApp, WebApps
 
 ALL = ["get", "list", "watch", "create", "update", "patch", "delete"]
@@ -35,7 +39,13 @@ def test_a_controller_gets_what_it_declares() -> None:
         rule("", "events", "get", "create", "patch"),
         {"apiGroups": [""], "resources": ["nodes", "secrets"], "verbs": ["get", "list", "watch"]},
         rule("", "services", *ALL),
+        rule("", "services/status", "patch"),
         rule("apps", "deployments", *ALL),
+        {
+            "apiGroups": ["apps"],
+            "resources": ["deployments/scale", "deployments/status"],
+            "verbs": ["patch"],
+        },
         rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "patch"),
         rule("demo.myrmidon.dev", "webapps/finalizers", "update"),
         rule("demo.myrmidon.dev", "webapps/status", "patch"),
@@ -54,6 +64,23 @@ def test_verbs_follow_from_what_the_code_does() -> None:
         rule("demo.myrmidon.dev", "webapps", "get", "list", "watch"),
         rule("demo.myrmidon.dev", "webapps/finalizers", "update"),
         rule("demo.myrmidon.dev", "webapps/status", "patch"),
+    ]
+
+
+def test_subresources_and_patches_need_their_own_rights() -> None:
+    """A controller that creates nothing needs no create; one that labels itself needs a patch."""
+    (role,) = roles([Editing], "editing")
+
+    assert role["rules"][:-1] == [
+        rule("", "configmaps", "get", "list", "watch", "patch", "delete"),
+        rule("", "events", "get", "create", "patch"),
+        rule("apps", "deployments", "get", "list", "watch", "patch"),
+        {
+            "apiGroups": ["apps"],
+            "resources": ["deployments/scale", "deployments/status"],
+            "verbs": ["patch"],
+        },
+        rule("demo.myrmidon.dev", "webapps", "get", "list", "watch", "patch"),
     ]
 
 
@@ -103,7 +130,10 @@ def test_kinds_without_a_namespace_need_a_cluster_role() -> None:
 
     cluster, one, other = roles([Limited], "limited")
 
-    assert cluster["rules"] == [rule("", "namespaces", *ALL)]
+    assert cluster["rules"] == [
+        rule("", "namespaces", *ALL),
+        rule("", "namespaces/status", "patch"),
+    ]
     assert one["rules"] == [
         rule("", "configmaps", *ALL),
         rule("", "events", "get", "create", "patch"),
@@ -117,6 +147,34 @@ def test_kinds_without_a_namespace_need_a_cluster_role() -> None:
     )
 
 
+def test_rights_follow_the_shapes_of_kinds() -> None:
+    """Only get for a kind that is not cached, and a Role where namespaces are given."""
+
+    class Shaped(Base):
+        """Caches less than everything."""
+
+        manages = (Manages(kinds.CONFIG_MAP, namespaces=("there",)),)
+        reads = (
+            Reads(kinds.SECRET, cached=False),
+            Reads(kinds.POD, namespaces=("here",), metadata_only=True),
+            Reads(kinds.NODE, selector="a=b", wakes=False),
+        )
+        watches = (Watch(kinds.SERVICE, to=lambda _: [], namespaces=("here", "there")),)
+
+    everywhere, here, there = roles([Shaped], "shaped")
+
+    assert rule("", "secrets", "get") in everywhere["rules"]
+    assert rule("", "nodes", "get", "list", "watch") in everywhere["rules"]
+    assert [here["metadata"]["namespace"], there["metadata"]["namespace"]] == ["here", "there"]
+    assert here["rules"] == [
+        {"apiGroups": [""], "resources": ["pods", "services"], "verbs": ["get", "list", "watch"]}
+    ]
+    assert there["rules"] == [
+        rule("", "configmaps", *ALL),
+        rule("", "services", "get", "list", "watch"),
+    ]
+
+
 def test_leading_is_limited_to_one_lease() -> None:
     """A create cannot be limited to a name; the rest is."""
     made = lease_role("web-apps", "system", "web-apps")
@@ -126,3 +184,42 @@ def test_leading_is_limited_to_one_lease() -> None:
         rule("coordination.k8s.io", "leases", "create"),
         {**rule("coordination.k8s.io", "leases", "get", "update"), "resourceNames": ["web-apps"]},
     ]
+
+
+def test_permissions_are_part_of_the_role() -> None:
+    """With verbs that only RBAC knows, and limited to names."""
+
+    class Bound(WebApps):
+        name = "bound"
+        permissions = (
+            Permission(kinds.CLUSTER_ROLE, "bind", names=("edit", "view")),
+            Permission(kinds.POD, ("list", "get"), subresource="log"),
+        )
+
+    (role,) = roles([Bound], "bound")
+    assert {
+        "apiGroups": ["rbac.authorization.k8s.io"],
+        "resources": ["clusterroles"],
+        "resourceNames": ["edit", "view"],
+        "verbs": ["bind"],
+    } in role["rules"]
+    assert {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get", "list"]} in role["rules"]
+
+
+@pytest.mark.parametrize(
+    ("controller", "on_status", "on_object"),
+    [
+        (SpacesInStatus, True, False),
+        (SpacesInAnnotation, False, True),
+        (SpacesWithout, False, False),
+    ],
+)
+def test_the_right_to_write_conditions_follows_where_they_are(
+    controller: type[Controller[Any]], on_status: bool, on_object: bool
+) -> None:
+    """In the status, in an annotation, or nowhere."""
+    (role,) = roles([controller], "spaces")
+    patched = [
+        one for rule in role["rules"] if "patch" in rule["verbs"] for one in rule["resources"]
+    ]
+    assert ("namespaces/status" in patched, "namespaces" in patched) == (on_status, on_object)

@@ -3,18 +3,19 @@
 import pytest
 import yaml
 
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.main import main
-from myrmidon.fsm import Controller, Done, Result, state
+from myrmidon.fsm import Controller, Done, Reads, Result, state
 from myrmidon.fsm.context import Context
 from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.generate import Packaging, files
-from myrmidon.generate.rbac import roles
+from myrmidon.generate.rbac import CLUSTER, Target, remote_rights_of, rights_of, roles
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness
+from tests.generate.remote_scale import Narrow
 from tests.runtime.things import Thing, config_map, thing
 
 EDGE = kinds.CONFIG_MAP.at("edge")
@@ -24,7 +25,7 @@ class Spread(Controller[Thing]):
     """One child on another cluster."""
 
     manages = (EDGE,)
-    reads = (kinds.SECRET.at("edge"),)
+    reads = (Reads(kinds.SECRET.at("edge"), everywhere=True),)
 
     @state(initial=True, condition="Spread")
     def spread(self, it: Thing, out: OutputSet, ctx: Context) -> Result:
@@ -82,3 +83,15 @@ def test_a_cluster_that_no_controller_uses_is_an_error(
     assert "(they use: edge)" in capsys.readouterr().err
     assert main(["generate", "rbac", target, "--cluster", "edge"]) == 0
     assert "leases" not in capsys.readouterr().out
+
+
+def test_shapes_and_subresources_count_on_a_remote_cluster() -> None:
+    """Namespaces of a kind, a kind that is not cached, and a scale there."""
+    rights = remote_rights_of([Narrow], "edge")
+    assert set(rights.granted["shop"]) == {Target("", "configmaps")}
+    everywhere = rights.granted[CLUSTER]
+    assert {one.resource for one in everywhere} == {"deployments", "deployments/scale", "secrets"}
+    assert everywhere[Target("apps", "deployments/scale")] == {"patch"}
+    assert everywhere[Target("", "secrets")] == {"get"}
+    home = rights_of([Narrow]).granted[CLUSTER]
+    assert not [one for one in home if one.resource in ("deployments/scale", "secrets")]

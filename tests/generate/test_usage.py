@@ -2,7 +2,7 @@
 
 import pytest
 
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller
 from myrmidon.generate.usage import Usage, usage_of
 from tests.generate import usages
@@ -27,11 +27,38 @@ def test_other_controllers_of_the_module_do_not_count_and_its_imports_do() -> No
     assert usage_of(usages.Creating).deleted == SHARED
 
 
+def test_the_delete_of_an_external_is_not_the_deletion_of_an_output() -> None:
+    """``Store`` stands in the same module, and deletes what only a run could tell."""
+    assert usage_of(usages.Plain).deleted is not None
+
+
 def test_replacing_needs_no_patch() -> None:
     """And what is read live is seen."""
     usage = usage_of(usages.Replacing)
 
     assert (usage.updates, usage.patches, usage.reads_live) == (True, False, True)
+
+
+def test_patches_and_subresources_are_seen_with_their_kinds() -> None:
+    """Nothing is created, and the kind of a scale is in its first argument."""
+    usage = usage_of(usages.Editing)
+
+    assert (usage.creates, usage.patches, usage.labels_self) == (False, True, True)
+    assert usage.subresources_of(kinds.DEPLOYMENT) == ["scale", "status"]
+    assert usage.subresources["scale"] == frozenset((kinds.DEPLOYMENT,))
+    assert usage.deletes(kinds.CONFIG_MAP)
+
+
+def test_ready_made_states_are_seen() -> None:
+    """They delete children of any kind; a scale of an unknown kind may be of any."""
+    usage = usage_of(usages.Emptying)
+
+    assert usage.deleted is None
+    assert usage.subresources == {"scale": None}
+    assert not usage.labels_self
+    rolled = usage_of(usages.Rolling)
+    assert (rolled.creates, rolled.patches, rolled.deleted) == (True, True, None)
+    assert not rolled.updates
 
 
 def test_what_is_only_created_is_never_patched() -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 
 
 def put_away(out: Any) -> None:

@@ -3,12 +3,24 @@
 from functools import partial
 from typing import Any
 
-from myrmidon.api import kinds
-from myrmidon.fsm import Context, Controller, ControllerOptions, Done, Result, state
+from myrmidon.api import ExternalStatus, Resource
+from myrmidon.api.objects import kinds
+from myrmidon.fsm import (
+    Context,
+    Controller,
+    ControllerOptions,
+    Done,
+    External,
+    Result,
+    delete_children_foreground,
+    rolling,
+    state,
+)
 from myrmidon.sets.output_set import OutputSet
 from tests.generate.usage_helpers import put_away
-from tests.generate.webapp import WebApp
+from tests.generate.webapp import WebApp, WebAppSpec
 
+http: Any = None
 BOTH = (kinds.CONFIG_MAP, kinds.SECRET)
 
 
@@ -24,6 +36,46 @@ class Plain(Controller[WebApp]):
         out.apply({}, as_update=False)
         out.delete(kinds.SECRET, "a")
         return Done()
+
+
+class Editing(Controller[WebApp]):
+    """Patches, scales and labels; it creates nothing."""
+
+    manages = (kinds.CONFIG_MAP, kinds.DEPLOYMENT)
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        out.patch(kinds.DEPLOYMENT, "a", {}, subresource="status")
+        out.scale(kinds.DEPLOYMENT, "a", replicas=1)
+        out.delete_all(kinds.CONFIG_MAP, selector="a=b")
+        out.label_self({"a": "b"})
+        return Done()
+
+
+class Emptying(Controller[WebApp]):
+    """Deletes its children by a ready-made state."""
+
+    manages = BOTH
+    emptied = delete_children_foreground(finalizer=True)
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        out.apply({})
+        out.scale(app, replicas=1)
+        return Done()
+
+
+class Rolling(Controller[WebApp]):
+    """Replaces its children by a ready-made helper."""
+
+    manages = BOTH
+
+    @state(initial=True, condition="Seen")
+    def seen(self, app: WebApp, out: OutputSet) -> Result:
+        """It was seen."""
+        return rolling([], []).into(out)
 
 
 class Replacing(Controller[WebApp]):
@@ -95,6 +147,29 @@ class Unnamed(Controller[WebApp]):
             out.delete(kind, "a")
         tuple(map(partial(out.apply, as_update=True), ()))
         return Done()
+
+
+class StoredStatus(ExternalStatus):
+    """With a ledger."""
+
+
+class Stored(Resource[WebAppSpec, StoredStatus], group="demo.example.com", version="v1"):
+    """A resource with something outside the cluster."""
+
+
+class Store(External[Stored, str]):
+    """Its delete is a call of another system."""
+
+    async def observe(self, obj: Stored, id: str) -> str | None:  # noqa: A002
+        """Read it."""
+
+    async def create(self, obj: Stored, token: str) -> str:
+        """Make it."""
+        return token
+
+    async def delete(self, obj: Stored, id: str, observed: str) -> None:  # noqa: A002
+        """Delete it, with a client whose argument only a run could tell."""
+        await http.delete(observed)
 
 
 class Dynamic(Controller[WebApp]):

@@ -2,8 +2,9 @@
 
 from pydantic import Field
 
-from myrmidon.api import Model, Resource, Scale, Status, kinds
-from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
+from myrmidon.api import Model, Resource, Scale, Status
+from myrmidon.api.objects import kinds
+from myrmidon.fsm import Controller, ControllerOptions, Done, Reads, Result, Watch, state
 from myrmidon.sets.output_set import OutputSet
 
 
@@ -45,7 +46,7 @@ class WebApps(Controller[WebApp]):
     """Runs every WebApp."""
 
     manages = (kinds.DEPLOYMENT, kinds.SERVICE)
-    reads = (kinds.SECRET,)
+    reads = (Reads(kinds.SECRET, everywhere=True),)
     watches = (Watch(kinds.NODE, to=lambda _: ()),)
 
     @state(initial=True, condition="Deployed")

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import orjson
 
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream
 from myrmidon.errors import AmbiguousError, ApiError, ExpiredError
 from myrmidon.io.lists.events import WatchEvent
 from tests.io.model_server import ModelServer

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.errors import ApiError, ExpiredError, api_error
 from myrmidon.io.lists.events import WatchEvent
 

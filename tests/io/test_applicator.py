@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, ref_of, uid_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, ref_of, uid_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import (
     AmbiguousError,
     ConflictError,

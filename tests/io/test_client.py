@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
-from myrmidon.api.kinds import CONFIG_MAP, DEPLOYMENT
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.objects.kinds import CONFIG_MAP, DEPLOYMENT
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.errors import (
     AlreadyExistsError,
     AmbiguousError,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from myrmidon.api.refs import Kind
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.errors import NotFoundError, UnreachableError
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery

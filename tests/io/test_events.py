@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.errors import LeadershipLostError
 from myrmidon.io.client import Client
 from myrmidon.io.events import EventRecorder

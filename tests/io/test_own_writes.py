@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.kinds import CONFIG_MAP, SECRET
-from myrmidon.api.objects import version_of
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.accessors import version_of
+from myrmidon.api.objects.kinds import CONFIG_MAP, SECRET
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.io import own_writes
 from myrmidon.io.client import Client
 from myrmidon.io.own_writes import OwnWrites, author

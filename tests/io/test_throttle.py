@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.io.throttle import ThrottledTransport, TokenBucket, retry_after
 from tests.io.fakes import FakeClock, ScriptedTransport, answer
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.io.warning_headers import ApiWarning, Warnings, warning_texts
 
 REFS = st.sampled_from([ObjectRef(kinds.CONFIG_MAP, name, "ns") for name in "abc"])

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 
-from myrmidon.api.objects import Json
-from myrmidon.patch import covers, covers_object, leaves_doubt, merge, same
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import same
+from myrmidon.patch import covers, covers_object, leaves_doubt, merge
 from myrmidon.patch.covering import shortened
 from tests.strategies import documents, values, without_nulls
 

@@ -5,8 +5,9 @@ import sys
 
 from hypothesis import example, given
 
-from myrmidon.api.objects import Json
-from myrmidon.patch import difference, same
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import same
+from myrmidon.patch import difference
 from tests.strategies import documents
 
 

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from myrmidon.api.objects import Json
-from myrmidon.patch import covers, merge, missing, same
-from tests.strategies import documents, values
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import same
+from myrmidon.patch import covers, merge, missing
+from tests.strategies import documents
 
 # RFC 7386, appendix A: original, patch, result.
 APPENDIX_A: list[tuple[Any, Any, Any]] = [
@@ -69,32 +70,3 @@ def test_merging_changes_neither_document(current: Json, desired: Json) -> None:
     missing(current, desired)
 
     assert (repr(current), repr(desired)) == before
-
-
-@given(left=values(), right=values(), third=values())
-def test_a5_sameness_is_an_equivalence(left: Any, right: Any, third: Any) -> None:
-    """Reflexive, symmetric, transitive."""
-    assert same(left, left)
-    assert same(left, right) == same(right, left)
-    if same(left, right) and same(right, third):
-        assert same(left, third)
-
-
-@given(document=documents())
-def test_a5_key_order_is_nothing(document: Json) -> None:
-    """JSON objects have none."""
-    assert same(document, dict(reversed(document.items())))
-
-
-def test_a5_numbers_are_json_numbers_and_booleans_are_none() -> None:
-    """Python says that True is 1; JSON does not."""
-    assert same(1, 1.0)
-    assert same([{"a": 1}], [{"a": 1.0}])
-    assert not same(True, 1)
-    assert not same(0, False)
-    assert not same({"a": [True]}, {"a": [1]})
-    assert not same({"a": None}, {})
-    assert not same([1], [1, 2])
-    assert not same([1], 1)
-    assert not same({}, [])
-    assert not same("1", 1)

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
 from myrmidon.patch.server_filled import exceeds
 from tests.strategies import WIDGET, documents
 

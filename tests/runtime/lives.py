@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.testing import Harness
 from tests.runtime.webapps import WebApp, WebApps, config_map, service, web_app, world
 

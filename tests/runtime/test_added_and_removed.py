@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.errors import DefinitionError, UsageError
 from myrmidon.fsm import Done, Result
@@ -19,6 +19,12 @@ from tests.runtime.test_missing_kinds import Gadget, Gadgets, GadgetSpec, proble
 from tests.runtime.things import Thing, Things, config_map, thing
 
 MINUTE = timedelta(minutes=1)
+
+
+class MoreThings(Things):
+    """Another controller of the same kind."""
+
+    name = "more-things"
 
 
 def child(it: Thing, out: OutputSet, _ctx: Context) -> Result:
@@ -118,11 +124,18 @@ def test_an_unknown_name_is_an_error_with_a_fix() -> None:
 
 
 def test_a_second_controller_of_a_kind_is_refused_while_running() -> None:
-    """As it is before the start."""
+    """Even one that could have been added before; once the first is removed, it can be."""
     with Harness(Things()) as cluster:
         cluster.settle()
         with pytest.raises(DefinitionError, match="both control"):
             cluster.manager.add(Things())
+        with pytest.raises(DefinitionError, match=r"fix: add both before run\(\)"):
+            cluster.manager.add(MoreThings(conditions="annotation"))
+        remove(cluster, "thing")
+        cluster.manager.add(MoreThings(child))
+        cluster.apply(thing())
+        cluster.settle()
+        assert cluster.ready(Thing, "it")
 
 
 def test_before_the_start_a_controller_is_just_not_started() -> None:

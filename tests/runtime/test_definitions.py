@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import UsageError
 from myrmidon.generate import crd
 from myrmidon.runtime import ManagerOptions

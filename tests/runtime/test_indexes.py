@@ -3,7 +3,7 @@
 from typing import Any
 
 from myrmidon import Context, Controller, Done, OutputSet, Result, kinds, state
-from myrmidon.api.objects import Json, name_of
+from myrmidon.api.objects.accessors import Json, name_of
 from myrmidon.testing import Harness
 from tests.runtime.things import Thing, ThingSpec
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from myrmidon import Context, Done, OutputSet, Result, kinds
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.testing import Fault, Harness, Lose, Stall, Status, is_watch
 from tests.runtime.things import Thing, Things, thing
 

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import pytest
 from prometheus_client import CollectorRegistry
 
-from myrmidon.api import Model, Resource, Status, kinds
-from myrmidon.api.refs import Kind
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api import Model, Resource, Status
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import UsageError

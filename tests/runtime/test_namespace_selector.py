@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import UsageError
 from myrmidon.fsm import ControllerOptions, Done, Result
 from myrmidon.fsm.context import Context
@@ -96,7 +96,7 @@ def test_a_namespace_that_loses_the_label_is_forgotten() -> None:
         cluster.settle()
         assert (data(cluster, "gone-a"), data(cluster, "b")) == ("a", "b")
         (loop,) = cluster.manager.loops
-        assert loop.view.namespaces == ("b",)
+        assert loop.view.namespaces_of(loop.controller.kind()) == ("b",)
         assert not loop.view.covers(thing().ref._replace(namespace="gone-a"))
         held = [path for path, one in tables(loop, "loop", {}) if "gone-a" in repr(list(one))]
         assert [path for path in held if not path.endswith("_own_writes._written")] == []
@@ -131,7 +131,7 @@ def test_a_namespace_that_is_deleted_lets_its_finalizers_run() -> None:
         cluster.settle()
         assert cluster.get(kinds.NAMESPACE, "a") is None
         (loop,) = cluster.manager.loops
-        assert loop.view.namespaces == ()
+        assert loop.view.namespaces_of(loop.controller.kind()) == ()
 
 
 def test_a_pass_under_way_finishes_when_its_namespace_leaves() -> None:
@@ -283,7 +283,7 @@ def test_converged_objects_are_exactly_those_in_matching_namespaces(story: list[
         matching = [name for name in SPACES if team[name] == "shop"]
         assert [data(cluster, name) for name in matching] == [last.get(name) for name in matching]
         (loop,) = cluster.manager.loops
-        assert sorted(loop.view.namespaces) == matching
+        assert sorted(loop.view.namespaces_of(loop.controller.kind())) == matching
 
         for name in last:  # a change everywhere is seen in matching namespaces, and only there
             apply(cluster, name, value="final")

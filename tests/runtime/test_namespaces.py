@@ -1,6 +1,6 @@
 """A controller that looks at some namespaces only."""
 
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 from myrmidon.runtime import ManagerOptions
 from myrmidon.testing import Harness
 from tests.runtime.things import Thing, Things, thing

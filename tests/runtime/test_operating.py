@@ -9,9 +9,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import UsageError

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import LeadershipLostError
-from myrmidon.fsm import Done, Result
+from myrmidon.fsm import Done, Reads, Result
 from myrmidon.fsm.context import Context
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets import OutputSet
@@ -35,7 +35,7 @@ class Spread(Things):
     """Manages ConfigMaps here and on the cluster edge, and reads Secrets there."""
 
     manages: ClassVar[tuple[Any, ...]] = (kinds.CONFIG_MAP, EDGE)
-    reads: ClassVar[tuple[Any, ...]] = (SECRET,)
+    reads: ClassVar[tuple[Any, ...]] = (Reads(SECRET, everywhere=True),)
 
 
 class FinalSpread(FinalThings):
@@ -208,7 +208,7 @@ def test_only_the_leader_writes_to_a_remote_cluster() -> None:
         cluster.apply(thing())
         cluster.advance(timedelta(seconds=5))
         assert cluster.list(EDGE) == []
-        client = cluster.manager._home.client
+        client = cluster.manager._clients.home
         with pytest.raises(LeadershipLostError):
             cluster._wait(client.create(EDGE, config_map("x", namespace="default")))
         cluster.advance(MINUTE)

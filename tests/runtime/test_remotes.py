@@ -2,7 +2,8 @@
 
 import pytest
 
-from myrmidon.api import Json, Model, Resource, Status, kinds
+from myrmidon.api import Json, Model, Resource, Status
+from myrmidon.api.objects import kinds
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import UsageError

@@ -19,7 +19,7 @@ from myrmidon import (
     state,
     when_children_ready,
 )
-from myrmidon.api.objects import Json, is_deleting
+from myrmidon.api.objects.accessors import Json, is_deleting
 from myrmidon.testing import Harness
 
 SIZE, READY_MIN = 3, 2

@@ -7,15 +7,18 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from myrmidon.api import Resource, kinds
-from myrmidon.api.objects import Json, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api import Resource
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, version_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.fsm import (
     Channel,
     ClaimController,
     Controller,
     Done,
+    Index,
+    Lookup,
     Result,
     Wait,
     Watch,
@@ -267,6 +270,45 @@ def test_watch_asks_for_labels_and_namespaces() -> None:
         cluster.apply(secret("key", labels={"role": "key"}, **aimed))
         cluster.settle()
         assert len(seen.passes) == 1
+
+
+def by_value(obj: Json) -> list[str]:
+    """The Secret that a Thing names."""
+    return [obj["spec"]["value"]]
+
+
+def looked_up(obj: Json, lookup: Lookup) -> Iterable[Json]:
+    """The Things of size 1 that name a Secret."""
+    return [it for it in lookup("secret", obj["metadata"]["name"]) if it["spec"]["size"] == 1]
+
+
+@pytest.mark.parametrize(
+    ("to", "woken"),
+    [(Index("secret"), [["a", "b"], ["c"], []]), (looked_up, [["a"], [], ["a"]])],
+    ids=["index", "lookup"],
+)
+def test_watch_finds_objects_by_their_index(to: Any, woken: list[list[str]]) -> None:
+    """By name in the same namespace, by namespace and name in any; or as the function decides."""
+    seen = Seen()
+
+    class Watching(Things):
+        """Names a Secret."""
+
+        manages = (kinds.CONFIG_MAP,)
+        indexes = {Thing: {"secret": by_value}}  # noqa: RUF012
+        watches = (Watch(kinds.SECRET, to=to),)
+
+    with Harness(Watching(seen)) as cluster:
+        for name, value, size in (("a", "s", 1), ("b", "s", 2), ("c", "kube-system/t", 2)):
+            cluster.apply(thing(name, value=value, size=size))
+        cluster.settle()
+        found = []
+        for name, namespace in (("s", "default"), ("t", "kube-system"), ("s", "kube-system")):
+            seen.passes.clear()
+            cluster.apply(secret(name, namespace=namespace))
+            cluster.settle()
+            found.append(sorted(name for name, _, _ in seen.passes))
+        assert found == woken
 
 
 def test_object_that_a_watch_names_is_made() -> None:

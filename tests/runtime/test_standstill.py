@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm import Channel, Done, Result, Wait
 from myrmidon.fsm.context import Context
 from myrmidon.io.timers.pacing import TURN_STEPS_MAX

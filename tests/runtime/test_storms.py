@@ -6,8 +6,8 @@ from typing import Literal
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.testing import (
     Break,
     Cut,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 from myrmidon.errors import MyrmidonError, TaskEndedError
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context

@@ -21,8 +21,8 @@ from myrmidon import (
     kinds,
     state,
 )
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.fsm.context import Cause
 from myrmidon.io.watch.changes import Change, Source, encode
 from myrmidon.runtime.triggers import Trigger, Triggers, key_of, parent_of

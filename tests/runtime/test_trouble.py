@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
+from myrmidon.fsm.reconcile_request import REQUESTED_AT
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness, Lose, Status
 from tests.runtime.things import Thing, Things, config_map, thing
@@ -300,3 +301,16 @@ def test_pass_that_is_cancelled_during_a_write_looks_before_the_next() -> None:
         asked = [str(one) for one in cluster.transport.log]
         assert "GET /api/v1/namespaces/default/configmaps/it 200" in asked
         assert cluster.get(kinds.CONFIG_MAP, "it")["data"] == {"value": "b"}
+
+
+def test_an_object_that_does_not_fit_its_model_acknowledges_a_reconcile_token() -> None:
+    """The pass over it has finished, too."""
+    with Harness(Things(child)) as cluster:
+        cluster.settle()
+        loosen(cluster)
+        made = {**thing().to_json(), "spec": {"size": "huge"}}
+        made["metadata"]["annotations"] = {REQUESTED_AT: "now"}
+        cluster.apply(made)
+        cluster.settle()
+        (obj,) = cluster.list(Thing)
+        assert obj["status"]["lastHandledReconcileAt"] == "now"

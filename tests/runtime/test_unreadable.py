@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream, Transport
 from myrmidon.fsm import Controller, Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.runtime.metrics.families import Metrics

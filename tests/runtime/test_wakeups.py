@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.engine import Outcome
 from myrmidon.runtime.backoff import Backoff
 from myrmidon.runtime.logs import Logger
@@ -41,7 +41,7 @@ class Office:
             clock=VirtualClock(loop),
             log=Logger(),
             resync=lambda: None,
-            generation=lambda _key: 1,
+            revision=lambda _key: 1,
             ended=self.ended,
         )
 

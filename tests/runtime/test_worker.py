@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from myrmidon import Failed
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm.engine import Outcome
 from myrmidon.runtime.backoff import Backoff
@@ -43,7 +43,7 @@ class Day:
             clock=VirtualClock(loop),
             log=Logger(),
             resync=lambda: RESYNC,
-            generation=lambda _key: 1,
+            revision=lambda _key: 1,
             ended=lambda _key: self.ended.append(loop.time()),
         )
 

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from inspect import isawaitable
 from typing import Any, ClassVar, TypeAlias
 
-from myrmidon.api import Model, Resource, Status, kinds
-from myrmidon.api.objects import Json
+from myrmidon.api import Model, Resource, Status
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, state
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet

@@ -8,9 +8,10 @@ built-in kinds and for metadata it drops what is empty.  Versions and uids are c
 from copy import deepcopy
 from typing import Any
 
-from myrmidon.api.objects import Json, name_of, uid_of, version_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request, Verb
+from myrmidon.api.objects.accessors import Json, name_of, uid_of, version_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
+from myrmidon.api.values.equality import same
 from myrmidon.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -18,7 +19,7 @@ from myrmidon.errors import (
     NotFoundError,
     ServerError,
 )
-from myrmidon.patch import merge, same
+from myrmidon.patch import merge
 from tests.strategies import without_nulls
 
 DEFAULT = "filledIn"

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import yaml
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.sets import Apply, OutputSet, Parent
 
 HERE = Path(__file__).parent

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.requests import Verb
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.request import Verb
 from myrmidon.errors import AlreadyOwnedError, NotAdoptedError, TerminatingError
 from myrmidon.sets import Apply, Delete, Output, OutputSet, plan
 from myrmidon.sets.adoption import is_adoption
-from myrmidon.sets.output_set import manager_of
+from myrmidon.sets.outputs import manager_of
 from tests.sets.outputs import OTHER, OURS, PARENT, SPECS, WAYS, apply, manifest, ref_of
 from tests.strategies import WIDGET
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import given
 
-from myrmidon.api.objects import Json
-from myrmidon.patch import same
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import same
 from myrmidon.sets import plan
 from myrmidon.sets.fingerprints import fingerprint
 from tests.sets.model_server import ModelServer

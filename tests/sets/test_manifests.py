@@ -18,8 +18,8 @@ from kubernetes_asyncio.client import (
 
 from myrmidon.api import Model as ApiModel
 from myrmidon.api import Quantity, Resource, Status
-from myrmidon.api.json_values import DEPTH_MAX
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.json_values import DEPTH_MAX
 from myrmidon.errors import OutputError
 from myrmidon.sets.manifests import manifest_of
 from tests.fsm.things import Thing, ThingSpec
@@ -90,7 +90,7 @@ def test_client_models_are_manifests() -> None:
         creation_timestamp=datetime(2026, 1, 1, tzinfo=UTC),
     )
     model = V1ConfigMap(api_version="v1", kind="ConfigMap", metadata=meta, data={"a": "b"})
-    secret = V1Secret(kind="Secret", string_data={"k": "v"})
+    secret = V1Secret(string_data={"k": "v"})
 
     assert manifest_of(model) == {
         "apiVersion": "v1",
@@ -102,7 +102,7 @@ def test_client_models_are_manifests() -> None:
         },
         "data": {"a": "b"},
     }
-    assert manifest_of(secret) == {"kind": "Secret", "data": {"k": "dg=="}}
+    assert manifest_of(secret) == {"apiVersion": "v1", "kind": "Secret", "data": {"k": "dg=="}}
 
 
 class Model:
@@ -144,7 +144,7 @@ def test_times_in_models_are_written_as_kubernetes_writes_them() -> None:
         (
             {"kind": "ConfigMap", "data": object},
             (
-                "ConfigMap (no name) cannot be written as JSON: data is of type type, which has no JSON.\n"
+                "ConfigMap (no name) cannot be written as JSON: data is of type type, which JSON does not have.\n"
                 "  fix: use strings, numbers, booleans, None, lists and dicts with string keys"
             ),
         ),

@@ -1,12 +1,13 @@
 """Options that exclude each other are refused where they are written."""
 
-from typing import Any
+from dataclasses import fields
+from typing import Any, cast, get_type_hints
 
 import pytest
 
 from myrmidon.errors import OutputError
 from myrmidon.sets import ApplyOptions
-from myrmidon.sets.options import DEFAULT, chosen
+from myrmidon.sets.options import DEFAULT, ApplyOptionsDict, chosen
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,14 @@ from myrmidon.sets.options import DEFAULT, chosen
         (
             {"recreate": True, "optimistic_lock": True},
             "an output cannot have both recreate and optimistic_lock: a new object has a new resourceVersion.\n  fix: drop recreate or optimistic_lock",
+        ),
+        (
+            {"subresource": "scale"},
+            "subresource is 'scale', which cannot be applied.\n  fix: use \"status\", or out.scale(...) for the number of replicas, or out.patch(..., subresource=...)",
+        ),
+        (
+            {"subresource": "status", "create_only": True},
+            "create_only has no effect with subresource='status'.\n  fix: drop create_only",
         ),
         (
             {"force": True},
@@ -83,8 +92,18 @@ def test_the_defaults_ask_for_nothing() -> None:
 def test_an_option_that_is_none_is_refused(name: str, fix: str) -> None:
     """As a mistake of the controller, which no retry mends."""
     with pytest.raises(OutputError) as caught:
-        chosen({name: True})
+        chosen(cast("Any", {name: True}))
 
     assert str(caught.value).startswith(f"there is no option {name!r} for an output.\n  fix: {fix}")
     assert chosen({}) is DEFAULT
     assert chosen({"force": True, "server_side": True}).force
+
+
+def test_type_checkers_see_the_same_options() -> None:
+    """The keyword arguments of ``out.apply`` are the fields of ``ApplyOptions``, in order."""
+    types = get_type_hints(ApplyOptions)
+
+    assert get_type_hints(ApplyOptionsDict) == {
+        one.name: types[one.name] for one in fields(ApplyOptions)
+    }
+    assert list(get_type_hints(ApplyOptionsDict)) == [one.name for one in fields(ApplyOptions)]

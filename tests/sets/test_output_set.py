@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import (
     GeneratedNameError,
     OutputError,
@@ -57,7 +57,7 @@ def test_a1_the_last_intention_wins_with_its_own_options(
         elif what == "delete object":
             out.delete(manifest(ref))
         else:
-            out.apply(manifest(ref), **({"as_update": True} if what == "update" else {}))
+            out.apply(manifest(ref), as_update=what == "update")
 
     last = {ref: what for ref, what in intentions}  # noqa: C416 - the last one wins
     order = list(dict.fromkeys(ref for ref, _ in reversed(intentions)))[::-1]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, annotations_of, labels_of, owners_of
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, annotations_of, labels_of, owners_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.errors import OutputError, OwnerReferenceError
 from myrmidon.sets import Apply, Parent, plan
 from myrmidon.sets.ownership import PARENT_UID, is_tracked, tracked_parent

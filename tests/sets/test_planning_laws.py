@@ -6,12 +6,13 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, annotations_of, owners_of, uid_of, version_of
-from myrmidon.api.refs import Kind
-from myrmidon.api.requests import Verb
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, annotations_of, owners_of, uid_of, version_of
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.requests.request import Verb
+from myrmidon.api.values.equality import same
 from myrmidon.errors import AlreadyOwnedError, ApiError, MissingLockError, TerminatingError
-from myrmidon.patch import covers, merge, same
+from myrmidon.patch import covers, merge
 from myrmidon.sets import Delete, plan
 from myrmidon.sets.fingerprints import fingerprint
 from tests.sets.model_server import DEFAULT, ModelServer
@@ -482,7 +483,9 @@ def test_w5_nothing_appears_while_the_parent_is_deleted(
 
     assert (ref in server.objects) == (there is not None)
     if there is not None:
-        assert covers(server.get(ref), manifest(spec))
+        # A server-side apply cannot ask for the absence of a field that another manager set.
+        declared = without_nulls(spec) if way == "server-side" else spec
+        assert covers(server.get(ref), manifest(declared))
 
 
 @pytest.mark.parametrize("way", WAYS)

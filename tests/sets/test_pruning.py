@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.errors import PruneRefusedError
 from myrmidon.sets import Delete
 from myrmidon.sets.pruning import prunable

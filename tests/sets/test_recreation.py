@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.requests import Verb
+from myrmidon.api.requests.request import Verb
 from myrmidon.errors import InvalidError
 from myrmidon.sets import plan_recreate
 from tests.sets.outputs import PARENT, SPECS, WAYS, apply, manifest

@@ -1,10 +1,12 @@
 """Outputs on remote clusters: the kind on another cluster is another kind."""
 
+from collections.abc import Callable
+
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef, kinds_by_name
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.errors import OutputError, UndeclaredOutputError
 from myrmidon.sets import OutputSet
 from myrmidon.sets.ownership import is_tracked
@@ -76,3 +78,33 @@ def test_kinds_are_told_apart_by_cluster() -> None:
     assert kinds_by_name((HERE, EDGE))[name] == HERE
     assert kinds_by_name((HERE, EDGE), "edge")[name] == EDGE
     assert kinds_by_name((HERE, EDGE), "moon") == {}
+
+
+def test_every_output_can_be_for_another_cluster() -> None:
+    """Patches, scales, status writes, releases and deletions by selector name it like a delete."""
+    scaled = kinds.DEPLOYMENT.at("edge")
+    out = outputs(HERE, EDGE, kinds.DEPLOYMENT, scaled)
+    out.patch(HERE, "a", {"data": {"k": "v"}}, cluster="edge")
+    out.scale(kinds.DEPLOYMENT, "b", replicas=2, cluster="edge")
+    out.release(HERE, "c", cluster="edge")
+    status = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
+    out.apply({**status, "status": {"replicas": 1}}, subresource="status", cluster="edge")
+    out.delete_all(HERE, cluster="edge")
+    assert [one.ref.kind for one in out] == [EDGE, scaled, EDGE, scaled]
+    assert [rule.kind for rule in out.collections] == [EDGE]
+
+
+def test_every_output_on_a_cluster_needs_the_kind_to_be_managed_there() -> None:
+    """None of them reaches the namesake at home instead."""
+    out = outputs(HERE)
+    acts: list[Callable[[], None]] = [
+        lambda: out.patch(HERE, "a", {"data": {}}, cluster="edge"),
+        lambda: out.scale(HERE, "a", replicas=1, cluster="edge"),
+        lambda: out.release(HERE, "a", cluster="edge"),
+        lambda: out.delete_all(HERE, cluster="edge"),
+        lambda: out.delete_all("ConfigMap", cluster="edge"),
+    ]
+    for act in acts:
+        with pytest.raises(UndeclaredOutputError, match="on the cluster 'edge'"):
+            act()
+    assert not list(out)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from myrmidon.api.managed_fields import managers_of, wrote
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.managed_fields import managers_of, wrote
 from myrmidon.sets.stalling import ContestedFields, Stalls, changed_fields, field_text
 from tests.sets.outputs import SPECS
 
@@ -203,6 +203,14 @@ TestAnyHistory = AnyHistory.TestCase
 def fields(before: Json, after: Json, declared: Json | None = None) -> list[str]:
     """The names of what changed."""
     return [field_text(name) for name, _ in changed_fields(before, after, declared)]
+
+
+def test_a_status_counts_if_it_was_written() -> None:
+    """A write to the status subresource declares it; in any other write it belongs to others."""
+    before, after = {"status": {"x": 1, "y": 1}}, {"status": {"x": 2, "y": 2}}
+
+    assert fields(before, after, {"status": {"x": 2}}) == ["status.x"]
+    assert fields(before, after, {"spec": {}}) == []
 
 
 def test_a_difference_is_named_by_its_field() -> None:

@@ -218,16 +218,16 @@ class Soak:
         report, found = self.report, self._findings
         report.fact("children left over before a restart", counted(found.counts()))
         if found.leftovers:
-            known, listed = histories.read(lines), collector.lists(lines)
+            known, seen = histories.read(lines), collector.watches(lines)
             deleted = leftovers.deleted_by(found.leftovers, known)
             report.fact("these were then deleted by", counted(deleted))
             late = max(one.late_seconds for one in found.leftovers)
             report.fact("longest time from an owner's deletion to a child", f"{max(late, 0):.3f} s")
             report.fact("problems of parents that waited", len(found.consequences))
             owners = {one.owner_uid for one in found.leftovers if one.owner_uid in known}
-            hidden = sum(collector.is_hidden(uid, known, listed) for uid in owners)
+            hidden = sum(collector.is_hidden(uid, known, seen) for uid in owners)
             report.fact(
-                "owners created again before the garbage collector listed them",
+                "owners whose deletion was hidden from the garbage collector",
                 f"{hidden} of {len(owners)}",
             )
         report.verdict("no child leaked", found.leaks)

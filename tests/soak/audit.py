@@ -24,6 +24,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+_COMPLETE = ("ResponseComplete",)
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 
@@ -143,13 +144,15 @@ def summary(writes: Iterable[Write]) -> Counter[str]:
 # ------------------------------------------------------------- the fields of an audit event
 
 
-def event_of(line: str, stage: str = "ResponseComplete") -> dict[str, Any] | None:
+def event_of(line: str, *stages: str) -> dict[str, Any] | None:
     """Return the event of a line; None for another stage, or a line that a killed server cut off."""
     try:
         event = json.loads(line)
     except ValueError:
         return None
-    return event if isinstance(event, dict) and event.get("stage") == stage else None
+    return (
+        event if isinstance(event, dict) and event.get("stage") in (stages or _COMPLETE) else None
+    )
 
 
 def user_of(event: Mapping[str, Any]) -> str:

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.soak import collector, histories
-from tests.soak.collector import USER
+from tests.soak import histories
 from tests.soak.leftovers import Cause, Findings, deleted_by, examine
 from tests.soak.test_audit import event, stamp
 
@@ -224,31 +223,6 @@ def test_a_child_of_a_live_owner_is_not_a_leftover_of_the_collector() -> None:
     result = found(OWNER, obj=obj, parents=(ready,))
     assert result.leftovers == ()
     assert result.leaks == ("ConfigMap soak-a/claim-p-d is left over (owner new)",)
-
-
-def listed(at: float, resource: str = "claims", *, streamed: bool = True) -> str:
-    """A list of the garbage collector, as a watch that begins with one or by itself."""
-    said = json.loads(event(USER, at, "watch" if streamed else "list", resource))
-    said["stage"] = "ResponseStarted" if streamed else "ResponseComplete"
-    said["requestURI"] = f"/x/{resource}?{'sendInitialEvents=true' if streamed else ''}"
-    return json.dumps(said)
-
-
-@pytest.mark.parametrize("streamed", [True, False], ids=["watch", "list"])
-@pytest.mark.parametrize(
-    ("lists_at", "expected"),
-    [([80.0, 112.0], True), ([80.0, 110.5, 112.0], False), ([80.0], False)],
-    ids=["after the name is in use again", "before", "never"],
-)
-def test_whether_a_deletion_was_hidden_from_the_collector(
-    lists_at: list[float], expected: Any, streamed: Any
-) -> None:
-    """By a list that has another object under the same name."""
-    again = written(111.0, "create", "claims", "p", "new")
-    lines = [OWNER, BORN, deleted(110.0, "claims", "p", "old"), again]
-    lines += [listed(at, streamed=streamed) for at in lists_at]
-    lines.append(listed(111.5, "calls"))
-    assert collector.is_hidden("old", histories.read(lines), collector.lists(lines)) == expected
 
 
 def test_who_deleted_a_leftover_in_the_end() -> None:

@@ -201,7 +201,7 @@ def test_each_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
 )  # fmt: skip
 def test_an_object_is_told_as_far_as_it_says_something(obj: dict[str, object], told: str) -> None:
     """Also where no state is to blame."""
-    from myrmidon.api.refs import ObjectRef  # noqa: PLC0415
+    from myrmidon.api.objects.refs import ObjectRef  # noqa: PLC0415
 
     lines = told_object(ObjectRef(Thing.KIND, "a", "default"), obj, Stubborn.graph)
 

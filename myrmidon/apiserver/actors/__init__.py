@@ -1,8 +1,10 @@
-"""Controllers inside the server: what a cluster does by itself, in small.
+"""Built-in controllers of the embedded server.
 
-Each is an ``Actor`` and can be left out.  ``GarbageCollector``, ``NamespaceController`` and
-``ServiceAccounts`` do what their namesakes do; the others stand in for kubelets and built-in
-controllers, so that a Deployment can become available where there is no machine to run it.
+Each controller is an ``Actor``, and each is optional.  ``GarbageCollector``,
+``NamespaceController`` and ``ServiceAccounts`` behave like the Kubernetes controllers of the same
+name.  The others are simplified versions of the workload controllers and the kubelet: they run no
+containers, but write the status that the real ones would, so that for example a Deployment becomes
+available.
 """
 
 from datetime import timedelta
@@ -30,12 +32,12 @@ __all__ = [
 
 
 def housekeepers() -> list[Actor]:
-    """What every cluster does with what is deleted, and with new namespaces."""
+    """Return the controllers that any cluster needs: deletion, namespaces, service accounts."""
     return [GarbageCollector(), NamespaceController(), ServiceAccounts()]
 
 
 def cluster_actors(delay: timedelta = timedelta(seconds=1)) -> list[Actor]:
-    """A whole cluster in small; pods take ``delay`` for every step."""
+    """Return all controllers of a small cluster; each phase of a pod takes ``delay``."""
     stand_ins: list[Actor] = [
         Deployments(),
         ReplicaSets(),

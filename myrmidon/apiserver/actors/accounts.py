@@ -1,6 +1,6 @@
-"""The service account controller: every namespace has an account for those who name none."""
+"""The service account controller: every namespace has a ``default`` ServiceAccount."""
 
-from myrmidon.api.objects import Json, is_deleting, name_of, namespace_of
+from myrmidon.api.objects.accessors import Json, is_deleting, name_of, namespace_of
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.followers import Follower
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER
@@ -11,19 +11,19 @@ _DEFAULT = "default"
 
 
 class ServiceAccounts(Follower):
-    """Makes the ``default`` account of a namespace, and makes it again when it is deleted."""
+    """Creates the ``default`` ServiceAccount of each namespace, and again after it was deleted."""
 
     resource, kind, api_version = "namespaces", "Namespace", "v1"
 
     def observe(self, change: StoredChange) -> None:
-        """Remember new namespaces, and those that have lost their account."""
+        """Mark a namespace as dirty if it changed or lost its default ServiceAccount."""
         if change.resource != _ACCOUNTS:
             super().observe(change)
         elif change.deleted and name_of(change.record.value) == _DEFAULT:
             self._dirty[namespace_of(change.record.value)] = None
 
     def reconcile(self, server: ServerAccess, obj: Json) -> None:
-        """Nothing can be made in a namespace that is going."""
+        """Create the ServiceAccount, unless it exists or the namespace is being deleted."""
         name = name_of(obj)
         if is_deleting(obj) or server.store.get(_ACCOUNTS, f"{name}/{_DEFAULT}") is not None:
             return

@@ -1,30 +1,32 @@
-"""Controllers that the server runs in itself, and what they may do with it.
+"""The interface of controllers inside the server (actors), and what they can use of the server.
 
-An actor sees every change and acts when the server settles, which is after an answer has been made.
-Nothing runs by itself, so a simulator decides when an actor may work.
+The server passes every change of a stored object to ``observe``, where an actor only takes notes.
+After a request was answered, the server calls ``act`` of all actors until none of them writes any
+more.  An actor has no task or timer of its own: for work that depends on time, ``due`` says when
+``act`` should be called next.  A simulator can therefore decide when an actor runs.
 """
 
 from datetime import datetime
 from typing import Protocol
 
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.call import Core
 from myrmidon.apiserver.store import ObjectStore, StoredChange
 
 
 class ServerAccess(Protocol):
-    """The server as its actors see it: the stored objects, and requests as a user of their own."""
+    """The server as actors see it: its stored objects, and requests as a user of their own."""
 
     @property
     def core(self) -> Core:
-        """The registry of resource types, the environment and the rest."""
+        """The core of the server: the registry of resource types, the environment and more."""
         ...
 
     @property
     def store(self) -> ObjectStore:
-        """The objects."""
+        """The stored objects."""
         ...
 
     def request(
@@ -37,7 +39,7 @@ class ServerAccess(Protocol):
         content_type: str = ...,
         query: tuple[tuple[str, str], ...] = (),
     ) -> HttpResponse:
-        """Answer a request at once, without asking webhooks."""
+        """Answer a request at once, without calling webhooks."""
         ...
 
 
@@ -45,13 +47,13 @@ class Actor(Protocol):
     """A controller inside the server."""
 
     def observe(self, change: StoredChange) -> None:
-        """See a change; remember what to do about it."""
+        """Note which work follows from a change."""
         ...
 
     def act(self, server: ServerAccess) -> bool:
-        """Do what is to be done now; whether anything was written."""
+        """Do all work that is due; return whether anything was written."""
         ...
 
     def due(self) -> datetime | None:
-        """When to act next although no object changes; None: never."""
+        """Return when to call ``act`` even if no object changes; None for never."""
         ...

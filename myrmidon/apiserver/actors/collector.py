@@ -1,23 +1,32 @@
-"""The garbage collector: objects go when their owners have gone.
+"""The garbage collector: deletes objects whose owners are gone.
 
-It keeps the graph of owners and dependents by uid, as the changes tell it, and looks at an object
-again whenever one of its owners changes or goes:
+It keeps a graph of owners and dependents, by uid, from the changes that it observes.  An object is
+checked again whenever it or one of its owners changes or is deleted:
 
-- all owners gone: the object is deleted;
-- one owner left: references to those that are gone are removed;
-- an owner that is deleted in the foreground waits until the dependents which block it are gone;
-- an owner in a namespace, of an object in none: nothing is done;
-- an owner that is deleted as ``Orphan`` first has its references removed from its dependents.
+- All owners are gone: the object is deleted.
+- Some owners are gone: the references to those are removed.
+- An owner with foreground deletion waits until the dependents that block it are gone.
+- A cluster-scoped object refers to a namespaced owner: nothing is done, as the namespace of that
+  owner is unknown.
+- An owner that is deleted with ``Orphan`` first loses its references from its dependents.
 
-An owner is gone when nothing with its uid is where a reference may point: in the namespace of the
-dependent, or in none.  A reference across namespaces therefore points at nothing.
+An owner is gone if there is no object with its uid in the namespace of the dependent and none that
+is cluster-scoped.  An owner in another namespace therefore counts as gone.  A reference to an
+unknown kind is kept.  Events are not collected.
 """
 
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting, namespace_of, owners_of, uid_of
-from myrmidon.api.refs import split_api_version
+from myrmidon.api.objects.accessors import (
+    Json,
+    finalizers_of,
+    is_deleting,
+    namespace_of,
+    owners_of,
+    uid_of,
+)
+from myrmidon.api.objects.refs import split_api_version
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import delete, patch, path_of
 from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN
@@ -41,13 +50,15 @@ class GarbageCollector:
 
     def __init__(self) -> None:
         self._nodes: dict[str, _Node] = {}
-        self._waiting: dict[str, dict[str, None]] = {}  # owners that were never seen: dependents
+        self._waiting: dict[
+            str, dict[str, None]
+        ] = {}  # dependents of owners that are not in the graph
         self._dirty: dict[str, None] = {}
 
-    # ------------------------------------------------------------------------- seeing
+    # ----------------------------------------------------------------------- observing
 
     def observe(self, change: StoredChange) -> None:
-        """Keep the graph, and remember whom the change concerns."""
+        """Update the graph, and mark the objects that the change affects as dirty."""
         if change.resource in _NOT_COLLECTED:
             return
         uid = uid_of(change.record.value)
@@ -59,7 +70,7 @@ class GarbageCollector:
             self._learn(uid, change)
 
     def due(self) -> datetime | None:
-        """None: it acts when an object changes, and at no other time."""
+        """Return None: this actor acts only on changes."""
         return None
 
     def _learn(self, uid: str, change: StoredChange) -> None:
@@ -89,7 +100,7 @@ class GarbageCollector:
             owner_uid = str(owner.get("uid"))
             self._dependents(owner_uid).pop(uid, None)
             if owner_uid in self._nodes:
-                self._dirty[owner_uid] = None  # it may have waited for this one
+                self._dirty[owner_uid] = None  # it may have waited for this dependent
             elif not self._waiting.get(owner_uid):
                 self._waiting.pop(owner_uid, None)
 
@@ -100,7 +111,7 @@ class GarbageCollector:
     # ------------------------------------------------------------------------- acting
 
     def act(self, server: ServerAccess) -> bool:
-        """Look at every object that a change concerned."""
+        """Check every dirty object; return whether anything was written."""
         wrote = False
         storages = server.core.registry.storages() if self._dirty else {}
         while self._dirty:
@@ -108,10 +119,10 @@ class GarbageCollector:
             for uid in dirty:
                 node = self._nodes.get(uid)
                 if node is not None and node.resource in storages:
-                    wrote = self._look(server, storages[node.resource], node) or wrote
+                    wrote = self._check(server, storages[node.resource], node) or wrote
         return wrote
 
-    def _look(self, server: ServerAccess, resource_type: ResourceType, node: _Node) -> bool:
+    def _check(self, server: ServerAccess, resource_type: ResourceType, node: _Node) -> bool:
         path = path_of(resource_type, node.value)
         if is_deleting(node.value):
             if FOREGROUND in finalizers_of(node.value):
@@ -121,15 +132,15 @@ class GarbageCollector:
             return False
         if not owners_of(node.value):
             return False
-        return self._judge(server, node, path)
+        return self._collect(server, node, path)
 
-    def _judge(self, server: ServerAccess, node: _Node, path: str) -> bool:
-        """Keep an object that has an owner left, delete one that has none."""
+    def _collect(self, server: ServerAccess, node: _Node, path: str) -> bool:
+        """Delete the object if no owner is left; else remove references to owners that are gone."""
         if self._points_into_namespace(server, node):
             return False
         kept, blocking = [], False
         for owner in owners_of(node.value):
-            state = self._state(server, node, owner)
+            state = self._owner_state(server, node, owner)
             if state == "solid":
                 kept.append(owner)
             blocking = blocking or state == "waits"
@@ -140,15 +151,15 @@ class GarbageCollector:
             return True
         if blocking and any(self._waits(uid) for uid in node.dependents):
             self._unblock(server, node, path)
-        # Where an owner waits for us, our own dependents go first, too.
+        # If an owner waits for this object, the dependents of this object are deleted first, too.
         policy = "Foreground" if blocking and node.dependents else self._policy(node.value)
         delete(server, path, uid_of(node.value), policy)
         return True
 
     def _points_into_namespace(self, server: ServerAccess, node: _Node) -> bool:
-        """Whether an object outside all namespaces names an owner that must be in one.
+        """Whether the object is cluster-scoped and refers to an owner of a namespaced kind.
 
-        It cannot be known in which, so it cannot be known whether the owner is gone.
+        The reference does not say in which namespace, so whether the owner is gone is not known.
         """
         if namespace_of(node.value):
             return False
@@ -160,25 +171,28 @@ class GarbageCollector:
         return False
 
     def _waits(self, uid: str) -> bool:
-        """Whether an object is deleted in the foreground, and waits for its dependents."""
+        """Whether an object is deleted in the foreground and waits for its dependents."""
         node = self._nodes.get(uid)
         if node is None:
             return False
         return is_deleting(node.value) and FOREGROUND in finalizers_of(node.value)
 
     def _unblock(self, server: ServerAccess, node: _Node, path: str) -> None:
-        """Two objects that own each other would wait for each other: one of them must not count."""
+        """Clear blockOwnerDeletion towards waiting owners.
+
+        Otherwise objects that own each other would wait for each other forever.
+        """
         freed = [
             {**owner, "blockOwnerDeletion": False} if self._waits(owner["uid"]) else owner
             for owner in owners_of(node.value)
         ]
         patch(server, path, {"metadata": {"ownerReferences": freed, "uid": uid_of(node.value)}})
 
-    def _state(self, server: ServerAccess, node: _Node, reference: Json) -> str:
-        """What has become of an owner: ``solid``, ``gone``, or it ``waits`` for its dependents."""
+    def _owner_state(self, server: ServerAccess, node: _Node, reference: Json) -> str:
+        """Return the state of an owner: ``solid``, ``gone``, or ``waits`` for its dependents."""
         group, version = split_api_version(str(reference.get("apiVersion") or ""))
         if server.core.registry.find_kind(group, version, str(reference.get("kind"))) is None:
-            return "solid"  # unknown: the kind may come back
+            return "solid"  # the kind is unknown, but may be installed again
         owner = self._nodes.get(str(reference.get("uid")))
         if owner is None or namespace_of(owner.value) not in ("", namespace_of(node.value)):
             return "gone"
@@ -193,7 +207,7 @@ class GarbageCollector:
         return "Foreground" if FOREGROUND in finalizers_of(value) else "Background"
 
     def _finish_foreground(self, server: ServerAccess, node: _Node, path: str) -> bool:
-        """Let an owner go when nothing that blocks it is left."""
+        """Remove the finalizer of an owner if no dependent blocks its deletion any more."""
         uid = uid_of(node.value)
         blocking = False
         for dependent_uid in node.dependents:
@@ -205,11 +219,11 @@ class GarbageCollector:
                     owner.get("uid") == uid and bool(owner.get("blockOwnerDeletion"))
                 )
         if blocking:
-            return False  # it is looked at again when one of them changes
+            return False  # it is checked again when one of them changes
         return self._drop_finalizer(server, node.value, path, FOREGROUND)
 
     def _finish_orphan(self, server: ServerAccess, node: _Node, path: str) -> bool:
-        """Take an owner's name off its dependents, then let it go."""
+        """Remove the references to an owner from its dependents, then remove its finalizer."""
         uid = uid_of(node.value)
         storages = server.core.registry.storages()
         for dependent_uid in list(node.dependents):

@@ -1,22 +1,26 @@
-"""The life of a CustomResourceDefinition: names accepted, established, served, cleaned up.
+"""The controllers of CustomResourceDefinitions: accept names, establish, serve and clean up.
 
-A definition is answered before its names are accepted: acceptance, establishment and clean-up are
-follow-up work of this actor, which runs after the answer, as they are in the real server.  A deleted
-definition is held by a finalizer until its last object is gone.
+As in the real server, these steps happen after the request that writes the definition was answered.
 
-What makes resource types of a definition is imported with the first one: every server starts, and few
-ever see a definition.
+- Names that no other definition of the group uses are accepted.  A definition without conflicts is
+  established, and its resource types are installed in the registry.
+- When a definition is deleted, its finalizer keeps it until its last object is gone.  Objects with
+  finalizers get a deletionTimestamp, and the definition waits for them.
+- When a definition is gone, its resource types are removed from the registry.
+
+The code that builds resource types is imported when the first definition is established, because
+most servers never see one.
 """
 
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting
+from myrmidon.api.values.equality import identical
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.builtin.definitions import CLEANUP, CRDS
 from myrmidon.apiserver.call import Core
-from myrmidon.apiserver.golang.json import same
-from myrmidon.apiserver.golang.times import written_time
 from myrmidon.apiserver.resources.conditions import is_true, with_condition
 from myrmidon.apiserver.store import Record, StoredChange
 
@@ -37,14 +41,14 @@ _NOT_ESTABLISHED = ("Established", "False", "NotAccepted", "not all names are ac
 
 
 class DefinitionLifecycle:
-    """Accepts names, establishes, serves; and cleans up after a deletion."""
+    """Accepts names, establishes and serves definitions, and cleans up after deleted ones."""
 
     def __init__(self) -> None:
         self._dirty: dict[str, None] = {}
-        self._terminating: set[str] = set()  # definitions that wait for their last objects
+        self._terminating: set[str] = set()  # deleted definitions that still have objects
 
     def observe(self, change: StoredChange) -> None:
-        """Remember the definitions that changed, and those that wait for an object to go."""
+        """Mark definitions as dirty that changed, or that wait for an object that was deleted."""
         if change.resource == CRDS:
             self._dirty[change.record.key] = None
             if change.deleted:
@@ -55,20 +59,20 @@ class DefinitionLifecycle:
             self._dirty[change.resource] = None
 
     def act(self, server: ServerAccess) -> bool:
-        """Bring what is served in line with the definitions that changed."""
+        """Reconcile the dirty definitions; return whether anything was written."""
         names = list(self._dirty)
         self._dirty.clear()
         wrote = False
         for name in names:
-            wrote |= _bring_up(server.core, name)
+            wrote |= _reconcile(server.core, name)
         return wrote
 
     def due(self) -> datetime | None:
-        """Never: it only follows changes."""
+        """Return None: this actor acts only on changes."""
         return None
 
 
-def _bring_up(core: Core, name: str) -> bool:
+def _reconcile(core: Core, name: str) -> bool:
     record = core.store.get(CRDS, name)
     plural, _, group = name.partition(".")
     if record is None:
@@ -77,20 +81,20 @@ def _bring_up(core: Core, name: str) -> bool:
     definition = record.value
     if is_deleting(definition):
         return _clean_up(core, name, definition)
-    status = _named(core, definition)
-    if not same(status, definition["status"]):
+    status = _with_accepted_names(core, definition)
+    if not identical(status, definition["status"]):
         core.store.put(
             CRDS, name, {**definition, "status": status, "metadata": dict(definition["metadata"])}
         )
     if is_true(status, "Established"):
         _serve(core, {**definition, "status": status})
-    return not same(status, definition["status"])
+    return not identical(status, definition["status"])
 
 
-def _named(core: Core, definition: Json) -> Json:
-    """The status with those names accepted that no other definition has."""
+def _with_accepted_names(core: Core, definition: Json) -> Json:
+    """Return the status with accepted names and the conditions that follow from them."""
     status: Json = definition.get("status") or {}
-    now = written_time(core.environment.now())
+    now = write_time(core.environment.now())
     accepted, problem = _accept(core, definition, status.get("acceptedNames") or {})
     status = {**status, "acceptedNames": accepted}
     if problem is None:
@@ -102,7 +106,7 @@ def _named(core: Core, definition: Json) -> Json:
 
 
 def _accept(core: Core, definition: Json, accepted: Json) -> tuple[Json, tuple[str, str] | None]:
-    """The names that are free, and the last conflict of those that are not."""
+    """Return the accepted names, and (reason, message) of the last conflict or None."""
     resources, kinds = _taken_names(core, definition)
     wanted, accepted = definition["spec"]["names"], dict(accepted)
     problem: tuple[str, str] | None = None
@@ -128,7 +132,10 @@ def _accept(core: Core, definition: Json, accepted: Json) -> tuple[Json, tuple[s
 
 
 def _taken_names(core: Core, definition: Json) -> tuple[set[str], set[str]]:
-    """The names of resources and of kinds that other definitions of the group have."""
+    """Return the names of resources and kinds that are accepted for other definitions.
+
+    Only definitions of the same group can be in conflict.
+    """
     resources: set[str] = set()
     kinds: set[str] = set()
     own = definition["metadata"]["name"]
@@ -158,19 +165,19 @@ def _delete_instance(core: Core, resource: str, record: Record, now: str) -> Non
 
 
 def _clean_up(core: Core, name: str, definition: Json) -> bool:
-    """Delete the objects of a deleted definition, then let it go."""
+    """Delete the objects of a deleted definition; once all are gone, remove its finalizer."""
     if CLEANUP not in finalizers_of(definition):
         return False
-    now = written_time(core.environment.now())
+    now = write_time(core.environment.now())
     status = with_condition(definition["status"], now, _IN_PROGRESS)
-    if core.store.scan(name) and not same(status, definition["status"]):
+    if core.store.scan(name) and not identical(status, definition["status"]):
         meta = dict(definition["metadata"])
         core.store.put(CRDS, name, {**definition, "metadata": meta, "status": status})
-        return True  # that change brings us here again
+        return True  # this change makes the definition dirty again
     for record in core.store.scan(name):
         _delete_instance(core, name, record, now)
     if core.store.scan(name):
-        return False  # finalizers hold some of them
+        return False  # objects with finalizers are left
     plural, _, group = name.partition(".")
     core.registry.install((), group=group, plural=plural)
     left = [each for each in finalizers_of(definition) if each != CLEANUP]
@@ -183,7 +190,7 @@ def _clean_up(core: Core, name: str, definition: Json) -> bool:
 
 
 def _serve(core: Core, definition: Json) -> None:
-    from myrmidon.apiserver.custom.resource_types import served_types  # noqa: PLC0415
+    from myrmidon.apiserver.custom.resource_types import served_types  # noqa: PLC0415 - see above
 
     names, group = definition["spec"]["names"], definition["spec"]["group"]
     core.registry.install(served_types(definition), group=group, plural=names["plural"])

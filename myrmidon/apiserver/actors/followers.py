@@ -1,19 +1,23 @@
-"""What the stand-ins have in common: look again at whatever a change concerned."""
+"""The base class of the simplified workload controllers, and functions to create pods.
+
+A ``Follower`` marks an object as dirty when it, or an object that it controls, changes.  ``act``
+then reconciles each dirty object once, whatever the number of changes.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime
 
-from myrmidon.api.objects import Json, controller_of, name_of, namespace_of, uid_of
+from myrmidon.api.objects.accessors import Json, controller_of, name_of, namespace_of, uid_of
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch
-from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.store import StoredChange
 
 
 class Follower:
     """Reconciles objects of one resource when they, or objects that they control, change."""
 
-    resource = ""  # as the store names it
+    resource = ""  # the name of the resource in the store, for example ``deployments.apps``
     kind = ""
     api_version = ""
 
@@ -21,7 +25,7 @@ class Follower:
         self._dirty: dict[str, None] = {}
 
     def observe(self, change: StoredChange) -> None:
-        """Remember the object, or the one that controls it."""
+        """Mark the object, or the object that controls it, as dirty."""
         value = change.record.value
         if change.resource == self.resource:
             if not change.deleted:
@@ -32,11 +36,11 @@ class Follower:
             self._dirty[f"{namespace_of(value)}/{owner['name']}"] = None
 
     def due(self) -> datetime | None:
-        """None: it acts when an object changes, and at no other time."""
+        """Return None: this actor acts only on changes."""
         return None
 
     def act(self, server: ServerAccess) -> bool:
-        """Look at everything that a change concerned."""
+        """Reconcile every dirty object; return whether anything was written."""
         dirty, self._dirty = self._dirty, {}
         before = server.store.revision
         for key in dirty:
@@ -46,20 +50,20 @@ class Follower:
         return server.store.revision != before
 
     def reconcile(self, server: ServerAccess, obj: Json) -> None:
-        """Do for one object what the built-in controller would."""
+        """Do for one object what the controller of Kubernetes would do."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------ for subclasses
 
     def children(self, server: ServerAccess, obj: Json, resource: str) -> Iterator[Json]:
-        """The objects of a resource that this object controls, in the order of their names."""
+        """Yield the objects of a resource that this object controls, ordered by name."""
         for record in server.store.scan(resource, f"{namespace_of(obj)}/"):
             owner = controller_of(record.value)
             if owner is not None and owner.get("uid") == uid_of(obj):
                 yield record.value
 
     def owner_reference(self, obj: Json) -> Json:
-        """What the children of an object carry."""
+        """Return the controller reference for the children of an object."""
         return {
             "apiVersion": self.api_version,
             "kind": self.kind,
@@ -70,29 +74,39 @@ class Follower:
         }
 
     def path(self, obj: Json) -> str:
-        """The path of an object of this resource."""
+        """Return the URL path of an object of this resource."""
         plural = self.resource.partition(".")[0]
         return f"/apis/{self.api_version}/namespaces/{namespace_of(obj)}/{plural}/{name_of(obj)}"
 
     def write_status(self, server: ServerAccess, obj: Json, status: Json) -> None:
-        """Write a status, if it says anything new."""
+        """Write a status if a field of it differs; conditions of other writers stay."""
         current = obj.get("status") or {}
-        if any(not same(current.get(field), value) for field, value in status.items()):
+        if "conditions" in status:
+            status = {**status, "conditions": _beside_others(current, status["conditions"])}
+        if any(not identical(current.get(field), value) for field, value in status.items()):
             patch(server, f"{self.path(obj)}/status", {"status": status})
 
 
+def _beside_others(current: Json, conditions: list[Json]) -> list[Json]:
+    """The conditions in the order in which they are, with those of types that are not ours."""
+    ours = {one["type"]: one for one in conditions}
+    present = current.get("conditions") or ()
+    kept = [ours.pop(one["type"], one) for one in present]
+    return [*kept, *ours.values()]
+
+
 def create(server: ServerAccess, path: str, manifest: Json) -> None:
-    """Create a child, unless it is there."""
+    """Create a child; the refusal of one that already exists is ignored."""
     server.request("POST", path, manifest, user=CONTROLLER_MANAGER)
 
 
 def pods_path(obj: Json) -> str:
-    """Where the pods of an object are created."""
+    """Return the URL path at which the pods of an object are created."""
     return f"/api/v1/namespaces/{namespace_of(obj)}/pods"
 
 
 def pod_of(obj: Json, template: Json, reference: Json, **metadata: object) -> Json:
-    """A pod made of a template."""
+    """Return the manifest of a pod that is created from a template."""
     described = template.get("metadata") or {}
     return {
         "apiVersion": "v1",
@@ -109,6 +123,6 @@ def pod_of(obj: Json, template: Json, reference: Json, **metadata: object) -> Js
 
 
 def is_pod_ready(pod: Json) -> bool:
-    """Whether the kubelet says that the pod is ready."""
+    """Whether the Ready condition of the pod is true."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)

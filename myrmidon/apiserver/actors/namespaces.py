@@ -1,8 +1,8 @@
-"""The namespace controller: a deleted namespace is emptied, and then it goes."""
+"""The namespace controller: empty a deleted namespace, and then remove it."""
 
 from datetime import datetime
 
-from myrmidon.api.objects import Json, is_deleting, name_of, namespace_of, uid_of
+from myrmidon.api.objects.accessors import Json, is_deleting, name_of, namespace_of, uid_of
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, delete, path_of
 from myrmidon.apiserver.store import StoredChange
@@ -11,14 +11,14 @@ _FINALIZER = "kubernetes"
 
 
 class NamespaceController:
-    """Deletes everything in a namespace that is being deleted, then lets it go."""
+    """Deletes all objects in a namespace that is being deleted, then removes its finalizer."""
 
     def __init__(self) -> None:
         self._terminating: dict[str, None] = {}
         self._dirty: dict[str, None] = {}
 
     def observe(self, change: StoredChange) -> None:
-        """Remember namespaces that are going, and what happens in them."""
+        """Mark a deleted namespace as dirty, and again when an object in it changes."""
         value = change.record.value
         if change.resource != "namespaces":
             if namespace_of(value) in self._terminating:
@@ -30,19 +30,19 @@ class NamespaceController:
             self._terminating[name_of(value)] = self._dirty[name_of(value)] = None
 
     def due(self) -> datetime | None:
-        """None: it acts when an object changes, and at no other time."""
+        """Return None: this actor acts only on changes."""
         return None
 
     def act(self, server: ServerAccess) -> bool:
-        """Empty what is going; let go of what is empty."""
+        """Delete the objects of dirty namespaces, and finalize those that are empty."""
         dirty, self._dirty = self._dirty, {}
         wrote = False
         for name in dirty:
             if name in self._terminating:
-                wrote = self._empty(server, name) or wrote
+                wrote = self._delete_contents(server, name) or wrote
         return wrote
 
-    def _empty(self, server: ServerAccess, name: str) -> bool:
+    def _delete_contents(self, server: ServerAccess, name: str) -> bool:
         left = wrote = False
         for resource, resource_type in server.core.registry.storages().items():
             if not resource_type.kind.namespaced:
@@ -53,7 +53,7 @@ class NamespaceController:
                     delete(server, path_of(resource_type, record.value), uid_of(record.value))
                     wrote = True
         if left:
-            # What went at once is seen as a change; what finalizers hold is waited for.
+            # Each removed object is a change that marks the namespace as dirty again.
             return wrote
         return self._finalize(server, name) or wrote
 

@@ -1,8 +1,8 @@
-"""What actors need of the server: where an object is, and how to write it."""
+"""Requests of the actors: patch and delete an object as the kube-controller-manager."""
 
-from myrmidon.api.objects import Json, ref_of
-from myrmidon.api.paths import object_path
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.objects.accessors import Json, ref_of
+from myrmidon.api.requests.paths import object_path
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.auth.users import AUTHENTICATED, MASTERS, User
 from myrmidon.apiserver.resources.registry import ResourceType
@@ -12,17 +12,17 @@ MERGE = "application/merge-patch+json"
 
 
 def path_of(resource_type: ResourceType, obj: Json) -> str:
-    """Return the path of an object."""
+    """Return the URL path of an object."""
     return object_path(ref_of(resource_type.kind, obj))
 
 
 def patch(server: ServerAccess, path: str, changes: Json) -> HttpResponse:
-    """Merge changes into an object."""
+    """Apply a JSON merge patch to an object."""
     return server.request("PATCH", path, changes, user=CONTROLLER_MANAGER, content_type=MERGE)
 
 
 def delete(server: ServerAccess, path: str, uid: str, policy: str = "Background") -> HttpResponse:
-    """Delete an object, and no other of its name."""
+    """Delete an object, with its uid as a precondition."""
     options: Json = {
         "apiVersion": "v1",
         "kind": "DeleteOptions",

@@ -1,64 +1,61 @@
-"""Pods, Jobs and claims: what a kubelet and a volume provider would do, in small."""
+"""Simplified kubelet, Job controller and volume binder."""
 
 from datetime import datetime, timedelta
 
-from myrmidon.api.objects import Json, is_deleting, name_of, namespace_of, uid_of
+from myrmidon.api.objects.accessors import Json, is_deleting, name_of, namespace_of, uid_of
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.followers import Follower, create, pod_of, pods_path
 from myrmidon.apiserver.actors.objects import CONTROLLER_MANAGER, patch
-from myrmidon.apiserver.golang.times import written_time
 from myrmidon.apiserver.store import StoredChange
 
 
 class Kubelet:
-    """Runs every pod: ready after a while, done after a while where it is meant to end.
+    """Reports every pod as running and ready after a delay, without running containers.
 
-    It has no images and no processes; it only says what a kubelet would say.
+    A pod whose restartPolicy is not ``Always`` succeeds after another delay.  A pod that is being
+    deleted is removed at once.
     """
 
     def __init__(self, delay: timedelta = timedelta(seconds=1)) -> None:
         self._delay = delay
-        self._news: dict[str, None] = {}
-        self._later: dict[str, datetime] = {}
+        self._dirty: dict[str, None] = {}
+        self._due: dict[str, datetime] = {}
 
     def observe(self, change: StoredChange) -> None:
-        """Remember pods that are new, or that should go."""
+        """Mark pods that were created or changed as dirty."""
         if change.resource != "pods":
             return
         if change.deleted:
-            self._later.pop(change.record.key, None)
+            self._due.pop(change.record.key, None)
         else:
-            self._news[change.record.key] = None
+            self._dirty[change.record.key] = None
 
     def due(self) -> datetime | None:
-        """When the status of a pod changes next."""
-        return min(self._later.values(), default=None)
+        """Return when the next status of a pod is due; None if no pod waits."""
+        return min(self._due.values(), default=None)
 
     def act(self, server: ServerAccess) -> bool:
-        """Start, finish or end pods."""
+        """Remove deleted pods and write each status that is due; return whether it wrote."""
         before, now = server.store.revision, server.core.environment.now()
-        news, self._news = self._news, {}
-        for key in news:
+        dirty, self._dirty = self._dirty, {}
+        for key in dirty:
             record = server.store.get("pods", key)
             if record is not None:
-                self._look(server, key, record.value, now)
-        for key in [key for key, at in self._later.items() if at <= now]:
-            del self._later[key]
+                self._remove_or_schedule(server, key, record.value, now)
+        for key in [key for key, at in self._due.items() if at <= now]:
+            del self._due[key]
             record = server.store.get("pods", key)
             if record is not None:
                 self._progress(server, record.value, now)
         return server.store.revision != before
 
-    def _look(self, server: ServerAccess, key: str, pod: Json, now: datetime) -> None:
+    def _remove_or_schedule(self, server: ServerAccess, key: str, pod: Json, now: datetime) -> None:
         if is_deleting(pod):
             options = {"gracePeriodSeconds": 0, "preconditions": {"uid": uid_of(pod)}}
             server.request("DELETE", _path(pod), options, user=CONTROLLER_MANAGER)
-        elif (
-            key not in self._later
-            and _phase(pod) in ("Pending", "Running")
-            and not _is_settled(pod)
-        ):
-            self._later[key] = now + self._delay
+        elif key not in self._due and _phase(pod) in ("Pending", "Running") and not _is_steady(pod):
+            self._due[key] = now + self._delay
 
     def _progress(self, server: ServerAccess, pod: Json, now: datetime) -> None:
         if is_deleting(pod):
@@ -71,12 +68,12 @@ class Kubelet:
 
 
 class Jobs(Follower):
-    """Runs a pod as often as a Job wants it done."""
+    """Creates the pods of Jobs, and counts the pods that succeed."""
 
     resource, kind, api_version = "jobs.batch", "Job", "batch/v1"
 
     def reconcile(self, server: ServerAccess, obj: Json) -> None:
-        """Create pods until enough have succeeded."""
+        """Create pods until enough have succeeded, and write the status."""
         if is_deleting(obj) or _has_condition(obj, "Complete"):
             return
         pods = list(self.children(server, obj, "pods"))
@@ -91,7 +88,7 @@ class Jobs(Follower):
                 pods_path(obj),
                 pod_of(obj, template, reference, generateName=f"{name_of(obj)}-"),
             )
-        now = written_time(server.core.environment.now())
+        now = write_time(server.core.environment.now())
         status: Json = {
             "active": active + max(missing, 0) or None,
             "ready": 0,
@@ -113,12 +110,12 @@ class Jobs(Follower):
 
 
 class Volumes(Follower):
-    """Binds every claim, as if there were storage."""
+    """Binds every PersistentVolumeClaim, without any storage behind it."""
 
     resource, kind, api_version = "persistentvolumeclaims", "PersistentVolumeClaim", "v1"
 
     def reconcile(self, server: ServerAccess, obj: Json) -> None:
-        """Give a pending claim what it asks for."""
+        """Bind a pending claim, with the capacity that it requests."""
         if is_deleting(obj) or _phase(obj) == "Bound":
             return
         path = f"/api/v1/namespaces/{namespace_of(obj)}/persistentvolumeclaims/{name_of(obj)}"
@@ -146,14 +143,14 @@ def _has_condition(obj: Json, kind: str) -> bool:
     return any(one["type"] == kind and one["status"] == "True" for one in conditions)
 
 
-def _is_settled(pod: Json) -> bool:
-    """Whether the pod has nothing more to say by itself."""
+def _is_steady(pod: Json) -> bool:
+    """Whether the status of the pod will not change by itself: it is ready and runs forever."""
     ends = pod["spec"].get("restartPolicy") != "Always"
     return _phase(pod) == "Running" and not ends and _has_condition(pod, "Ready")
 
 
 def _running(pod: Json, now: datetime) -> Json:
-    at = written_time(now)
+    at = write_time(now)
     kinds = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
     return {
         "phase": "Running",
@@ -169,7 +166,7 @@ def _running(pod: Json, now: datetime) -> Json:
 
 
 def _succeeded(pod: Json, now: datetime) -> Json:
-    at = written_time(now)
+    at = write_time(now)
     ended = {
         "terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": at, "startedAt": at}
     }

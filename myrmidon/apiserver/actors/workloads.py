@@ -1,12 +1,12 @@
-"""Deployments, ReplicaSets and StatefulSets, in small.
+"""Simplified controllers of Deployments, ReplicaSets and StatefulSets.
 
-No surge and no budget: a new template is rolled out by a new ReplicaSet, and the old one goes when
-the new one is available.
+A rollout has no surge and no budget: a new template gets a new ReplicaSet at full size, and the old
+one is scaled to zero when the new one is available.
 """
 
 from hashlib import blake2b
 
-from myrmidon.api.objects import (
+from myrmidon.api.objects.accessors import (
     Json,
     annotations_of,
     generation_of,
@@ -14,39 +14,39 @@ from myrmidon.api.objects import (
     name_of,
     uid_of,
 )
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.actors.actor import ServerAccess
 from myrmidon.apiserver.actors.followers import Follower, create, is_pod_ready, pod_of, pods_path
 from myrmidon.apiserver.actors.objects import delete, patch
 from myrmidon.apiserver.golang.numbers import read_int
 from myrmidon.apiserver.golang.text import to_json
-from myrmidon.apiserver.golang.times import written_time
 
 _HASH = "pod-template-hash"
 _REVISION = "deployment.kubernetes.io/revision"
 
 
 class Deployments(Follower):
-    """Makes a ReplicaSet of every template, and tells how far it got."""
+    """Creates a ReplicaSet per template, scales it, and reports the progress."""
 
     resource, kind, api_version = "deployments.apps", "Deployment", "apps/v1"
 
     def reconcile(self, server: ServerAccess, obj: Json) -> None:
-        """One ReplicaSet for the template as it is; the others go down when it is up."""
+        """Bring up the ReplicaSet of the current template, then scale down the others."""
         if is_deleting(obj):
             return
         wanted = f"{name_of(obj)}-{template_hash(obj['spec']['template'])}"
         sets = {name_of(one): one for one in self.children(server, obj, "replicasets.apps")}
         replicas = obj["spec"].get("replicas", 1)
-        latest = max(map(_number_of, sets.values()), default=0)
+        latest = max(map(_revision_number, sets.values()), default=0)
         if wanted not in sets:
             create(server, self._sets_path(obj), self._replica_set(obj, wanted, latest + 1))
             return
-        if _number_of(sets[wanted]) < latest:  # a rollback: the old set is the newest again
-            self._number(server, f"{self._sets_path(obj)}/{wanted}", latest + 1)
+        if _revision_number(sets[wanted]) < latest:  # a rollback
+            self._write_revision(server, f"{self._sets_path(obj)}/{wanted}", latest + 1)
             return
-        if _number_of(obj) != latest:
-            # By way of the status, as the real one does it: that does not bump the generation.
-            self._number(server, f"{self.path(obj)}/status", latest)
+        if _revision_number(obj) != latest:
+            # Through the status, as the real controller: this does not increase the generation.
+            self._write_revision(server, f"{self.path(obj)}/status", latest)
             return
         if sets[wanted]["spec"].get("replicas") != replicas:
             self._scale(server, sets[wanted], replicas)
@@ -62,7 +62,7 @@ class Deployments(Follower):
     def _scale(self, server: ServerAccess, one: Json, replicas: int) -> None:
         patch(server, f"{self._sets_path(one)}/{name_of(one)}", {"spec": {"replicas": replicas}})
 
-    def _number(self, server: ServerAccess, path: str, revision: int) -> None:
+    def _write_revision(self, server: ServerAccess, path: str, revision: int) -> None:
         patch(server, path, {"metadata": {"annotations": {_REVISION: str(revision)}}})
 
     def _replica_set(self, obj: Json, name: str, revision: int) -> Json:
@@ -100,7 +100,7 @@ class Deployments(Follower):
             "availableReplicas": available,
             "unavailableReplicas": max(replicas - available, 0),
         }
-        now = written_time(server.core.environment.now())
+        now = write_time(server.core.environment.now())
         enough = ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
         lacking = (
             "False",
@@ -124,12 +124,12 @@ class Deployments(Follower):
 
 
 class ReplicaSets(Follower):
-    """Makes as many pods as are wanted."""
+    """Creates and deletes pods until their number is as specified."""
 
     resource, kind, api_version = "replicasets.apps", "ReplicaSet", "apps/v1"
 
     def reconcile(self, server: ServerAccess, obj: Json) -> None:
-        """Create what is missing, delete what is too much, count."""
+        """Create missing pods, delete surplus ones, and write the status."""
         if is_deleting(obj):
             return
         pods = [pod for pod in self.children(server, obj, "pods") if not is_deleting(pod)]
@@ -159,12 +159,12 @@ class ReplicaSets(Follower):
 
 
 class StatefulSets(Follower):
-    """Makes pods with names that stay, one after the other."""
+    """Creates pods with stable names, in order."""
 
     resource, kind, api_version = "statefulsets.apps", "StatefulSet", "apps/v1"
 
     def reconcile(self, server: ServerAccess, obj: Json) -> None:
-        """The first pod that is missing is made when the one before it is ready."""
+        """Create or replace the first pod that needs it, if the pods before it are ready."""
         if is_deleting(obj):
             return
         revision = f"{name_of(obj)}-{template_hash(obj['spec']['template'])}"
@@ -222,11 +222,11 @@ class StatefulSets(Follower):
 
 
 def template_hash(template: Json) -> str:
-    """A name for a template: other content, other name; the order of fields does not count."""
+    """Return a hash of a template that does not depend on the order of fields."""
     return blake2b(to_json(template).encode(), digest_size=5).hexdigest()
 
 
-def _number_of(obj: Json) -> int:
+def _revision_number(obj: Json) -> int:
     written = annotations_of(obj).get(_REVISION, "")
     return read_int(written) if written.isdecimal() else 0
 
@@ -244,7 +244,7 @@ def _revision(pod: Json) -> str:
 
 
 def _condition(obj: Json, now: str, kind: str, said: tuple[str, str, str]) -> Json:
-    """A condition (status, reason, message) that keeps its times while it does not change."""
+    """Return a condition from (status, reason, message); an unchanged one keeps its times."""
     status, reason, message = said
     for old in (obj.get("status") or {}).get("conditions") or ():
         if (old["type"], old["status"], old["reason"]) == (kind, status, reason):

@@ -1,16 +1,16 @@
-"""No new objects of a CustomResourceDefinition that is being deleted."""
+"""Refuse new objects of a CustomResourceDefinition that is being deleted."""
 
-from myrmidon.api.objects import Json, is_deleting
+from myrmidon.api.objects.accessors import Json, is_deleting
 from myrmidon.apiserver.builtin.definitions import CRDS
 from myrmidon.apiserver.call import Admission
 from myrmidon.apiserver.failures import Failure
 
 
 class DefinitionGuard:
-    """The admission step that lets nothing new be made of a definition that is going."""
+    """The admission step that refuses new objects of a definition that is being deleted."""
 
     def admit(self, admission: Admission) -> Json | None:
-        """Refuse to create objects that would have to be deleted at once."""
+        """Refuse a create if the CustomResourceDefinition is terminating."""
         call = admission.call
         if admission.operation != "CREATE" or not call.type.custom:
             return None
@@ -30,4 +30,4 @@ class DefinitionGuard:
         )
 
     def check(self, admission: Admission) -> None:
-        """Nothing else."""
+        """Do nothing."""

@@ -1,6 +1,6 @@
-"""Admission: objects live in namespaces that are there and will stay."""
+"""Refuse objects in missing or terminating namespaces, and the deletion of system namespaces."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Admission
 from myrmidon.apiserver.failures import Failure, StatusCause, not_found
 
@@ -8,10 +8,10 @@ _PROTECTED = frozenset({"default", "kube-system", "kube-public"})
 
 
 class NamespaceLifecycle:
-    """Nothing is created where there is no namespace, or where it is going away."""
+    """The admission step for namespaces, like the plugin of that name in the real server."""
 
     def admit(self, admission: Admission) -> Json | None:
-        """Refuse objects without a home."""
+        """Refuse a create if the namespace does not exist or is being deleted."""
         call = admission.call
         if admission.operation != "CREATE" or not call.type.kind.namespaced:
             return None
@@ -24,7 +24,7 @@ class NamespaceLifecycle:
         return None
 
     def check(self, admission: Admission) -> None:
-        """Refuse to delete the namespaces that a cluster cannot be without."""
+        """Refuse to delete the namespaces that every cluster needs."""
         call = admission.call
         if admission.operation != "DELETE" or call.type.stored_as != "namespaces":
             return

@@ -1,31 +1,37 @@
-"""A user cannot give rights that they do not have.
+"""Refuse roles and bindings that would grant rights which their author does not have.
 
-Who writes a role needs every right in it, or the verb ``escalate``; who binds one needs the rights
-of the role, or the verb ``bind`` on it.
+To create or change a role, a user needs every right in it, or the verb ``escalate`` on it.  To
+create or change a binding, a user needs every right of the role, or the verb ``bind`` on the role.
+A change that leaves the rules (or the role and the subjects) as they are is always allowed.
+
+Rules are compared one verb, group, resource and name at a time: each such part of the new rules
+must be covered by one rule that the user has.  The message of the 403 lists the missing parts,
+merged by their verbs, as the real server does.  The check only applies with RBAC, and not to
+``system:masters``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.auth.rbac import GROUP, RoleAuthorizer
 from myrmidon.apiserver.auth.users import MASTERS, Attributes, User
 from myrmidon.apiserver.call import Admission, Call
 from myrmidon.apiserver.failures import Failure, not_found
-from myrmidon.apiserver.golang.json import same
 
 _FIELDS = ("apiGroups", "resources", "nonResourceURLs", "resourceNames", "verbs")
 _PRINTED = ("APIGroups", "Resources", "NonResourceURLs", "ResourceNames", "Verbs")
 
 
 class RightsGuard:
-    """The admission step that refuses roles and bindings beyond the rights of their writer."""
+    """The admission step that refuses roles and bindings with more rights than their author has."""
 
-    def admit(self, admission: Admission) -> Json | None:  # noqa: ARG002 - it changes nothing
+    def admit(self, admission: Admission) -> Json | None:  # noqa: ARG002 - this step only checks
         """Leave the object as it is."""
         return None
 
     def check(self, admission: Admission) -> None:
-        """Refuse what would give away more than its writer has."""
+        """Raise a 403 if the role or binding grants rights that the user does not have."""
         call, obj = admission.call, admission.obj
         authorizer = call.core.authorizer
         if (
@@ -44,16 +50,22 @@ class RightsGuard:
 
 
 def _given(admission: Admission, authorizer: RoleAuthorizer) -> Sequence[Json]:
-    """The rules that a write hands out, unless its writer may hand out everything."""
+    """Return the rules that the write newly grants.
+
+    Empty if the rules do not change, or if the user may ``escalate`` or ``bind`` without having
+    them.
+    """
     call, obj, old = admission.call, admission.obj, admission.old
-    assert obj is not None, "deletions hand out nothing"
+    assert obj is not None, "a delete grants nothing"
     namespace = obj["metadata"].get("namespace", "")
     if "roleRef" not in obj:
-        if old is not None and same(obj.get("rules"), old.get("rules")):
+        if old is not None and identical(obj.get("rules"), old.get("rules")):
             return ()
         wanted = _right("escalate", call.type.kind.plural, namespace, obj["metadata"]["name"])
         return () if authorizer.allows(call.user, wanted) else obj.get("rules") or ()
-    if old is not None and all(same(obj.get(key), old.get(key)) for key in ("roleRef", "subjects")):
+    if old is not None and all(
+        identical(obj.get(key), old.get(key)) for key in ("roleRef", "subjects")
+    ):
         return ()
     role = obj["roleRef"]
     plural = f"{role['kind'].lower()}s"
@@ -77,7 +89,7 @@ def _missing(given: Iterable[Json], held: Sequence[Json]) -> Iterator[Json]:
 
 
 def _parts(rule: Json) -> Iterator[Json]:
-    """A rule as rules of one thing each."""
+    """Split a rule into rules of one verb and one resource, name or URL each."""
     for verb in rule.get("verbs") or ():
         for group in rule.get("apiGroups") or ():
             for resource in rule.get("resources") or ():
@@ -131,7 +143,7 @@ def _refusal(call: Call, obj: Json, missing: list[Json]) -> Failure:
 
 
 def _merged(missing: list[Json]) -> list[Json]:
-    """Rules that differ in nothing but their verbs as one."""
+    """Merge the rules that differ only in their verbs."""
     merged: list[Json] = []
     for rule in missing:
         rest = {field: rule.get(field) for field in _FIELDS[:-1]}

@@ -1,16 +1,15 @@
-"""Admission: the steps between decoding and validating a write may change the object, or refuse it.
+"""Run the admission steps, which may change or refuse a write between decoding and validation.
 
-A step is a plain function of values (``AdmissionStep``).  One that has to ask a webhook over the network
-raises ``WebhookNeeded``: the front of the server sends the question and runs the request again with
-the reply.
+A step is a plain object without I/O (``AdmissionStep``).  A step that needs a webhook raises
+``WebhookNeeded``: the front calls the webhook and runs the request again with its reply.
 """
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Admission
 
 
 def run_mutating(admission: Admission) -> Json | None:
-    """Let every step change the object."""
+    """Run ``admit`` of every step in order, and return the object as the steps left it."""
     for step in admission.call.core.admission:
         changed = step.admit(admission)
         if changed is not None:
@@ -19,6 +18,6 @@ def run_mutating(admission: Admission) -> Json | None:
 
 
 def run_validating(admission: Admission) -> None:
-    """Let every step refuse the object."""
+    """Run ``check`` of every step; each may refuse the write."""
     for step in admission.call.core.admission:
         step.check(admission)

@@ -1,19 +1,27 @@
-"""Admission webhooks: which ones to ask about a write, and what an answer means.
+"""Admission webhooks: which webhooks to call for a write, and how to act on their replies.
 
-The configurations are objects in the store.  A webhook is asked if its rules, selectors and match policy
-cover the write.  Mutating webhooks answer with a JSON patch, validating ones only allow or deny.
+The webhook configurations are objects in the store.  A webhook is called if its rules and its
+object and namespace selectors match the write.  Mutating webhooks reply with a JSON patch,
+validating webhooks only allow or deny.
 
-Sending is the business of ``fronts.webhook_client``: a request that needs an answer stops with
-``WebhookNeeded`` and is run again from its start when the answer is there.  Answers are kept by the key of the
-question, so a request with three webhooks is run four times and asks each of them once.
+This module does not send requests; ``fronts.webhook_client`` does.  A request that needs a reply
+stops with ``WebhookNeeded`` and is run again from its start when the reply has arrived.  Replies
+are kept by the key of the question, so a request with three webhooks is run four times and calls
+each of them once.
+
+Writes of webhook configurations are not sent to webhooks, so that a broken webhook can be removed.
+
+The key does not name the object.  A deletecollection therefore calls each webhook once, for the
+first object that it matches, and its reply counts for all objects.  If another webhook matches only
+a later object, the earlier ones are already deleted when the request stops to call it.
 """
 
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from myrmidon.api.objects import Json, labels_of
-from myrmidon.api.selectors import Requirement, Selector
+from myrmidon.api.objects.accessors import Json, labels_of
+from myrmidon.api.requests.selectors import Requirement, Selector
 from myrmidon.apiserver.call import Admission, WebhookNeeded
 from myrmidon.apiserver.failures import Failure, internal
 from myrmidon.apiserver.golang.json import decode
@@ -26,10 +34,10 @@ _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": 
 
 
 class Webhooks:
-    """The admission step that asks the webhooks of the configurations in the store."""
+    """The admission step that calls the webhooks of the configurations in the store."""
 
     def admit(self, admission: Admission) -> Json | None:
-        """Let every mutating webhook that is concerned change the object, one after the other."""
+        """Apply the patches of all matching mutating webhooks, one after the other."""
         if admission.obj is None:
             return None
         changed = None
@@ -40,18 +48,18 @@ class Webhooks:
         return changed
 
     def check(self, admission: Admission) -> None:
-        """Let every validating webhook that is concerned refuse the write."""
+        """Call all matching validating webhooks; each may refuse the write."""
         for key, webhook in _concerned(admission, _VALIDATING):
             _allowed(_reply(admission, key, webhook), webhook)
 
 
-# ------------------------------------------------------------------------- who is concerned
+# ------------------------------------------------------------------------- matching webhooks
 
 
 def _concerned(admission: Admission, resource: str) -> Iterator[tuple[str, Json]]:
     call = admission.call
     if call.type.kind.group == _GROUP:
-        return  # a webhook must not lock users out of the configurations
+        return  # a broken webhook must not prevent its own removal
     for record in call.core.store.scan(resource):
         for webhook in record.value.get("webhooks") or ():
             if _matches(admission, webhook):
@@ -111,7 +119,7 @@ def _selector(raw: Json | None) -> Selector:
     return Selector((*equal, *others))
 
 
-# ------------------------------------------------------------------------ asking and hearing
+# ------------------------------------------------------------------------ question and reply
 
 
 def _reply(admission: Admission, key: str, webhook: Json) -> Mapping[str, Any]:
@@ -150,7 +158,10 @@ def _review(admission: Admission) -> Json:
 
 
 def _allowed(reply: Mapping[str, Any], webhook: Json) -> Any:
-    """The patch of a reply that allows the write, None where it has none; raises where it does not."""
+    """Return the patch of a reply that allows the write, or None if it has none.
+
+    Raise if the webhook denied the write, or if it failed and its failurePolicy is not Ignore.
+    """
     response = reply.get("response")
     if not isinstance(response, Mapping):
         if webhook.get("failurePolicy", "Fail") == "Ignore":

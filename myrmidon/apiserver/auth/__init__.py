@@ -1,7 +1,7 @@
-"""Who makes a request, and whether they may.
+"""Authentication and authorization.
 
-users            tokens, users and groups; what authorizers are asked
-rbac             roles and bindings as the authorizer
+users            tokens, users and groups; the attributes that authorizers decide on
+rbac             the authorizer that uses Roles and bindings
 impersonation    requests on behalf of another user
 """
 

@@ -1,4 +1,10 @@
-"""Acting as another user: the ``Impersonate-…`` headers, as ``kubectl --as`` sends them."""
+"""Impersonation: the ``Impersonate-…`` headers that ``kubectl --as`` sends.
+
+The user of the request needs the right to impersonate the requested user or service account, and
+each requested group and uid.  The right is either the verb ``impersonate`` in the core group, or
+the verb of the resource in ``authentication.k8s.io`` (``impersonate:user-info``,
+``impersonate:serviceaccount``).
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -19,7 +25,10 @@ _AUTHENTICATION = "authentication.k8s.io"
 
 
 def impersonated(user: User, headers: Mapping[str, str], authorizer: Authorizer) -> User:
-    """Whom a request speaks for: its user, or the one that its headers name."""
+    """Return the effective user of a request: the impersonated one if the headers name one.
+
+    Raise a 403 if ``user`` may not impersonate, and a 400 for groups or a uid without a user name.
+    """
     name = headers.get(_NAME, "")
     if not name:
         if _GROUP in headers or _UID in headers:
@@ -35,7 +44,7 @@ def impersonated(user: User, headers: Mapping[str, str], authorizer: Authorizer)
 
 
 def _rights(wanted: User) -> Iterator[Attributes]:
-    """The users, groups and fields that a user must be allowed to impersonate."""
+    """Yield the rights that are needed to impersonate a user, its groups and its uid."""
     if wanted.name.startswith(_ACCOUNT):
         namespace, _, account = wanted.name.removeprefix(_ACCOUNT).partition(":")
         yield Attributes(
@@ -58,7 +67,7 @@ def _right(resource: str, name: str) -> Attributes:
 
 
 def _complete(user: User) -> User:
-    """The user with the groups that everybody of that sort has."""
+    """Return the user with the groups that every such user has, like ``system:authenticated``."""
     if user.name == ANONYMOUS.name:
         return user.with_group(UNAUTHENTICATED)
     if user.name.startswith(_ACCOUNT) and not user.groups:

@@ -1,13 +1,18 @@
-"""Authorization by the Roles and bindings in the store.
+"""RBAC: authorization by the Roles and bindings in the store.
 
-A user may do what one of the rules allows that a binding gives to the user, to a group of theirs or
-to their service account.  ClusterRoleBindings count everywhere, RoleBindings in their namespace.
+A request is allowed if a rule of a role covers it and a binding grants that role to the user, to
+one of the user's groups, or to the user's service account.  ClusterRoleBindings apply everywhere,
+RoleBindings only in their namespace.  The store is read for every decision, so a new or deleted
+binding takes effect at once.  Members of ``system:masters`` may do everything.
+
+``first_roles`` are the roles and bindings that a server with RBAC starts with: a smaller set than
+those of a real cluster.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from myrmidon.api.objects import Json, namespace_of
+from myrmidon.api.objects.accessors import Json, namespace_of
 from myrmidon.apiserver.auth.users import AUTHENTICATED, MASTERS, UNAUTHENTICATED, Attributes, User
 from myrmidon.apiserver.store import ObjectStore
 
@@ -18,17 +23,17 @@ _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
 class RoleAuthorizer:
-    """Asks the store each time: what is bound now counts now."""
+    """The authorizer that uses the Roles and bindings in the store."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
 
     def allows(self, user: User, attributes: Attributes) -> bool:
-        """Whether some rule allows it; the masters of the cluster need none."""
+        """Whether a rule allows the request; members of ``system:masters`` do not need one."""
         return self.reason(user, attributes) is not None
 
     def reason(self, user: User, attributes: Attributes) -> str | None:
-        """What allows it, in words; None if nothing does."""
+        """Return why the request is allowed, in the words of the real server; None if it is not."""
         if MASTERS in user.groups:
             return ""
         namespace = "" if attributes.path else attributes.namespace
@@ -38,12 +43,12 @@ class RoleAuthorizer:
         return None
 
     def rules(self, user: User, namespace: str) -> Iterator[Json]:
-        """Every rule that holds for a user in a namespace, and everywhere."""
+        """Yield every rule that applies to a user in a namespace, including cluster-wide rules."""
         for binding, _ in self._bindings(user, namespace):
             yield from self.rules_of(binding) or ()
 
     def rules_of(self, binding: Json) -> Sequence[Json] | None:
-        """The rules of the role that a binding refers to; None if there is no such role."""
+        """Return the rules of the role that a binding refers to; None if the role is missing."""
         role = binding["roleRef"]
         if role.get("kind") == "Role":
             record = self._store.get(_ROLES, f"{namespace_of(binding)}/{role['name']}")
@@ -52,13 +57,13 @@ class RoleAuthorizer:
         return (record.value.get("rules") or ()) if record is not None else None
 
     def _bindings(self, user: User, namespace: str) -> Iterator[tuple[Json, Json]]:
-        """The bindings that concern a user, each with the subject by which it does."""
+        """Yield the bindings that apply to a user, each with the subject that matched."""
         records = self._store.scan(_CLUSTER_BINDINGS)
         if namespace:
             records = [*records, *self._store.scan(_BINDINGS, f"{namespace}/")]
         for record in records:
             for subject in record.value.get("subjects") or ():
-                if _is(subject, user):
+                if _names_user(subject, user):
                     yield record.value, subject
                     break
 
@@ -74,7 +79,7 @@ def _reason(binding: Json, subject: Json) -> str:
     return f'RBAC: allowed by {kind} "{where}" of {role["kind"]} "{role["name"]}" to {subject["kind"]} "{who}"'
 
 
-def _is(subject: Json, user: User) -> bool:
+def _names_user(subject: Json, user: User) -> bool:
     match subject.get("kind"):
         case "User":
             return bool(subject["name"] == user.name)
@@ -119,7 +124,7 @@ def _path_matches(listed: str, path: str) -> bool:
     return listed == path or (listed.endswith("*") and path.startswith(listed[:-1]))
 
 
-# ------------------------------------------------------------------------ the first roles
+# ------------------------------------------------------------------------ the default roles
 
 _READ, _WRITE = (
     ["get", "list", "watch"],
@@ -163,7 +168,7 @@ def _rules(verbs: list[str], *, secrets: bool = False) -> list[Json]:
 
 
 def first_roles() -> list[Json]:
-    """The roles and bindings that a cluster starts with."""
+    """Return the roles and bindings that a cluster starts with."""
     everything = [
         {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
         {"nonResourceURLs": ["*"], "verbs": ["*"]},

@@ -1,4 +1,8 @@
-"""Who is asking: bearer tokens to users."""
+"""Users, and the bearer tokens that identify them.
+
+A server without tokens is open: every request is made by the administrator.  With tokens, a request
+without one is anonymous, and a request with an unknown one is a 401.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,14 +17,14 @@ _PUBLIC_PATHS = ("/healthz", "/livez", "/readyz", "/version")
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """The user of a request, with their groups."""
+    """The user of a request, with the user's groups."""
 
     name: str
     groups: tuple[str, ...] = ()
     uid: str = ""
 
     def with_group(self, group: str) -> "User":
-        """The same user with one more group, at the end."""
+        """Return the same user with one more group, at the end."""
         return self if group in self.groups else User(self.name, (*self.groups, group), self.uid)
 
 
@@ -29,7 +33,7 @@ ADMIN = User("kubernetes-admin", (MASTERS, AUTHENTICATED))
 
 
 class Attributes(NamedTuple):
-    """What a user wants to do, as authorizers see it.  ``path`` is set for non-resource requests."""
+    """A request as authorizers see it.  ``path`` is set for non-resource requests only."""
 
     verb: str
     group: str = ""
@@ -42,26 +46,26 @@ class Attributes(NamedTuple):
 
 
 class Authorizer(Protocol):
-    """Decides who may do what."""
+    """Decides whether a user may make a request."""
 
     def allows(self, user: User, attributes: Attributes) -> bool:
-        """Whether the user may do that."""
+        """Whether the user may make the request."""
         ...
 
 
 class AllowAll:
-    """The authorizer of a server on which RBAC is off: every user with a valid token may do all.
+    """The authorizer without RBAC: every user with a valid token may do everything.
 
-    A request without a token may only ask whether the server is there.
+    A request without a token may only read the health and version paths.
     """
 
     def allows(self, user: User, attributes: Attributes) -> bool:
-        """Whether the user has a token, or asks for a public path."""
+        """Whether the user is authenticated, or the path is public."""
         return user is not ANONYMOUS or attributes.path.startswith(_PUBLIC_PATHS)
 
 
 class Tokens:
-    """The users, by token.  Without any token, every request is made by the administrator."""
+    """The users by bearer token.  Without any token, every request is made by the administrator."""
 
     def __init__(self, users: Mapping[str, User] | None = None) -> None:
         self._users = {
@@ -70,15 +74,15 @@ class Tokens:
 
     @property
     def is_open(self) -> bool:
-        """Whether requests need no token, as there are none."""
+        """Whether requests do not need a token, because none is configured."""
         return not self._users
 
     def find(self, token: str) -> User | None:
-        """The user of a token, if it has one."""
+        """Return the user of a token, or None if the token is unknown."""
         return self._users.get(token)
 
     def identify(self, headers: Mapping[str, str]) -> User:
-        """The user of a request; a wrong token is a failure, none at all is anonymous."""
+        """Return the user of a request: anonymous without a token, a 401 for an unknown token."""
         scheme, token, *_ = [*headers.get("authorization", "").strip().split(" "), "", ""]
         if not self._users:
             return ADMIN
@@ -91,7 +95,7 @@ class Tokens:
 
 
 def forbidden(user: User, wanted: Attributes, reason: str = "") -> Failure:
-    """403, with the sentence that people search for."""
+    """Return the 403 for a request that the authorizer refused, with the real server's message."""
     tail = f": {reason}" if reason else ""
     if wanted.path:
         return Failure(

@@ -1,18 +1,18 @@
-"""The kinds that every Kubernetes server has: decoding, defaults, rules and tables.
+"""The built-in kinds of Kubernetes: decoding, defaults, validation and tables.
 
-resource_types     every built-in resource, as the registry has them
-strategy           a built-in kind with owners of fields; base_strategy is what it stands on
-definitions        the strategy of CustomResourceDefinitions
-decoding           JSON to an object as a Go program would have read, completed and written it
-scalars            the scalar types of decoding: quantities, times, int-or-string, bytes
-defaults/          what the server fills in
-preparing/         what it resets and allocates before validation
-validation/        what it refuses
-conversion         kinds that two groups serve from one store
-field_selectors    which fields can be selected
-quantities         the canonical form of quantities
-lookup             what a kind may look up about other objects
-tables/            the columns that ``kubectl get`` shows
+    resource_types     all built-in resources, as entries of the registry
+    strategy           the strategy of a built-in kind, with field ownership and tables
+    base_strategy      its base: decoding, preparation, validation, deletion
+    definitions        the strategy of CustomResourceDefinitions
+    decoding           decode JSON into an object, as Go reads, completes and writes it
+    scalars            scalar types of decoding: quantities, times, int-or-string, bytes
+    defaults/          defaults, by type
+    preparing/         fields that are reset or allocated before validation
+    validation/        validation, by kind
+    conversion         kinds that two groups or versions serve from one store
+    field_selectors    the fields that field selectors support
+    lookup             read access of a strategy to other objects
+    tables/            the tables of ``kubectl get``
 
 The recorded types and resources are in the package ``catalog``.
 """

@@ -1,9 +1,9 @@
-"""What is particular about each built-in kind, as the pipelines ask for it."""
+"""The behaviour of each built-in kind in the request pipelines: tables, and one strategy class."""
 
 from collections.abc import Mapping
 from functools import cached_property
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.builtin import conversion, field_selectors, preparing, validation
 from myrmidon.apiserver.builtin.decoding import decode, empty, forget_empty
@@ -20,14 +20,14 @@ _RBAC = "rbac.authorization.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"
 _FLOW = "flowcontrol.apiserver.k8s.io"
 
-# Kinds that a PUT creates.
+# Kinds that a PUT creates if they do not exist.
 _CREATED_BY_UPDATE = frozenset({
     ("", "Endpoints"), ("", "Event"), ("events.k8s.io", "Event"), ("", "LimitRange"), ("", "Service"),
     ("coordination.k8s.io", "Lease"), ("node.k8s.io", "RuntimeClass"),
     (_RBAC, "Role"), (_RBAC, "ClusterRole"), (_RBAC, "RoleBinding"), (_RBAC, "ClusterRoleBinding"),
 })  # fmt: skip
 
-# Kinds that are only updated by those who say which version they have seen.
+# Kinds whose updates must include a resourceVersion.
 _CONDITIONAL = frozenset({
     ("apiextensions.k8s.io", "CustomResourceDefinition"), ("apiregistration.k8s.io", "APIService"),
     ("coordination.k8s.io", "Lease"), ("node.k8s.io", "RuntimeClass"), ("policy", "PodDisruptionBudget"),
@@ -40,7 +40,7 @@ _CONDITIONAL = frozenset({
     )),
 })  # fmt: skip
 
-# Kinds with a generation, and the fields whose change it counts.
+# Kinds with a generation, and the fields whose changes increase it.
 _SPEC = ("spec",)
 _COUNTED: dict[tuple[str, str], tuple[str, ...]] = {
     ("", "Pod"): _SPEC,
@@ -71,7 +71,7 @@ _COUNTED: dict[tuple[str, str], tuple[str, ...]] = {
     (_ADMISSION, "ValidatingWebhookConfiguration"): ("webhooks",),
 }
 
-# Kinds whose status comes without any metadata.
+# Kinds whose metadata cannot change through the status subresource.
 _STATUS_WITHOUT_METADATA = frozenset({
     (_FLOW, "FlowSchema"), (_FLOW, "PriorityLevelConfiguration"),
     ("networking.k8s.io", "ServiceCIDR"), ("resource.k8s.io", "ResourceClaim"),
@@ -82,7 +82,7 @@ _STATUS_KEPT_ON_CREATE = frozenset({("", "Node")})
 _NAMED_BY_LABEL = frozenset({("", "Namespace"), ("", "Service")})
 _DEFAULT_GRACE_SECONDS = 30
 
-# Kinds whose DELETE answers with the object that has gone, and not with a Status.
+# Kinds whose DELETE returns the deleted object instead of a Status.
 _ANSWERED_WHEN_GONE = {
     ("", kind)
     for kind in (
@@ -90,7 +90,7 @@ _ANSWERED_WHEN_GONE = {
         "ResourceQuota", "Service", "ServiceAccount",
     )
 }  # fmt: skip
-# Kinds whose contents a controller deletes first: their deletion sets a mark and does not bump the generation.
+# Kinds whose contents a controller deletes first.  Their deletion does not increase the generation.
 _MARKED_PLAINLY = {
     ("", "Namespace"),
     ("apiextensions.k8s.io", "CustomResourceDefinition"),
@@ -98,7 +98,7 @@ _MARKED_PLAINLY = {
 
 
 class BuiltinStrategy(Strategy):
-    """The rules of one built-in kind."""
+    """The strategy of one built-in kind, without field ownership and tables."""
 
     def __init__(self, resource: BuiltinResource, cluster: ObjectLookup) -> None:
         self._resource = resource
@@ -114,11 +114,11 @@ class BuiltinStrategy(Strategy):
 
     @cached_property
     def schema(self) -> GoType:
-        """The type of the objects, compiled when first asked for."""
+        """The type of the objects, compiled on first use."""
         return schema_of(self._kind)
 
     def decode(self, body: Json) -> Decoded:
-        """Read and complete an object; defaults belong to reading."""
+        """Decode an object and fill in its defaults."""
         try:
             obj, unknown = decode(body, self.schema)
         except DecodingError as error:
@@ -127,7 +127,7 @@ class BuiltinStrategy(Strategy):
         return Decoded(obj, unknown)
 
     def prepare_create(self, obj: Json) -> None:
-        """Reset the status, begin to count, and do what is particular about the kind."""
+        """Reset the status, set the generation, and apply the preparation of the kind."""
         forget_empty(obj, self.schema)
         if self._has_status and self._key not in _STATUS_KEPT_ON_CREATE:
             self._reset_status(obj)
@@ -138,7 +138,7 @@ class BuiltinStrategy(Strategy):
             prepare(obj, self._cluster)
 
     def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
-        """Restore what the request may not change, and count."""
+        """Restore the fields that the request may not change, and increase the generation."""
         forget_empty(obj, self.schema)
         if subresource == "status":
             self._prepare_status(obj, old)
@@ -183,7 +183,7 @@ class BuiltinStrategy(Strategy):
             prepare(obj, old, self._cluster)
 
     def _reset_status(self, obj: Json) -> None:
-        """An empty status; some kinds have no status until a controller reports one."""
+        """Set an empty status; drop it for kinds that have none until a controller reports one."""
         status = self.schema.properties.get("status")
         assert isinstance(status, GoType)
         if "status" in self.schema.structs:
@@ -192,11 +192,11 @@ class BuiltinStrategy(Strategy):
             obj.pop("status", None)
 
     def validate_create(self, obj: Json) -> list[StatusCause]:
-        """What is wrong with a new object."""
+        """Return the errors of a new object."""
         obj = self._as_stored(obj)
         first = self._causes(validation.FIRST_RULES, obj) or self._cluster_causes(obj)
         if first:
-            return first  # addresses are given out before anything else is looked at
+            return first  # the real server allocates addresses before other validation
         causes = self._own_causes(obj)
         creation = validation.CREATE_RULES.get(self._key)
         if creation is not None:
@@ -204,7 +204,7 @@ class BuiltinStrategy(Strategy):
         return causes
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[StatusCause]:
-        """What is wrong with a change."""
+        """Return the errors of an update."""
         obj, old = self._as_stored(obj), self._as_stored(old)
         if subresource == "status":
             status = validation.STATUS_RULES.get(self._key)
@@ -233,11 +233,14 @@ class BuiltinStrategy(Strategy):
         return list(rules(obj, self._cluster)) if rules is not None else []
 
     def _as_stored(self, obj: Json) -> Json:
-        """Rules are written for the version that the store has."""
+        """Return the object in its storage version, for which the rules are written."""
         return self.store(obj)
 
     def grace_seconds(self, obj: Json, wanted: int | None) -> int | None:
-        """A pod that runs somewhere stays until it has stopped."""
+        """Return the grace period of a deletion; None for kinds other than Pod.
+
+        A pod on a node is kept until its grace period is over.
+        """
         if self._key != ("", "Pod"):
             return None
         spec, status = obj["spec"], obj.get("status", {})
@@ -248,16 +251,16 @@ class BuiltinStrategy(Strategy):
         return 1 if chosen < 0 else int(chosen)
 
     def is_held(self, obj: Json) -> bool:
-        """A namespace stays until it is empty."""
+        """Whether a deleted namespace must be kept, because it has not been emptied yet."""
         return self._key == ("", "Namespace") and bool(obj["spec"].get("finalizers"))
 
-    def mark_deleting(self, obj: Json, timestamp: str) -> None:  # noqa: ARG002 - a hook
-        """A namespace shows that it is going."""
+    def mark_deleting(self, obj: Json, timestamp: str) -> None:  # noqa: ARG002 - other strategies use it
+        """Set the phase of a deleted namespace to Terminating."""
         if self._key == ("", "Namespace"):
             obj["status"] = obj.get("status", {}) | {"phase": "Terminating"}
 
     def name_problems(self, name: str, *, prefix: bool = False) -> list[str]:
-        """Most names are subdomains."""
+        """Return the problems of a name.  For most kinds it must be a DNS subdomain."""
         if self._key in _NAMED_BY_LABEL:
             return names.label_problems(name, prefix=prefix)
         if self._kind.group == _RBAC:
@@ -267,7 +270,7 @@ class BuiltinStrategy(Strategy):
         return names.subdomain_problems(name, prefix=prefix)
 
     def read(self, value: Json) -> Json:
-        """A stored object in the shape of this version."""
+        """Convert a stored object to this version."""
         match self._kind[:3]:
             case ("events.k8s.io", _, "Event"):
                 return conversion.event_from_core(value)
@@ -277,7 +280,7 @@ class BuiltinStrategy(Strategy):
                 return value
 
     def store(self, obj: Json) -> Json:
-        """An object of this version in the shape of the store."""
+        """Convert an object of this version to the storage version."""
         match self._kind[:3]:
             case ("events.k8s.io", _, "Event"):
                 return conversion.event_to_core(obj)
@@ -287,9 +290,9 @@ class BuiltinStrategy(Strategy):
                 return obj
 
     def fields(self, obj: Json) -> Mapping[str, str]:
-        """What a field selector may ask of an object."""
+        """Return the values of the fields that field selectors support."""
         return field_selectors.field_values(self._kind.group, self._kind.kind, obj)
 
     def selectable(self, label: str) -> bool:
-        """Whether a field selector may name a field."""
+        """Whether field selectors support a field."""
         return label in field_selectors.selectable_fields(self._kind.group, self._kind.kind)

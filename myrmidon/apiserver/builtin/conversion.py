@@ -1,15 +1,16 @@
-"""Kinds that are served twice from one store: events and autoscalers.
+"""Conversion of kinds that are served in two forms from one store: events and autoscalers.
 
-An event of the core group and one of ``events.k8s.io`` are the same object under other names; an
-autoscaler of v1 is one of v2 with a single number and annotations for the rest.
+An Event of ``events.k8s.io`` is an Event of the core group with other field names.  A
+HorizontalPodAutoscaler of v1 is one of v2 whose CPU target is a number, and whose other metrics,
+behavior and conditions are in annotations.
 """
 
 import json
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
-_EVENT_NAMES = {  # of the core group, of events.k8s.io
+_EVENT_NAMES = {  # name in the core group: name in events.k8s.io
     "involvedObject": "regarding",
     "message": "note",
     "source": "deprecatedSource",
@@ -19,19 +20,19 @@ _EVENT_NAMES = {  # of the core group, of events.k8s.io
     "reportingComponent": "reportingController",
 }
 _CORE_NAMES = {new: core for core, new in _EVENT_NAMES.items()}
-# Which of them are written although they are empty; the groups do not agree.
+# The fields that are written, or omitted, if they are empty; the groups differ in this.
 _CORE_ALWAYS: Json = {"reportingComponent": "", "reportingInstance": "", "involvedObject": {}}
 _NEW_OMITS = ("note", "reportingController", "reportingInstance", "deprecatedCount")
 
 
 def event_to_core(event: Json) -> Json:
-    """An event of ``events.k8s.io/v1`` as the core group has it."""
+    """Convert an Event of ``events.k8s.io/v1`` to the core group."""
     renamed = {_CORE_NAMES.get(key, key): value for key, value in event.items()}
     return _CORE_ALWAYS | renamed | {"apiVersion": "v1"}
 
 
 def event_from_core(event: Json) -> Json:
-    """An event of the core group as ``events.k8s.io/v1`` shows it."""
+    """Convert an Event of the core group to ``events.k8s.io/v1``."""
     renamed = {_EVENT_NAMES.get(key, key): value for key, value in event.items()}
     for key in _NEW_OMITS:
         if not renamed.get(key):
@@ -49,7 +50,7 @@ _DEFAULT_UTILIZATION = 80
 
 
 def autoscaler_to_v2(autoscaler: Json) -> Json:
-    """An autoscaler of v1 as v2 has it: the number becomes a metric, annotations are unfolded."""
+    """Convert an autoscaler from v1 to v2, with the metrics and behavior from its annotations."""
     meta, spec = dict(autoscaler["metadata"]), dict(autoscaler["spec"])
     annotations = dict(meta.pop("annotations", {}))
     folded = {key: annotations.pop(key, None) for key in (_METRICS, _BEHAVIOR, _CONDITIONS)}
@@ -77,7 +78,7 @@ def autoscaler_to_v2(autoscaler: Json) -> Json:
 
 
 def autoscaler_from_v2(autoscaler: Json) -> Json:
-    """An autoscaler of v2 as v1 shows it: what v1 cannot say is folded into annotations."""
+    """Convert an autoscaler from v2 to v1; fields that v1 does not have become annotations."""
     meta, spec = dict(autoscaler["metadata"]), dict(autoscaler["spec"])
     status = dict(autoscaler.get("status", {}))
     annotations = dict(meta.get("annotations", {}))

@@ -1,15 +1,19 @@
-"""From JSON to an object of a built-in kind, as a Go program reads and writes it.
+"""Decode JSON into an object of a built-in kind, as Go reads and writes it.
 
-The real server reads a body into structs, fills in defaults, and writes the structs out again.
-What comes back differs from what was sent: unknown fields are gone, zeros of fields that are no
-pointers are gone or are always there, quantities, times and base64 have their canonical form, and
-a null is as good as nothing.  One walk over the value does all of it.
+The real server reads a body into Go structs, fills in defaults, and writes the structs as JSON
+again. The result differs from the request:
+
+- Unknown fields are dropped, and nulls count as absent.
+- A zero value of a field that is not a pointer is omitted (``omitempty``), or else always written.
+- Quantities, times and base64 data have their canonical form.
+
+All of this happens in one walk over the value, with the types of ``catalog``.
 """
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults import COMPLETIONS
 from myrmidon.apiserver.builtin.scalars import READERS, DecodingError, Misfit
 from myrmidon.apiserver.catalog.types import ZEROS, GoType
@@ -19,14 +23,14 @@ __all__ = ["DecodedStruct", "DecodingError", "decode", "empty", "forget_empty"]
 
 
 class DecodedStruct(NamedTuple):
-    """The object, and the paths of the fields that its type does not have."""
+    """The object, and the paths of the fields that are unknown in its type."""
 
     object: Json
     unknown: list[str]
 
 
 def decode(obj: Any, schema: GoType) -> DecodedStruct:
-    """Read an object; raises ``DecodingError``.  The argument is left as it is."""
+    """Return the decoded object; the argument is not changed.  Raises ``DecodingError``."""
     if not isinstance(obj, dict):
         raise DecodingError(
             f"json: cannot unmarshal {json_kind(obj)} into Go value of type {go_name(schema)}"
@@ -36,41 +40,41 @@ def decode(obj: Any, schema: GoType) -> DecodedStruct:
 
 
 def empty(schema: GoType) -> Json:
-    """An empty struct as Go writes it: a status that was reset, for example."""
+    """Return an empty struct as Go writes it, for example a status that was reset."""
     return _Walk([]).struct({}, schema, None)
 
 
 def forget_empty(obj: Json, schema: GoType) -> None:
-    """Do as the store does, which does not tell an empty list from none."""
+    """Replace empty lists by their zero values, because the store does not keep empty lists."""
     for field, zero in schema.zeros.items():
         if obj.get(field) == []:
             obj[field] = zero
 
 
 class _Place(NamedTuple):
-    """Where the walk is: rendered only for an error message."""
+    """The position of the walk; it is printed only in error messages."""
 
     parent: "_Place | None"
-    key: str | int  # of a field, a map or a list
+    key: str | int  # the name of a field, the key of a map or the index in a list
     struct: str
     in_map: bool = False
 
     def path(self) -> str:
-        """``spec.containers[0].image``."""
+        """Return the path of the field, such as ``spec.containers[0].image``."""
         before = self.parent.path() if self.parent else ""
         if isinstance(self.key, int):
             return f"{before}[{self.key}]"
         return f"{before}.{self.key}" if before else self.key
 
     def fields(self) -> str:
-        """``spec.containers.image``: Go leaves out indices and the keys of maps."""
+        """Return the path as Go prints it, without indices and keys: ``spec.containers.image``."""
         before = self.parent.fields() if self.parent else ""
         if isinstance(self.key, int) or self.in_map:
             return before
         return f"{before}.{self.key}" if before else self.key
 
     def error(self, shown: str, wanted: str) -> DecodingError:
-        """Go's words for a value of the wrong type."""
+        """Return Go's error for a value of the wrong type."""
         return DecodingError(
             f"json: cannot unmarshal {shown} into Go struct field "
             f"{self.struct}.{self.fields()} of type {wanted}"
@@ -78,13 +82,13 @@ class _Place(NamedTuple):
 
 
 class _Walk:
-    """One walk over one object."""
+    """The walk over one object."""
 
     def __init__(self, unknown: list[str]) -> None:
         self._unknown = unknown
 
     def struct(self, value: Mapping[str, Any], schema: GoType, where: _Place | None) -> Json:
-        """Read a struct, complete it, and write its zeros."""
+        """Read a struct, fill in its defaults, and add the zero values that are always written."""
         result: Json = {}
         properties = schema.properties
         for key, given in value.items():
@@ -112,10 +116,10 @@ class _Walk:
 
     @staticmethod
     def _keeps_empty(key: str, field: GoType, schema: GoType, where: _Place | None) -> bool:
-        """Lists and maps without elements do not survive the store.
+        """Whether an empty value is kept.  Empty lists and maps are not kept in the store.
 
-        Those of the object itself that are always written (the rules of a Role) live until then:
-        who sends an empty one owns it.
+        Those at the top level that are always written, such as the rules of a Role, are kept until
+        the object is stored, because the manager that sends an empty list owns the field.
         """
         if field.shape in ("list", "map"):
             return where is None and key in schema.zeros
@@ -142,13 +146,13 @@ class _Walk:
                 return self._schema_or_other(value, schema, where)
 
     def _map(self, value: Any, schema: GoType, where: _Place) -> Json:
-        """Read a map; a null among its values is the zero of their type."""
+        """Read a map; a null value becomes the zero value of its type."""
         if not isinstance(value, dict):
             raise where.error(json_kind(value), go_name(schema))
         values = schema.additional
         assert isinstance(values, GoType)
         if values.shape == "string" and all(type(given) is str for given in value.values()):
-            return dict(value)  # labels, annotations, data: nearly all maps there are
+            return dict(value)  # labels, annotations, data: the case of almost all maps
         return {
             key: _zero(values)
             if given is None
@@ -157,7 +161,7 @@ class _Walk:
         }
 
     def _list(self, value: Any, schema: GoType, where: _Place) -> list[Any]:
-        """Read a list; a null among its elements is the zero of their type."""
+        """Read a list; a null element becomes the zero value of its type."""
         if not isinstance(value, list):
             raise where.error(json_kind(value), go_name(schema))
         elements = schema.items
@@ -170,7 +174,7 @@ class _Walk:
         ]
 
     def _schema_or_other(self, value: Any, schema: GoType, where: _Place) -> Any:
-        """Read a JSON schema where a boolean or a list may stand as well."""
+        """Read a JSON schema, or a boolean or a list of schemas in its place."""
         nested = schema.additional
         assert isinstance(nested, GoType)
         match value:
@@ -189,7 +193,7 @@ def _zero(schema: GoType) -> Any:
 
 
 def go_name(schema: GoType) -> str:
-    """What Go calls a type, as far as the definitions tell."""
+    """Return the name of a type in Go, as far as it can be derived from the definitions."""
     match schema.shape:
         case "list":
             assert isinstance(schema.items, GoType)

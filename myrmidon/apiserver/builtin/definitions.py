@@ -1,9 +1,9 @@
-"""CustomResourceDefinitions as objects: their defaults, their validation, their first status.
+"""The strategy of CustomResourceDefinitions: status, validation, warnings, deletion.
 
-Validation is imported with the first definition: every server starts, and few ever see one.
+The validation is imported when the first definition is written, because most servers never see one.
 """
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.strategy import KindStrategy
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.resources.conditions import with_condition
@@ -19,12 +19,12 @@ _PENDING = (
 
 
 class DefinitionStrategy(KindStrategy):
-    """How definitions themselves are written."""
+    """The strategy of CustomResourceDefinitions."""
 
     answers_deleted_object = True
 
     def prepare_create(self, obj: Json) -> None:
-        """No conditions yet; the storage version counts as stored."""
+        """Set a status without conditions, with the storage version as the only stored version."""
         super().prepare_create(obj)
         versions = obj["spec"].get("versions") or ()
         obj["status"] = {
@@ -34,7 +34,7 @@ class DefinitionStrategy(KindStrategy):
         }
 
     def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
-        """A new storage version is one more that objects may be stored in."""
+        """Add a new storage version to the stored versions."""
         super().prepare_update(obj, old, subresource)
         if subresource:
             return
@@ -46,20 +46,20 @@ class DefinitionStrategy(KindStrategy):
         obj["status"] = {**status, "storedVersions": stored}
 
     def validate_create(self, obj: Json) -> list[StatusCause]:
-        """Whether resources can be served by it."""
+        """Return the errors of a new definition."""
         return _problems(obj, None)
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[StatusCause]:
-        """Whether resources can still be served by it."""
+        """Return the errors of an update; updates of subresources are not validated."""
         return [] if subresource else _problems(obj, old)
 
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        """Formats that are not checked."""
+        """Return warnings about formats that are not enforced."""
         named = _unrecognized_formats(obj, old)
         return [*super().warnings(obj, old), *(f'unrecognized format "{name}"' for name in named)]
 
     def mark_deleting(self, obj: Json, timestamp: str) -> None:
-        """The objects go first: a finalizer holds the definition until they have."""
+        """Add the finalizer that keeps the definition until its objects are deleted."""
         meta = obj["metadata"]
         if CLEANUP not in meta.get("finalizers", ()):
             meta["finalizers"] = [*meta.get("finalizers", ()), CLEANUP]

@@ -1,16 +1,16 @@
-"""Fields by which lists of built-in kinds can be filtered, beside name and namespace."""
+"""The fields of built-in kinds that field selectors support, in addition to name and namespace."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 _EVENT = tuple(
     f"involvedObject.{name}"
     for name in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 )
 
-# By group and kind.  Kinds that are not here know ``metadata.name`` and ``metadata.namespace``.
+# By group and kind.  Other kinds support only ``metadata.name`` and ``metadata.namespace``.
 _FIELDS: dict[tuple[str, str], tuple[str, ...]] = {
     ("", "Pod"): (
         "spec.nodeName",
@@ -45,17 +45,17 @@ _FLAGS = ("spec.hostNetwork", "spec.unschedulable")
 
 
 def selectable_fields(group: str, kind: str) -> tuple[str, ...]:
-    """The fields that a selector may name."""
+    """Return the fields that field selectors support."""
     return _FIELDS.get((group, kind), ())
 
 
 def field_values(group: str, kind: str, obj: Json) -> Mapping[str, str]:
-    """What an object has in them, as texts."""
+    """Return the values of these fields, as strings."""
     return {label: _text(obj, label) for label in selectable_fields(group, kind)}
 
 
 def unsupported(group: str, kind: str, label: str) -> str:
-    """What the server says of a field that it cannot select by."""
+    """Return the error message for a field that is not supported."""
     if (group, kind) == ("batch", "Job"):
         return f'field label "{label}" not supported for Job'
     if (group, kind) in _FIELDS:

@@ -1,22 +1,22 @@
-"""What a built-in kind may have to look up: other objects of the same cluster."""
+"""Read access of a strategy to other objects of the cluster."""
 
 from collections.abc import Iterable
 from typing import Protocol
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 
 class ObjectLookup(Protocol):
-    """Read access to the store."""
+    """Read access to stored objects."""
 
     def objects(self, group: str, plural: str) -> Iterable[Json]:
-        """All objects of a resource, in all namespaces.  Shared: not to be changed."""
+        """Return all objects of a resource, in all namespaces.  They must not be changed."""
         ...
 
 
 class EmptyLookup:
-    """A cluster with nothing in it, for tests and for reading single objects."""
+    """A lookup that finds no objects, for tests and for decoding single objects."""
 
     def objects(self, group: str, plural: str) -> Iterable[Json]:  # noqa: ARG002 - a protocol
-        """Nothing."""
+        """Return no objects."""
         return ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.definitions import DefinitionStrategy
 from myrmidon.apiserver.builtin.strategy import KindStrategy
 from myrmidon.apiserver.catalog.resources import BuiltinResource, builtin_resources
@@ -10,7 +10,7 @@ from myrmidon.apiserver.resources.registry import ResourceType, ScalePaths
 from myrmidon.apiserver.store import ObjectStore
 
 _SCALE = ScalePaths(("spec", "replicas"), ("status", "replicas"), ("spec", "selector"))
-# Resources that share the store of another version or group: where, and in which version.
+# Resources that share the storage of another group or version: its name, and its version.
 _STORED_ELSEWHERE = {
     ("events.k8s.io", "v1", "events"): ("events", "v1"),
     ("autoscaling", "v1", "horizontalpodautoscalers"): ("", "autoscaling/v2"),
@@ -26,19 +26,19 @@ _DEPRECATIONS = {
 
 
 class StoreLookup:
-    """What a kind may look up about other objects."""
+    """Read access of strategies to the objects in the store."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
 
     def objects(self, group: str, plural: str) -> Iterable[Json]:
-        """All objects of a resource, in all namespaces."""
+        """Return all objects of a resource, in all namespaces."""
         resource = f"{plural}.{group}" if group else plural
         return (record.value for record in self._store.scan(resource))
 
 
 def builtin_types(store: ObjectStore) -> Iterator[ResourceType]:
-    """Every resource of the server itself, in the order of its discovery."""
+    """Yield every built-in resource type, in the order of discovery."""
     cluster = StoreLookup(store)
     for resource in builtin_resources():
         kind = resource.kind

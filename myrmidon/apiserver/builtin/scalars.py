@@ -1,7 +1,8 @@
-"""Values without parts, as Go reads and writes them: each function gives the canonical form.
+"""Scalar types as Go reads and writes them; each function returns the canonical form.
 
-A value of the wrong JSON type is a ``Misfit``, to which the walk adds where it was found; what the
-types of Kubernetes themselves complain about is a ``DecodingError`` as it stands.
+A value of the wrong JSON type raises ``Misfit``, and the walk adds the path of the value to the
+message.  An error inside a Kubernetes type, such as a malformed quantity, raises ``DecodingError``,
+whose message is complete.
 """
 
 import base64
@@ -9,23 +10,23 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from myrmidon.apiserver.builtin.quantities import canonical
+from myrmidon.api.values.quantities import QuantityError, parse_quantity
+from myrmidon.api.values.timestamps import write_micro_time, write_time
 from myrmidon.apiserver.golang import times as go_times
-from myrmidon.apiserver.golang.quantities import QuantityError
 from myrmidon.apiserver.golang.types import json_kind
 
 
 class DecodingError(ValueError):
-    """A value that does not fit its type; the message is Go's."""
+    """A value cannot be decoded into its type; the message is Go's."""
 
 
-class Misfit(Exception):  # noqa: N818 - a value, seen from its type
-    """A value of the wrong JSON type; ``shown`` is what Go calls it."""
+class Misfit(Exception):  # noqa: N818 - never leaves this package
+    """A value has the wrong JSON type; ``shown`` is Go's description of the value."""
 
     def __init__(self, value: Any, *, shown: str = "", wanted: str = "") -> None:
         super().__init__()
         self.shown = shown or json_kind(value)
-        self.wanted = wanted  # what Go calls the type, where that is not the type of the field
+        self.wanted = wanted  # the type in Go's message, if it is not that of the field
 
 
 def _string(value: Any) -> str:
@@ -47,7 +48,7 @@ def _integer(bits: int) -> Callable[[Any], int]:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise Misfit(value)
         if isinstance(value, float) or not -limit <= value < limit:
-            raise Misfit(value, shown=f"number {value}")  # not even 1.0 is an integer
+            raise Misfit(value, shown=f"number {value}")  # 1.0 is not an integer either
         return value
 
     return read
@@ -63,7 +64,7 @@ def _quantity(value: Any) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     text = value if isinstance(value, str) else str(value) if number else "?"
     try:
-        return canonical(text)
+        return str(parse_quantity(text))
     except QuantityError as error:
         raise DecodingError(str(error)) from None
 
@@ -77,14 +78,14 @@ def _int_or_string(value: Any) -> int | str:
 
 def _time(value: Any) -> str:
     try:
-        return go_times.written_time(go_times.parse_time(_text_of_time(value)))
+        return write_time(go_times.parse_time(_text_of_time(value)))
     except go_times.TimeError as error:
         raise DecodingError(str(error)) from None
 
 
 def _micro_time(value: Any) -> str:
     try:
-        return go_times.written_micro_time(go_times.parse_micro_time(_text_of_time(value)))
+        return write_micro_time(go_times.parse_micro_time(_text_of_time(value)))
     except go_times.TimeError as error:
         raise DecodingError(str(error)) from None
 
@@ -99,7 +100,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*")
 
 
 def _bytes(value: Any) -> str:
-    if isinstance(value, list):  # Go takes a list of numbers as well
+    if isinstance(value, list):  # Go accepts a list of numbers, too
         return base64.b64encode(bytes(_byte(each) for each in value)).decode()
     plain = _string(value).replace("\r", "").replace("\n", "")
     clean = _BASE64.match(plain)

@@ -1,8 +1,8 @@
-"""Built-in kinds in the server: what field ownership has to know about them."""
+"""The strategy of built-in kinds, with field ownership and tables."""
 
 from functools import cached_property
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.base_strategy import BuiltinStrategy
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import StatusCause
@@ -13,7 +13,7 @@ from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN
 from myrmidon.apiserver.resources.strategy import Decoded
 from myrmidon.apiserver.resources.tables import Layout
 
-# Groups that the real server takes from elsewhere, with rules of their own.
+# Groups that other servers inside kube-apiserver serve, with validation of their own.
 _OTHER_SERVERS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 _JOB, _CONTROLLER = ("batch", "Job"), ("", "ReplicationController")
 _PODS_STAY = (
@@ -23,26 +23,29 @@ _PODS_STAY = (
 
 
 class KindStrategy(BuiltinStrategy):
-    """A built-in kind with owners of fields."""
+    """The strategy of a built-in kind, with field ownership and tables."""
 
     @property
     def orphans_by_default(self) -> bool:  # type: ignore[override]
-        """Two kinds are older than the garbage collector, and have kept their ways."""
+        """Whether a delete without a propagation policy orphans the dependents.
+
+        This holds for the two kinds that are older than the garbage collector.
+        """
         return self._key in {_JOB, _CONTROLLER}
 
     def delete_warnings(self, policy: str) -> list[str]:
-        """Jobs warn of it."""
+        """Return a warning if a Job is deleted without a propagation policy: its pods are kept."""
         return [_PODS_STAY] if self._key == _JOB and not policy else []
 
     @cached_property
     def layout(self) -> Layout:
-        """The columns that the real server shows."""
-        from myrmidon.apiserver.builtin.tables import BuiltinLayout  # noqa: PLC0415 - for kubectl alone
+        """The columns that the real server prints."""
+        from myrmidon.apiserver.builtin.tables import BuiltinLayout  # noqa: PLC0415 - only kubectl needs it
 
         return BuiltinLayout(self._kind)
 
     def decode(self, body: Json) -> Decoded:
-        """An empty list of managedFields is an order to clear them, so it is kept."""
+        """Decode the body, and keep an empty list of managedFields: it resets the ownership."""
         decoded = super().decode(body)
         meta = body.get("metadata")
         if isinstance(meta, dict) and meta.get("managedFields") == []:
@@ -50,11 +53,14 @@ class KindStrategy(BuiltinStrategy):
         return decoded
 
     def validate_create(self, obj: Json) -> list[StatusCause]:
-        """The rules of the kind, and one for finalizers that custom resources are only warned of."""
+        """Return the errors of a new object, including finalizers without a domain.
+
+        For custom resources, such finalizers only cause a warning.
+        """
         return [*self._finalizer_causes(obj), *super().validate_create(obj)]
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[StatusCause]:
-        """The same for a change."""
+        """Return the errors of an update, including finalizers without a domain."""
         causes = super().validate_update(obj, old, subresource)
         return causes if subresource else [*self._finalizer_causes(obj), *causes]
 
@@ -69,9 +75,9 @@ class KindStrategy(BuiltinStrategy):
         ]
 
     def reset_fields(self, subresource: str) -> ResetFields:
-        """Status and the rest are written through different paths."""
+        """Return the fields that a write through this path cannot change, such as the status."""
         return builtin_reset_fields(self._kind, subresource, has_status=self._has_status)
 
     def blank(self) -> Json:
-        """The structs of the kind, which exist from the start and have no owner."""
+        """Return the empty structs of the kind, which every object has and no manager owns."""
         return blank_of(self.schema, self._kind.api_version, self._kind.kind)

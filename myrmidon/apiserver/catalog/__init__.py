@@ -1,7 +1,7 @@
-"""The recorded facts about the built-in kinds, opened when first asked for.
+"""Recorded facts about the built-in kinds, loaded on first use.
 
 files        the data files, as JSON
-resources    what is served: groups, versions, resources, verbs
+resources    the served groups, versions, resources and verbs
 types        the Go types behind the kinds, compiled to schema nodes
 """
 

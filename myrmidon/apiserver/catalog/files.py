@@ -1,7 +1,7 @@
-"""The recorded facts about the built-in kinds, read when first asked for.
+"""The data files with recorded facts about the built-in kinds, read on first use.
 
-``tests/cluster/record_builtin_types.py`` makes the files from a real server.  The definitions take
-a few milliseconds to read, so nothing but the first object of a built-in kind pays for them.
+``tests/cluster/record_builtin_types.py`` records them from a real server.  The definitions take a
+few milliseconds to read; the first object of a built-in kind triggers that.
 """
 
 import gzip
@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 _HERE = Path(__file__).parent
 
@@ -23,20 +23,20 @@ def _read(name: str) -> Any:
 
 @cache
 def definitions() -> Json:
-    """``schemas`` by name, what ``go`` adds to them, and the ``paths`` of OpenAPI documents."""
+    """Return ``schemas`` by name, ``go`` facts about them, and ``paths`` of OpenAPI documents."""
     definitions: Json = _read("definitions.json.gz")
     return definitions
 
 
 @cache
 def descriptions() -> dict[str, dict[str, str]]:
-    """The texts of a type, under ``""``, and of its fields."""
+    """Return the descriptions of each type (under ``""``) and of its fields."""
     descriptions: dict[str, dict[str, str]] = _read("descriptions.json.gz")
     return descriptions
 
 
 @cache
 def served() -> Json:
-    """``groups`` in the server's order with all their resources, and the ``version`` document."""
+    """Return ``groups`` with all resources, in the server's order, and the ``version`` document."""
     served: Json = _read("resources.json.gz")
     return served

@@ -1,28 +1,28 @@
-"""What is served: the groups, versions and resources of the server itself, in their real order."""
+"""The built-in groups, versions and resources, in the order of the real server."""
 
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.catalog import files
 
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
-    """A path below an object: ``status``, ``scale``, ``eviction`` …, and the kind it speaks."""
+    """A subresource such as ``status``, ``scale`` or ``eviction``, and the kind of its body."""
 
     name: str
     kind: str
     verbs: tuple[str, ...]
-    group: str = ""  # set where the kind belongs to another group, as a Scale does
+    group: str = ""  # set if the kind is in another group, like Scale
     version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinResource:
-    """One resource at one version."""
+    """One built-in resource at one version."""
 
     kind: Kind
     verbs: tuple[str, ...]
@@ -30,16 +30,16 @@ class BuiltinResource:
     short_names: tuple[str, ...]
     categories: tuple[str, ...]
     subresources: tuple[Subresource, ...]
-    hash: str  # of the storage version, as discovery shows it
+    hash: str  # the storageVersionHash of discovery
 
     def subresource(self, name: str) -> Subresource | None:
-        """The subresource of that name, if there is one."""
+        """Return the subresource of that name, or None."""
         return next((found for found in self.subresources if found.name == name), None)
 
 
 @cache
 def builtin_resources() -> tuple[BuiltinResource, ...]:
-    """All of them: the core group first, then the others by their priority."""
+    """Return all built-in resources: the core group first, then the others by priority."""
     return tuple(
         _resource(group["name"], version["version"], resource)
         for group in files.served()["groups"]
@@ -50,7 +50,7 @@ def builtin_resources() -> tuple[BuiltinResource, ...]:
 
 @cache
 def builtin_resource(group: str, version: str, plural: str) -> BuiltinResource:
-    """The one with that name."""
+    """Return one built-in resource; raise ``KeyError`` if there is none."""
     wanted = (group, version, plural)
     for found in builtin_resources():
         if (found.kind.group, found.kind.version, found.kind.plural) == wanted:
@@ -59,7 +59,7 @@ def builtin_resource(group: str, version: str, plural: str) -> BuiltinResource:
 
 
 def columns_of(kind: Kind) -> list[Json]:
-    """The columns of the tables that ``kubectl get`` shows, with their descriptions."""
+    """Return the columns of the tables that ``kubectl get`` shows, with their descriptions."""
     return _columns().get(kind[:4], [])
 
 
@@ -80,7 +80,7 @@ def _columns() -> dict[tuple[Any, ...], list[Json]]:
 
 
 def version_document() -> Json:
-    """What ``/version`` answers."""
+    """Return the document of ``/version``."""
     document: Json = files.served()["version"]
     return document
 

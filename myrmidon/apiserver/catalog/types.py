@@ -1,16 +1,16 @@
 """The Go types behind the built-in kinds, compiled from the recorded definitions.
 
-A ``GoType`` is a ``Schema`` that also knows what a Go program does with a value of its type: which
-fields are pointers, which zeros it leaves out and which it writes.  Types are compiled when first
-asked for; a Deployment brings some hundred along and takes a few milliseconds.
+A ``GoType`` is a ``Schema`` that also records how Go encodes a value of the type: which fields are
+pointers, which zero values are left out and which are written.  Types are compiled on first use; a
+Deployment needs about a hundred of them and takes a few milliseconds.
 """
 
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal, cast
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.catalog import files
 from myrmidon.apiserver.schema_node import Schema
 
@@ -50,29 +50,27 @@ _SCALARS: tuple[Shape, ...] = ("string", "int32", "int64", "number", "boolean")
 
 @dataclass(slots=True, eq=False)
 class GoType(Schema):
-    """One type.  The fields of a struct fall into groups by what happens to their zeros."""
+    """One Go type.  The fields of a struct are grouped by how their zero values are encoded."""
 
-    name: str = ""  # of the definition; a list or map has the name of none
+    name: str = ""  # of the definition; empty for a list or map
     short_name: str = field(init=False)  # ``DeploymentSpec``
     shape: Shape = "struct"
-    omitted: frozenset[str] = frozenset()  # scalars whose zero is as good as nothing
-    zeros: dict[str, Any] = field(default_factory=dict)  # fields that are written, come what may
-    structs: tuple[
-        str, ...
-    ] = ()  # struct fields that exist even where the body does not mention them
+    omitted: frozenset[str] = frozenset()  # scalars whose zero value is left out
+    zeros: dict[str, Any] = field(default_factory=dict)  # fields that are always written
+    structs: tuple[str, ...] = ()  # struct fields, which exist even if the body omits them
 
     def __post_init__(self) -> None:
         self.short_name = self.name.rpartition(".")[2]
 
 
 def schema_of(kind: Kind) -> GoType:
-    """The type of a built-in kind."""
+    """Return the type of a built-in kind."""
     return type_named(_names_of_kinds()[kind.group, kind.version, kind.kind])
 
 
 @cache
 def type_named(definition: str) -> GoType:
-    """The type of a definition."""
+    """Return the type of a definition."""
     return _Compiler().named(definition)
 
 
@@ -89,7 +87,7 @@ _compiled: dict[str, GoType] = {}
 
 
 class _Compiler:
-    """Compiles a definition and all it refers to; JSONSchemaProps refers to itself."""
+    """Compiles a definition and all types it refers to; JSONSchemaProps refers to itself."""
 
     def named(self, definition: str) -> GoType:
         if definition not in _compiled:
@@ -99,7 +97,7 @@ class _Compiler:
         return _compiled[definition]
 
     def _of_property(self, source: Json) -> GoType:
-        """The type at a place, which may say more than the definition it refers to."""
+        """Return the type of a property, which may have extensions besides its definition."""
         target = _reference(source)
         if not target:
             node = GoType(source=source)
@@ -107,7 +105,7 @@ class _Compiler:
             return node
         node = self.named(target)
         if any(key.startswith("x-kubernetes-") for key in source):
-            # Containers are shared on purpose: the definition may still be in the making.
+            # The copy shares its containers, because the definition may still be incomplete.
             node = replace(node, source=node.source | source)
             _annotate(node, source)
         return node
@@ -115,7 +113,7 @@ class _Compiler:
     def _fill(self, node: GoType, source: Json) -> None:
         node.shape = _shape(node.name, source)
         node.type = _schema_type(node.shape)
-        # A quantity may be a number, too, so its format is not that of a plain string.
+        # A quantity may also be a number, so it does not have the format of a plain string.
         node.format = "quantity" if node.shape == "quantity" else source.get("format", "")
         node.int_or_string = node.shape == "int-or-string"
         node.preserve_unknown = node.shape in ("raw", "schema-or-other")
@@ -181,7 +179,7 @@ def _schema_type(shape: Shape) -> str:
 
 
 def _annotate(node: GoType, source: Json) -> None:
-    """Take over what the extensions say about lists, maps and patches."""
+    """Copy the list, map and patch settings from the x-kubernetes extensions."""
     node.list_type = source.get("x-kubernetes-list-type", node.list_type)
     node.list_map_keys = tuple(source.get("x-kubernetes-list-map-keys", node.list_map_keys))
     node.map_type = source.get("x-kubernetes-map-type", node.map_type)
@@ -192,7 +190,7 @@ def _annotate(node: GoType, source: Json) -> None:
 
 
 def _sort_fields(node: GoType) -> None:
-    """Find out which zeros of a struct are written."""
+    """Set which zero values of a struct are left out and which are written."""
     facts = files.definitions()["go"].get(node.name, {})
     pointers = frozenset(facts.get("pointer", ()))
     kept = frozenset(facts.get("kept", ()))

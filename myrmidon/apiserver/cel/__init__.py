@@ -1,7 +1,19 @@
 """CEL, the language of validation rules, as kube-apiserver runs it for custom resources.
 
-An interpreter of our own: of the libraries that were tried none has the Kubernetes functions, none
-can refuse a rule for an undefined field, and the real server's messages come from its own checker.
+    lexer, token_reader, parser    from the text of a rule to a tree (``ast``)
+    macros                         expand ``all``, ``map``, ``has`` and the like into folds
+    checker, unification           infer and check the types of all expressions
+    validators                     check constant arguments
+    cost, call_costs, sizes        estimate the highest possible cost
+    evaluator, logic, loops        compile the tree into closures, which run on values
+    metering                       count the actual cost
+    adapters, schema_types         values and types of ``self``, from the schema
+    program                        all of these steps: ``compile_rule``, ``Program.evaluate``
+    functions                      the functions that rules can call
+
+This is an interpreter of its own, because the Python libraries for CEL lack the Kubernetes
+functions and do not refuse a rule for an undefined field, and because the error messages of
+kube-apiserver come from its own parser and checker.  Those are reproduced here exactly.
 """
 
 from myrmidon.apiserver.cel.errors import (

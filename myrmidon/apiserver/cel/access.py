@@ -1,4 +1,4 @@
-"""Fields, keys and indices of values whose kind is known only when they are there."""
+"""Access to fields, keys and indices of values whose type is known only at run time."""
 
 from collections.abc import Mapping
 
@@ -21,24 +21,24 @@ _GO_NAMES = {
 
 
 def shown(key: Value) -> str:
-    """A key in a message."""
+    """Return a key as messages show it."""
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def no_such_key(key: Value) -> CelEvaluationError:
-    """The error for a missing field or key."""
+    """Return the error for a missing field or key."""
     return CelEvaluationError(f"no such key: {shown(key)}")
 
 
 def get_field(container: Value, name: str) -> Value:
-    """``container.name``."""
+    """Return ``container.name``."""
     if isinstance(container, OptionalValue):
         return find_field(container, name)
     return get_index(container, name)
 
 
 def get_index(container: Value, key: Value) -> Value:
-    """``container[key]``."""
+    """Return ``container[key]``."""
     if isinstance(container, OptionalValue):
         return find_index(container, key)
     if isinstance(container, Mapping):
@@ -62,7 +62,7 @@ def _position(items: list[Value], key: Value) -> int:
 
 
 def has_field(container: Value, name: str) -> bool:
-    """``has(container.name)``; what has no fields has not this one."""
+    """Return ``has(container.name)``; false for a value without fields."""
     if isinstance(container, OptionalValue):
         return container.present and has_field(container.value, name)
     if isinstance(container, list):
@@ -71,12 +71,12 @@ def has_field(container: Value, name: str) -> bool:
 
 
 def find_field(container: Value, name: str) -> OptionalValue:
-    """``container.?name``."""
+    """Return ``container.?name``."""
     return find_index(container, name)
 
 
 def find_index(container: Value, key: Value) -> OptionalValue:
-    """``container[?key]``."""
+    """Return ``container[?key]``."""
     if isinstance(container, OptionalValue):
         return find_index(container.value, key) if container.present else NONE
     if isinstance(container, Mapping):
@@ -89,7 +89,7 @@ def find_index(container: Value, key: Value) -> OptionalValue:
 
 
 def elements(container: Value, *, pairs: bool = False) -> list[Value] | Mapping[Value, Value]:
-    """What a fold goes over, be it with one variable or with two."""
+    """Return the list or map that a comprehension iterates over; raise for other values."""
     if isinstance(container, list | Mapping):
         return container
     kind = kind_of(container)

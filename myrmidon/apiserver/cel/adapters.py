@@ -1,8 +1,9 @@
-"""Values of a document, seen through its schema.
+"""Convert the JSON values of an object into CEL values, by its schema.
 
-Integers are ``int``, ``format: date-time`` is a moment, ``format: byte`` is bytes, objects have
-typed fields, lists of a list type compare as the schema says.  Adapters are made once per rule and
-called for each value that the rule looks at; a list of plain strings is handed out as it is.
+``type: number`` becomes a double, ``format: date-time`` a timestamp and ``format: byte`` bytes.
+Objects have typed fields, and lists with a list type are compared as that type demands.  Adapters
+are built once per rule, and convert a value when the rule accesses it.  Lists of plain strings are
+passed on without a copy.
 """
 
 import base64
@@ -29,7 +30,11 @@ ALWAYS_THERE = {
 
 
 def resource_properties(schema: Schema) -> dict[str, Schema]:
-    """The fields that rules of a resource see: its own, its kind and its name, and no more of it."""
+    """Return the fields of a resource that rules see: those of the schema, and a few standard ones.
+
+    The standard fields are ``apiVersion``, ``kind``, ``metadata.name`` and
+    ``metadata.generateName``.
+    """
     if _declares_all(schema):
         return schema.properties
     return {**schema.properties, **ALWAYS_THERE}
@@ -54,10 +59,10 @@ class Adapters:
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, bool], Adapt] = {}
-        self._alive: list[Schema] = []  # ids of nodes are only unique while the nodes live
+        self._alive: list[Schema] = []  # keeps the nodes alive, so that their ids stay unique
 
     def of(self, schema: Schema, *, resource: bool = False) -> Adapt:
-        """The adapter of a node; ``resource`` for the root of a resource."""
+        """Return the adapter of a node; ``resource`` if the node is the root of a resource."""
         resource = resource or schema.embedded_resource
         key = (id(schema), resource)
         if key not in self._known:
@@ -90,13 +95,13 @@ class Adapters:
             values = self.of(schema.additional)
             return lambda raw: _Entries(raw, values)
         fields = resource_properties(schema) if resource else schema.properties
-        adapters = {name: _later(self, node) for name, node in fields.items()}
+        adapters = {name: _lazy(self, node) for name, node in fields.items()}
         return lambda raw: _Fields(raw, adapters)
 
     def _array(self, schema: Schema) -> Adapt:
         assert schema.items is not None, "the checker hides lists without items"
         item = self.of(schema.items)
-        plain = schema.items.type in ("string", "boolean") and item in _AS_THEY_ARE
+        plain = schema.items.type in ("string", "boolean") and item in _UNCHANGED
 
         def items(raw: Any) -> list[Value]:
             return raw if plain else [item(element) for element in raw]
@@ -109,8 +114,8 @@ class Adapters:
         return items
 
 
-def _later(adapters: Adapters, schema: Schema) -> Adapt:
-    """An adapter that is made on first use: most rules look at few fields."""
+def _lazy(adapters: Adapters, schema: Schema) -> Adapt:
+    """Return an adapter that is built on first use, because most rules access few fields."""
     made: list[Adapt] = []
 
     def adapt(raw: Any) -> Value:
@@ -122,7 +127,7 @@ def _later(adapters: Adapters, schema: Schema) -> Adapt:
 
 
 class _Entries(Mapped):
-    """A map with values of one type."""
+    """A map whose values have one type."""
 
     __slots__ = ("_values",)
 
@@ -130,7 +135,7 @@ class _Entries(Mapped):
         super().__init__(raw)
         self._values = values
 
-    def adapter(self, name: str) -> Adapt | None:  # noqa: ARG002 - all names are alike here
+    def adapter(self, name: str) -> Adapt | None:  # noqa: ARG002 - the same for all names
         return self._values
 
     def lookup(self, key: str) -> tuple[str, Any]:
@@ -141,7 +146,7 @@ class _Entries(Mapped):
 
 
 class _Fields(Mapped):
-    """An object with fields.  A field that is null is as good as none."""
+    """An object with fields.  A field that is null counts as absent."""
 
     __slots__ = ("_adapters",)
 
@@ -162,7 +167,7 @@ class _Fields(Mapped):
 
 
 def _refusing_null(adapt: Adapt, schema: Schema) -> Adapt:
-    if adapt in _AS_THEY_ARE and not schema.nullable:
+    if adapt in _UNCHANGED and not schema.nullable:
         return adapt
 
     def checked(raw: Any) -> Value:
@@ -231,7 +236,7 @@ def _decode(text: str) -> bytes:
         raise ValueError(str(error)) from None
 
 
-_AS_THEY_ARE = frozenset((_string, _integer, _boolean, _int_or_string))
+_UNCHANGED = frozenset((_string, _integer, _boolean, _int_or_string))
 _STRINGS = {
     "duration": _parsed("duration", parse_schema_duration),
     "date": _parsed("date formatted string", parse_date),

@@ -1,8 +1,8 @@
-"""The tree of a rule.
+"""The syntax tree of a rule.
 
-Two trees are the same when they mean the same, wherever they stand in the text: positions do not
-take part in comparisons.  Operators are calls of functions with the names the language gives them
-(``_+_``, ``!_``, ``_[_]``), so that checker, estimator and evaluator need one mechanism for all.
+Two trees are equal if they mean the same: positions are not compared.  Operators are calls of
+functions with the names that CEL gives them (``_+_``, ``!_``, ``_[_]``), so that the checker, the
+estimator and the evaluator handle operators and calls alike.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ LiteralKind = OneOf["null", "bool", "int", "uint", "double", "string", "bytes"]
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant.  ``kind`` tells 1 from 1u, 1.0 and true, which Python thinks equal."""
+    """A constant.  ``kind`` distinguishes 1, 1u, 1.0 and true, which are equal in Python."""
 
     kind: LiteralKind
     value: bool | int | float | str | bytes | None
@@ -41,7 +41,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Ident:
-    """A name, with a leading dot where one was written."""
+    """A name; it includes the leading dot if there is one."""
 
     name: str
     pos: int = attribute(default=0, compare=False)
@@ -49,7 +49,7 @@ class Ident:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """``operand.field``; with ``test`` the question whether it is there: ``has(operand.field)``."""
+    """``operand.field``; with ``test`` it is ``has(operand.field)``."""
 
     operand: "Expr"
     field: str
@@ -59,7 +59,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class CallExpr:
-    """``function(args)`` or ``target.function(args)``.  ``&&`` and ``||`` take any number of args."""
+    """``function(args)`` or ``target.function(args)``.  ``&&`` and ``||`` have two or more args."""
 
     function: str
     args: tuple["Expr", ...]
@@ -69,7 +69,7 @@ class CallExpr:
 
 @dataclass(frozen=True, slots=True)
 class ListExpr:
-    """``[a, ?b]``: ``optional`` has the indices of the elements that may be missing."""
+    """``[a, ?b]``; ``optional`` has the indices of the elements that are optional."""
 
     elements: tuple["Expr", ...]
     optional: tuple[int, ...] = ()
@@ -78,7 +78,7 @@ class ListExpr:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One ``key: value`` of a map."""
+    """One ``key: value`` entry of a map."""
 
     key: "Expr"
     value: "Expr"
@@ -95,7 +95,7 @@ class MapExpr:
 
 @dataclass(frozen=True, slots=True)
 class StructExpr:
-    """``Name{field: value}``: parsed, and refused by the checker, as no rule can name a type."""
+    """``Name{field: value}``: it is parsed, but the checker refuses it, as no type can be built."""
 
     name: str
     fields: tuple[tuple[str, "Expr"], ...]
@@ -107,11 +107,11 @@ Loop = OneOf["all", "exists", "exists_one", "list", "map", "entries", "bind"]
 
 @dataclass(frozen=True, slots=True)
 class Comprehension:
-    """What a macro becomes: a fold over a list or map.
+    """A fold over a list or map, to which a macro is expanded.
 
-    ``accu`` starts as ``init``, becomes ``step`` for each element while ``condition`` holds, and
-    ``result`` is the value.  Checker and estimator see only that.  The evaluator runs the
-    loop of the given ``kind`` instead, from ``filter`` and ``body``, which is the same and quicker.
+    ``accu`` starts as ``init`` and becomes ``step`` for each element while ``condition`` holds; the
+    value is ``result``.  The checker and the estimator use these parts.  The evaluator runs the
+    equivalent loop of the given ``kind`` on ``filter`` and ``body`` instead, which is faster.
     """
 
     kind: Loop
@@ -133,8 +133,20 @@ Expr: TypeAlias = (
 )
 
 
+def qualified_name(expr: Expr) -> str:
+    """Return ``a.b.c`` as a name; ``""`` for any other expression."""
+    match expr:
+        case Ident(name=name):
+            return name
+        case Select(operand=operand, field=name, test=False):
+            prefix = qualified_name(operand)
+            return f"{prefix}.{name}" if prefix else ""
+        case _:
+            return ""
+
+
 def children(expr: Expr) -> tuple[Expr, ...]:
-    """The parts of an expression, in the order they were written or unfolded."""
+    """Yield the parts of an expression, in the order in which they are written or expanded."""
     match expr:
         case Select(operand=operand):
             return (operand,)

@@ -1,4 +1,8 @@
-"""What calls cost: the estimates of the language's functions and of the Kubernetes library."""
+"""The estimated costs of calls: standard functions of CEL and those of the Kubernetes library.
+
+The formulas, including their overflows, are those of the real server.  ``cost`` uses them with the
+sizes that a schema allows, ``metering`` with the sizes of actual values.
+"""
 
 import math
 from collections.abc import Callable
@@ -29,7 +33,7 @@ _ADDRESS = Size(4, 16)
 def call_estimate(
     size_at: SizeAt, name: str, overload: str, target: SizeNode | None, args: list[SizeNode]
 ) -> Estimate:
-    """The estimate of one overload, without its arguments."""
+    """Return the estimate for one overload, without the cost of its arguments."""
     for table, key in ((_OVERLOADS, overload), (_FUNCTIONS, name), (_STANDARD, overload)):
         own = table.get(key)
         estimate = own(size_at, overload, target, args) if own else None
@@ -39,7 +43,7 @@ def call_estimate(
 
 
 def is_plain(name: str, overload: str) -> bool:
-    """Whether the arguments do not matter: the call costs one."""
+    """Whether the call always costs one, whatever its arguments are."""
     return overload not in _OVERLOADS and name not in _FUNCTIONS and overload not in _STANDARD
 
 
@@ -51,12 +55,12 @@ def _computed(node: SizeNode) -> Size:
     return node.size or UNKNOWN
 
 
-# ------------------------------------------------------------ the language
+# ------------------------------------------------------------ standard functions
 
 
 def _text_to_bytes(_at: SizeAt, _o: str, _t: SizeNode | None, args: list[SizeNode]) -> Estimate:
     size = _computed(args[0])
-    # The real estimator wraps around here, and so must this one.
+    # The multiplication overflows in the real estimator, too.
     return Estimate(scaled(size.high, TRAVERSAL), Size(size.low, size.high * 4 % 2**64))
 
 
@@ -140,7 +144,7 @@ _STANDARD: dict[str, Own] = {
 
 
 def _element(target: SizeNode) -> SizeNode | None:
-    """The elements of a list, None if it has no parameters, as a string."""
+    """Return a node for the elements of a list, None if the type has no parameter."""
     if not target.type.params:
         return None
     path = (*target.path, "@items") if target.path else ()

@@ -1,4 +1,4 @@
-"""Calls at run time: arguments, the choice of an overload, and what is said if none fits."""
+"""Function calls at run time: evaluate the arguments, choose an overload, or raise an error."""
 
 from typing import Any
 
@@ -18,9 +18,11 @@ _RECEIVERS = frozenset(("string", "timestamp", "duration"))
 
 
 def applied(name: str, run: Implementation, args: list[Run]) -> Run:
-    """A call with its arguments; the common counts are spelled out because they are quicker.
+    """Return the function that evaluates the arguments and calls ``run``.
 
-    The types know nothing of nulls that a schema allows in lists and maps.
+    There are versions for one and two arguments because they are faster.  An argument may be null
+    where its schema allows it, although the checker assumed the type; the error then says that
+    there is no such overload.
     """
 
     def failed(frame: list[Value], error: Exception) -> Exception:
@@ -51,7 +53,7 @@ def applied(name: str, run: Implementation, args: list[Run]) -> Run:
 
 
 def dispatch(name: str, overloads: tuple[Overload, ...]) -> Implementation:
-    """The choice among overloads by the kinds of the values."""
+    """Return the function that chooses an overload by the types of the values."""
 
     def call(*values: Any) -> Value:
         for overload in overloads:

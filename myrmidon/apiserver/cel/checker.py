@@ -1,8 +1,9 @@
-"""Types of all parts of a rule, and complaints about those that do not fit.
+"""The type checker: infers the types of all expressions, and reports those that do not fit.
 
-The algorithm is that of the reference implementation, because its messages are: every part gets a
-type, calls are resolved among all overloads that fit, and an error that was reported once is
-assignable to everything, so that it is not reported again further up.
+The algorithm is that of the reference implementation, because the error messages depend on it.
+Every expression gets a type.  A call is resolved among all overloads that match; with several, the
+type of its result is dynamic unless they agree.  An expression with an error gets the type
+``ERROR``, which is assignable to every type, so that the error is not reported again further up.
 """
 
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from myrmidon.apiserver.cel.ast import (
     MapExpr,
     Select,
     StructExpr,
+    qualified_name,
 )
 from myrmidon.apiserver.cel.declarations import Overload
 from myrmidon.apiserver.cel.errors import Issue
@@ -61,7 +63,7 @@ TYPE_NAMES: dict[str, Type] = {
         "net.IP": "net.IP",
         "net.CIDR": "net.CIDR",
         "optional_type": "optional_type(V)",
-        # Known to the checker only: a program that uses them cannot be made.
+        # Known to the checker only: the evaluator refuses rules that use them.
         "timestamp": "timestamp",
         "duration": "duration",
     }.items()
@@ -70,39 +72,27 @@ TYPE_NAMES: dict[str, Type] = {
 
 @dataclass(slots=True)
 class Checked:
-    """A tree and what is known about its parts, by their identity."""
+    """A tree, and the results of the checker for its expressions, by their id."""
 
     tree: Expr
     bindings: Bindings = field(default_factory=dict)
     types: dict[int, Type] = field(default_factory=dict)
     overloads: dict[int, tuple[Overload, ...]] = field(default_factory=dict)
-    names: dict[int, str] = field(default_factory=dict)  # of selects that are names with dots
+    names: dict[int, str] = field(default_factory=dict)  # selects that are qualified names
     namespaced: dict[int, str] = field(default_factory=dict)  # calls like optional.of(1)
 
     def type_of(self, expr: Expr) -> Type:
-        """The type of a part; dynamic if it cannot be inferred."""
+        """Return the type of an expression; dynamic if it cannot be inferred."""
         return substitute(self.bindings, self.types[id(expr)], free_to_dyn=True)
 
 
 def check(
     tree: Expr, variables: Mapping[str, Type], objects: Mapping[str, DeclaredType]
 ) -> tuple[Checked, list[Issue]]:
-    """Find out the type of every part."""
+    """Infer the type of every expression; return the result and the errors."""
     checker = _Checker(tree, variables, objects)
     checker.check(tree)
     return checker.checked, checker.issues
-
-
-def qualified_name(expr: Expr) -> str:
-    """``a.b.c`` as a name, ``""`` if it is anything else."""
-    match expr:
-        case Ident(name=name):
-            return name
-        case Select(operand=operand, field=name, test=False):
-            prefix = qualified_name(operand)
-            return f"{prefix}.{name}" if prefix else ""
-        case _:
-            return ""
 
 
 class _Checker:
@@ -116,7 +106,7 @@ class _Checker:
         self._free = 0
 
     def check(self, expr: Expr) -> Type:
-        """The type of an expression, which is also noted."""
+        """Return the type of an expression, and record it."""
         found = self._find(expr)
         self.checked.types[id(expr)] = found
         return found
@@ -140,7 +130,7 @@ class _Checker:
             case Comprehension():
                 return self._comprehension(expr)
 
-    # ------------------------------------------------------------ complaints and bindings
+    # ------------------------------------------------------------ errors and bindings
 
     def _complain(self, expr: Expr, message: str) -> Type:
         self.issues.append(Issue(expr.pos, message))
@@ -279,7 +269,7 @@ class _Checker:
     # ------------------------------------------------------------ collections
 
     def _unwrapped(self, expr: Expr, found: Type, *, optional: bool) -> Type:
-        """The type of an element, which must be optional if it is marked so."""
+        """Return the type of an element; the inner type if it is marked as optional."""
         if not optional:
             return found
         if is_optional(found):
@@ -289,7 +279,7 @@ class _Checker:
         return found
 
     def _joined(self, previous: Type | None, current: Type) -> Type:
-        """The type of both; the validators refuse a mixture where it is not meant to be one."""
+        """Return the common type, ``dyn`` if there is none; mixed literals are refused later."""
         if previous is None:
             return current
         return most_general(previous, current) if self._assign((previous,), (current,)) else DYN

@@ -1,10 +1,14 @@
-"""How much a rule can cost at most, by the real server's estimate.
+"""The cost estimate of a rule, computed as the real server does.
 
-A rule that could cost too much is refused when its definition is created, so an estimate that is
-off by a little accepts what the real server refuses.  Hence this is its estimator, with its ways:
-sizes come from the schema (``maxLength``, ``maxItems`` …) along the path by which a value was
-reached, strings cost a tenth of their length to look through, folds multiply.  Only the upper
-bound is kept where the lower is never asked for.
+The real server refuses a definition if a rule could cost too much, so a slightly different estimate
+would accept definitions that it refuses.  The algorithm is therefore that of its estimator:
+
+- The sizes of values come from the schema (``maxLength``, ``maxItems``, ...), along the path by
+  which a value is reached, for example ``self.items.@items.name``.
+- Names, fields and most calls cost one.  Traversing a string costs a tenth of its length.
+- A fold multiplies the cost of its step by the number of elements.
+
+Only the upper bound of costs is computed; sizes have both bounds.
 """
 
 from dataclasses import dataclass, field
@@ -53,7 +57,7 @@ class _Local:
 
 @dataclass(slots=True)
 class Estimator:
-    """The estimate for one rule."""
+    """Estimates the cost of one rule."""
 
     checked: Checked
     declared: DeclaredType
@@ -63,7 +67,7 @@ class Estimator:
     _locals: dict[str, list[_Local]] = field(default_factory=dict)
 
     def cost(self, expr: Expr) -> int:
-        """The most that an expression costs; sizes and paths are noted on the way."""
+        """Return the highest possible cost of an expression, and record sizes and paths."""
         match expr:
             case Literal():
                 return 0
@@ -84,7 +88,7 @@ class Estimator:
             case StructExpr():
                 return 0
 
-    # ------------------------------------------------------------ what is known
+    # ------------------------------------------------------------ sizes
 
     def _local(self, name: str) -> _Local | None:
         stack = self._locals.get(name)
@@ -96,7 +100,7 @@ class Estimator:
         return self._paths.get(id(expr), ())
 
     def size(self, expr: Expr) -> Size | None:
-        """How large its value can be, None if nothing is known."""
+        """Return how large the value of an expression can be, None if that is unknown."""
         if (known := self._sizes.get(id(expr))) is not None:
             return known
         if (written := _written_size(expr)) is not None:
@@ -110,11 +114,11 @@ class Estimator:
         return local.size if local else None
 
     def size_or_unknown(self, expr: Expr) -> Size:
-        """How large its value can be, which may be anything."""
+        """Return how large the value of an expression can be; unbounded if that is unknown."""
         return self.size(expr) or UNKNOWN
 
     def size_at(self, path: Path) -> Size | None:
-        """What the schema says about the values under a path, which starts with a variable."""
+        """Return the size that the schema gives for a path, which starts with a variable."""
         if not path:
             return None
         node: DeclaredType | None = self.declared
@@ -231,7 +235,7 @@ class Estimator:
     # ------------------------------------------------------------ calls
 
     def node(self, expr: Expr) -> SizeNode:
-        """An argument for a function's own estimate."""
+        """Return an argument as the estimates of functions need it."""
         path = self._path(expr)
         shown = () if path[:1] == (HIDDEN_ACCU,) else path
         return SizeNode(self.checked.type_of(expr), shown, self.size(expr), expr)
@@ -263,7 +267,7 @@ class Estimator:
         return capped(costs[0] + max(costs[1:]))
 
     def _overloads(self, call: CallExpr, target: SizeNode | None) -> int:
-        """The dearest of all overloads that fit."""
+        """Return the highest cost among the overloads that fit."""
         name = self.checked.namespaced.get(id(call), call.function)
         args = [self.node(arg) for arg in call.args]
         most = 0
@@ -312,5 +316,5 @@ def _is_scalar(t: Type) -> bool:
 
 
 def estimate(checked: Checked, declared: DeclaredType) -> int:
-    """The most that one run of a rule costs."""
+    """Return the highest possible cost of one evaluation."""
     return Estimator(checked, declared).cost(checked.tree)

@@ -1,8 +1,8 @@
-"""Functions: what they are called, what they take, and what runs.
+"""Declarations of functions: name, argument types, result type and implementation.
 
-A signature is written as text, ``"indexOf(list(A), A) -> int"``.  A method takes its target as the
-first argument.  The order of overloads matters to the checker: the first that fits decides the
-type of a result, and two that fit and disagree make it dynamic.
+A signature is written as text, for example ``"indexOf(list(A), A) -> int"``.  The first argument of
+a method is its target.  The order of overloads matters to the checker: the first that matches
+decides the type of the result, and if others match with another result, the type is dynamic.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ Implementation = Callable[..., Value]
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One way to call a function."""
+    """One overload of a function."""
 
     id: str
     name: str
@@ -27,7 +27,7 @@ class Overload:
     run: Implementation
 
     def takes(self, values: tuple[Value, ...]) -> bool:
-        """Whether these can be its arguments, as far as a look at their first elements tells."""
+        """Whether the values fit the argument types, judging lists and maps by one element."""
         return len(values) == len(self.args) and all(map(_fits, self.args, values))
 
 
@@ -45,12 +45,12 @@ def _fits(wanted: Type, value: Value) -> bool:
 
 
 def function(overload_id: str, signature: str, run: Implementation) -> Overload:
-    """A function that is called by its name: ``size(x)``."""
+    """Return an overload that is called by its name: ``size(x)``."""
     return _overload(overload_id, signature, run, method=False)
 
 
 def method(overload_id: str, signature: str, run: Implementation) -> Overload:
-    """A function that is called on its first argument: ``x.size()``."""
+    """Return an overload that is called on its first argument: ``x.size()``."""
     return _overload(overload_id, signature, run, method=True)
 
 
@@ -73,7 +73,7 @@ def _collect_params(t: Type, found: dict[str, None]) -> None:
 
 
 def by_name(overloads: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
-    """All overloads of each function, in the given order."""
+    """Return the overloads of each function, in the given order."""
     table: dict[str, list[Overload]] = {}
     for overload in overloads:
         table.setdefault(overload.name, []).append(overload)

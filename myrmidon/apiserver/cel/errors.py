@@ -1,41 +1,41 @@
-"""What is wrong with a rule, and where: errors as the real server prints them.
+"""Errors in a rule, with their positions, as the real server prints them.
 
-Positions are offsets of code points into the text of the rule, as the lexer counts them.  People
-who write rules see line, column and a pointer under the place, so the layout is part of the text.
+A position is an offset in code points into the text of the rule.  A message shows the line, the
+column and a pointer under the position, so its layout must be exactly that of the real server.
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-MOST_ISSUES = 100  # further ones are only counted
+MOST_ISSUES = 100  # the other errors are only counted
 LONGEST_SNIPPET = 16384
 
 
 class CelError(Exception):
-    """A rule that cannot be compiled, or that failed while it ran."""
+    """A rule does not compile, or its evaluation failed."""
 
 
 class CelCompileError(CelError):
-    """The rule does not compile: the text is the whole message, prefix and pointers included."""
+    """The rule does not compile; the text is the whole message, with prefix and pointers."""
 
 
 class CelEvaluationError(CelError):
-    """The rule went wrong for these values, e.g. ``no such key: count``."""
+    """The evaluation failed for these values, for example ``no such key: count``."""
 
 
 class CelCostError(CelError):
-    """The rule was stopped because it takes too long; no other part of it can decide instead."""
+    """The rule exceeded its cost limit.  ``&&`` and ``||`` do not ignore this error."""
 
 
 class Issue(NamedTuple):
-    """One complaint about one place, or about none in particular: -1."""
+    """One error at a position; -1 if it has none."""
 
     pos: int
     message: str
 
 
 def render(text: str, issues: Iterable[Issue]) -> str:
-    """All complaints in the order of their places, each with its line and a pointer."""
+    """Return all errors in the order of their positions, each with its line and a pointer."""
     lines = text.split("\n")
     placed = sorted(((*_place(lines, issue.pos), issue.message) for issue in issues), key=_where)
     shown = [_show(lines, *entry) for entry in placed[:MOST_ISSUES]]
@@ -65,7 +65,7 @@ def _show(lines: list[str], line: int, column: int, message: str) -> str:
     snippet = lines[line].replace("\t", " ")
     if len(snippet.encode()) > LONGEST_SNIPPET:
         return head
-    # Wide characters get wide dots, so that the pointer stays under its place.
+    # Wide characters get wide dots, so that the pointer stays below the right column.
     dots = "".join("." if ord(char) < 128 else "\uff0e" for char in snippet[:column])
     pointer = "\uff3e" if ord(snippet[column : column + 1] or "x") >= 128 else "^"
     return f"{head}\n | {snippet}\n | {dots}{pointer}"

@@ -1,7 +1,7 @@
-"""Names of fields in rules: letters, digits and underscores, and no words of the language.
+"""Escape field names in rules, which must be identifiers and not reserved words.
 
-``my-key`` is ``my__dash__key`` in a rule, ``namespace`` is ``__namespace__``, and a field whose
-name cannot be written that way cannot be used at all.
+``my-key`` is ``my__dash__key`` in a rule, and ``namespace`` is ``__namespace__``.  A field whose
+name cannot be escaped is not accessible in rules.
 """
 
 import re
@@ -20,7 +20,7 @@ _ESCAPED = re.compile(r"__([^_]+)__")
 
 
 def escape(name: str) -> str | None:
-    """The name in rules, None if there is none."""
+    """Return the name of a field in rules, None if it cannot be escaped."""
     if name in KEYWORDS:
         return f"__{name}__"
     if not _ALLOWED.fullmatch(name):
@@ -29,7 +29,7 @@ def escape(name: str) -> str | None:
 
 
 def unescape(name: str) -> str | None:
-    """The name in documents, None if the rule's name is not an escaped name."""
+    """Return the field name for a name in a rule, None if that is not a valid escaped name."""
     if "__" not in name:
         return name
     characters = {word: char for char, word in _NAMES.items()}

@@ -1,9 +1,10 @@
-"""A checked tree to closures.
+"""Compile a checked tree into closures.
 
-Each part becomes a function of a frame, a list with a slot for each variable.  What the checker
-knows is used up here: a call with one fitting overload is bound to it, a field of an object gets
-the adapter of its schema, constant patterns are compiled.  Only dynamic values choose their
-overload while the rule runs.
+Each expression becomes a function of a frame, a list with one slot per variable.  The results of
+the checker are used at this point, so that they cost nothing at run time: a call with a single
+matching overload is bound to it, a field of an object gets the adapter of its schema, and constant
+patterns are compiled.  Only calls with dynamic arguments choose their overload at run time
+(``dispatch``).
 """
 
 from collections.abc import Callable, Mapping
@@ -65,11 +66,11 @@ MISSING: Any = object()
 
 
 class InstantiationError(Exception):
-    """A rule that is well-typed, but has a constant that cannot be."""
+    """A constant in a well-typed rule is not valid, for example a malformed pattern."""
 
 
 class Evaluator:
-    """Makes the function of one rule."""
+    """Compiles the expressions of one rule."""
 
     def __init__(
         self, checked: Checked, slots: dict[str, int], objects: dict[str, DeclaredType]
@@ -81,7 +82,7 @@ class Evaluator:
         self.frame_size = len(slots)
 
     def compile(self, expr: Expr) -> Run:
-        """The function of an expression."""
+        """Return the function that evaluates an expression."""
         match expr:
             case Literal():
                 return _constant(_literal(expr))
@@ -98,7 +99,7 @@ class Evaluator:
             case Comprehension():
                 return self._fold(expr)
             case StructExpr():
-                raise AssertionError("the checker knows no type that could be built")
+                raise AssertionError("the checker refuses all struct expressions")
 
     # ------------------------------------------------------------ names and fields
 
@@ -166,7 +167,7 @@ class Evaluator:
                 value = item(frame)
                 if at not in expr.optional:
                     built.append(value)
-                elif _wanted(value):
+                elif _is_present(value):
                     built.append(value.value)
             return built
 
@@ -183,7 +184,7 @@ class Evaluator:
                     raise CelEvaluationError("unsupported key type")
                 if not optional:
                     built[name] = item
-                elif _wanted(item):
+                elif _is_present(item):
                     built[name] = item.value
             return built
 
@@ -208,7 +209,7 @@ class Evaluator:
         keep, body = self._rounds(fold.kind, keep, body)
         return fold_loop(fold.kind, init if fold.kind == "bind" else over, slots, keep, body)
 
-    def _rounds(self, kind: str, keep: Run | None, body: Run) -> tuple[Run | None, Run]:  # noqa: ARG002 - a hook
+    def _rounds(self, kind: str, keep: Run | None, body: Run) -> tuple[Run | None, Run]:  # noqa: ARG002 - MeteredEvaluator uses it
         return keep, body
 
     # ------------------------------------------------------------ calls
@@ -261,7 +262,7 @@ class Evaluator:
         return lambda frame: matches(text(frame))
 
     def _in_constant(self, exprs: tuple[Expr, ...]) -> Run | None:
-        """Membership in a list of constant strings needs no search."""
+        """Return membership in a list of constant strings as a lookup in a set."""
         wanted, items = exprs
         if not isinstance(items, ListExpr) or self._checked.type_of(wanted) != STRING:
             return None
@@ -300,8 +301,8 @@ class Evaluator:
         return dispatch(name, overloads)
 
 
-def _wanted(value: Value) -> bool:
-    """Whether an optional element is there."""
+def _is_present(value: Value) -> bool:
+    """Whether an optional element is present."""
     if not isinstance(value, OptionalValue):
         raise CelEvaluationError(f"cannot initialize optional element from {value}")
     return value.present

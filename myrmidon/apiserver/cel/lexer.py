@@ -1,8 +1,8 @@
-"""Text to tokens.
+"""The lexer: from the text of a rule to tokens.
 
-Text that is not a token is reported and skipped the way the real server's lexer does it: the complaint
-shows everything up to and including the character that could not continue a token, and reading
-goes on behind it.
+Text that is not a token is reported and skipped as by the lexer of the real server: the error shows
+the text up to and including the first character that could not continue a token, and the lexer
+continues after that character.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from myrmidon.apiserver.cel.errors import Issue
 
-# In the order in which the real parser lists what it had expected.
+# In the order in which the real parser lists expected tokens.
 DISPLAY = {
     "[": "'['",
     "]": "']'",
@@ -75,20 +75,20 @@ _UNFINISHED = re.compile(
 
 
 class Token(NamedTuple):
-    """``kind`` is the symbol or keyword itself, or the name of a class of tokens."""
+    """A token.  ``kind`` is the symbol or keyword itself, or a class of tokens such as ``int``."""
 
     kind: str
     text: str
     pos: int
 
     def display(self) -> str:
-        """The token in a message."""
+        """Return the token as error messages show it."""
         text = self.text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
         return f"'{text}'"
 
 
 def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
-    """The tokens, ended by one of kind ``end``, and what was skipped."""
+    """Return the tokens, the last one of kind ``end``, and an error for each skipped text."""
     tokens: list[Token] = []
     issues: list[Issue] = []
     pos = 0

@@ -1,33 +1,25 @@
-"""Constants as they are written, and the values they stand for."""
+"""Literals: from the text of a token to its value."""
 
 import re
 
 from myrmidon.apiserver.cel.ast import LiteralKind
+from myrmidon.apiserver.golang.text import CONTROL_CHARACTERS
 
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 
-_ESCAPES = {
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-}
 _SEQUENCE = re.compile(
     r"\\(?:([0-3][0-7]{2})|[xX]([0-9a-fA-F]{2})|(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})|(.))"
 )
 
 
 class BadLiteralError(ValueError):
-    """A constant that stands for no value."""
+    """A literal without a value, such as an integer out of range."""
 
 
 def read_literal(
     kind: str, text: str
 ) -> tuple[LiteralKind, bool | int | float | str | bytes | None]:
-    """The constant of a token; ``text`` has the sign."""
+    """Return the kind and value of a token; ``text`` includes the sign of a number."""
     match kind:
         case "null":
             return "null", None
@@ -45,7 +37,7 @@ def read_literal(
             return "bytes", _unquote_bytes(text[1:])
 
 
-_DIGITS_MAX = 100  # no literal that fits 64 bits has as many
+_DIGITS_MAX = 100  # any number that fits into 64 bits has fewer
 
 
 def _integer(text: str, low: int, high: int, kind: str) -> int:
@@ -63,7 +55,7 @@ def _double(text: str) -> float:
 
 
 def _content(text: str) -> tuple[str, bool]:
-    """What stands between the quotes, and whether backslashes mean nothing."""
+    """Return the text between the quotes, and whether the literal is raw."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     raw = text[0] in "rR"
     if raw:
@@ -82,7 +74,7 @@ def _unquote(text: str) -> str:
 def _character(found: re.Match[str]) -> str:
     octal, hexadecimal, code, char = found.groups()
     if char is not None:
-        return _ESCAPES.get(char, char)
+        return CONTROL_CHARACTERS.get(char, char)
     point = int(octal, 8) if octal else int(hexadecimal or code[1:], 16)
     if point > 0x10FFFF or 0xD800 <= point < 0xE000:
         raise BadLiteralError("invalid unicode code point")
@@ -101,7 +93,7 @@ def _unquote_bytes(text: str) -> bytes:
             raise BadLiteralError("unable to unescape string")
         parts.append(content[at : found.start()].encode())
         if char is not None:
-            parts.append(_ESCAPES.get(char, char).encode())
+            parts.append(CONTROL_CHARACTERS.get(char, char).encode())
         else:
             parts.append(bytes([int(octal, 8) if octal else int(hexadecimal, 16)]))
         at = found.end()

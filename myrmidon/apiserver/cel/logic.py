@@ -1,9 +1,10 @@
-"""``&&``, ``||``, ``?:`` and what optionals have: they decide without looking at everything.
+"""The operators that need not evaluate all operands: ``&&``, ``||``, ``?:``, ``or``, ``orValue``.
 
-An error on one side does not matter if the other side decides: ``1/0 > 1 || true`` is true.
+An error in one operand of ``&&`` and ``||`` is ignored if another operand decides the result: ``1/0
+> 1 || true`` is true.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.values import NO_OVERLOAD, OptionalValue, Value
@@ -12,37 +13,35 @@ Run = Callable[[list[Value]], Value]
 
 
 def conjunction(terms: list[Run]) -> Run:
-    """True if all terms are; false if any is, whatever happens to the others."""
-    return _decided_by(terms, decisive=False)
+    """Return ``&&`` of the terms: a term that is false decides, whatever happens to the others."""
+    return lambda frame: decide(terms, frame, decisive=False)
 
 
 def disjunction(terms: list[Run]) -> Run:
-    """False if all terms are; true if any is, whatever happens to the others."""
-    return _decided_by(terms, decisive=True)
+    """Return ``||`` of the terms: a term that is true decides, whatever happens to the others."""
+    return lambda frame: decide(terms, frame, decisive=True)
 
 
-def _decided_by(terms: list[Run], *, decisive: bool) -> Run:
-    def run(frame: list[Value]) -> Value:
-        failed: CelEvaluationError | None = None
-        for term in terms:
-            try:
-                value = term(frame)
-            except CelEvaluationError as error:
-                failed = failed or error
-                continue
-            if value is decisive:
-                return decisive
-            if type(value) is not bool:
-                failed = failed or CelEvaluationError(NO_OVERLOAD)
-        if failed is not None:
-            raise failed
-        return not decisive
-
-    return run
+def decide(terms: Iterable[Run], frame: list[Value], *, decisive: bool) -> Value:
+    """Return ``decisive`` if a term gives it; otherwise raise the first error, if there was one."""
+    failed: CelEvaluationError | None = None
+    for term in terms:
+        try:
+            value = term(frame)
+        except CelEvaluationError as error:
+            failed = failed or error
+            continue
+        if value is decisive:
+            return decisive
+        if type(value) is not bool:
+            failed = failed or CelEvaluationError(NO_OVERLOAD)
+    if failed is not None:
+        raise failed
+    return not decisive
 
 
 def choice(parts: list[Run]) -> Run:
-    """The one side or the other, and never both."""
+    """Return ``?:``; only the chosen side is evaluated."""
     condition, chosen, other = parts
 
     def run(frame: list[Value]) -> Value:
@@ -55,7 +54,7 @@ def choice(parts: list[Run]) -> Run:
 
 
 def or_value(args: list[Run]) -> Run:
-    """What an optional has, or the other value."""
+    """Return ``orValue``: the value of an optional, or the other value."""
     first, second = args
 
     def run(frame: list[Value]) -> Value:
@@ -68,7 +67,7 @@ def or_value(args: list[Run]) -> Run:
 
 
 def or_other(args: list[Run]) -> Run:
-    """An optional if it is there, or another."""
+    """Return ``or``: the optional if it has a value, otherwise the other one."""
     first, second = args
 
     def run(frame: list[Value]) -> Value:

@@ -1,4 +1,4 @@
-"""The loops that macros stand for."""
+"""The loops of comprehensions, to which macros are expanded."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -7,14 +7,14 @@ from myrmidon.apiserver.cel.access import elements
 from myrmidon.apiserver.cel.ast import Loop
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.functions.lists import insert_entries, insert_entry
-from myrmidon.apiserver.cel.logic import Run
+from myrmidon.apiserver.cel.logic import Run, decide
 from myrmidon.apiserver.cel.values import NO_OVERLOAD, Value, entries
 
 Rounds = Callable[[list[Value]], Iterator[None]]
 
 
 def fold_loop(kind: Loop, over: Run, slots: list[int], keep: Run | None, body: Run) -> Run:
-    """The function of a fold; its variables are in the slots."""
+    """Return the function of a comprehension; ``slots`` are those of its variables in the frame."""
     if kind == "bind":
         return _bound(over, slots[0], body)
     rounds = _rounds(over, slots)
@@ -34,7 +34,7 @@ def fold_loop(kind: Loop, over: Run, slots: list[int], keep: Run | None, body: R
 
 
 def _rounds(over: Run, slots: list[int]) -> Rounds:
-    """One turn for each element, with the variables set."""
+    """Return a generator function that sets the variables for each element in turn."""
     if len(slots) == 1:
         (slot,) = slots
 
@@ -56,25 +56,8 @@ def _rounds(over: Run, slots: list[int]) -> Rounds:
 
 
 def _quantified(rounds: Rounds, body: Run, *, decisive: bool) -> Run:
-    """As ``&&`` or ``||`` over all elements, with their way to treat errors."""
-
-    def run(frame: list[Value]) -> Value:
-        failed: CelEvaluationError | None = None
-        for _ in rounds(frame):
-            try:
-                value = body(frame)
-            except CelEvaluationError as error:
-                failed = failed or error
-                continue
-            if value is decisive:
-                return decisive
-            if type(value) is not bool:
-                failed = failed or CelEvaluationError(NO_OVERLOAD)
-        if failed is not None:
-            raise failed
-        return not decisive
-
-    return run
+    """Return ``&&`` or ``||`` of the body over all elements, with the same treatment of errors."""
+    return lambda frame: decide((body for _ in rounds(frame)), frame, decisive=decisive)
 
 
 def _passes(keep: Run, frame: list[Value]) -> bool:

@@ -1,9 +1,9 @@
-"""Macros: calls that are short for folds.
+"""Expand macros: calls that stand for folds (comprehensions).
 
-``has``, ``all``, ``exists``, ``exists_one``, ``map``, ``filter``, their variants with two variables
-(index or key, and value), ``transformList``, ``transformMap``, ``transformMapEntry``, ``optMap``,
-``optFlatMap`` and ``sortBy``: what the real server knows.  It does not know ``cel.bind`` nor
-``existsOne`` with one variable, so rules that use them are refused here too.
+The macros are those of the real server: ``has``, ``all``, ``exists``, ``exists_one``, ``map``,
+``filter``, their variants with two variables (index or key, and value), ``transformList``,
+``transformMap``, ``transformMapEntry``, ``optMap``, ``optFlatMap`` and ``sortBy``.  The real server
+has neither ``cel.bind`` nor ``existsOne`` with one variable, so rules that use them are refused.
 """
 
 from collections.abc import Callable
@@ -46,7 +46,7 @@ class _BadMacroError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """One use of a macro: all that it makes is placed at its opening parenthesis."""
+    """One use of a macro.  All expressions made from it have the position of its parenthesis."""
 
     name: str
     target: Expr
@@ -65,7 +65,7 @@ class _Use:
         result: Expr | None = None,
         filtered: Expr | None = None,
     ) -> Comprehension:
-        """A fold over the target with the usual accumulator."""
+        """Return a fold over the target with the usual accumulator."""
         return Comprehension(
             kind,
             self.target,
@@ -81,20 +81,20 @@ class _Use:
         )
 
     def accu(self) -> Expr:
-        """The accumulator."""
+        """Return a reference to the accumulator."""
         return Ident(HIDDEN_ACCU, self.pos)
 
     def call(self, function: str, *args: Expr) -> Expr:
-        """A call of a global function."""
+        """Return a call of a global function."""
         return CallExpr(function, args, pos=self.pos)
 
     def only_if(self, filtered: Expr | None, step: Expr) -> Expr:
-        """The step where the filter lets it happen."""
+        """Return the step, which leaves the accumulator unchanged where the filter is false."""
         return step if filtered is None else self.call(CONDITIONAL, filtered, step, self.accu())
 
 
 def expand(expr: Expr, issues: list[Issue]) -> Expr:
-    """The tree without macros; what is wrong with their arguments is added to the issues."""
+    """Return the tree with all macros expanded; add errors in their arguments to ``issues``."""
     match expr:
         case Literal() | Ident() | Comprehension():
             return expr
@@ -224,7 +224,7 @@ def _transform_map(use: _Use) -> Expr:
 
 
 def _bind(name: str, value: Expr, body: Expr, pos: int) -> Expr:
-    """A fold over nothing whose accumulator has the value and whose result is the body."""
+    """Return a fold that binds a name to a value: without elements, and the body is its result."""
     return Comprehension(
         "bind",
         ListExpr((), pos=pos),

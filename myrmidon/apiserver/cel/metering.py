@@ -1,8 +1,9 @@
-"""What a rule costs, counted while it runs.
+"""Count the cost of a rule while it runs.
 
-The units are those of the estimate that is made of a definition: one for each name, field and call,
-more for what grows with its arguments.  Counting slows a rule down, so only those that may become
-expensive by their estimate are counted.
+The units are those of the estimate: one for each name, field and call, and more for calls whose
+cost depends on the size of their arguments.  Counting makes a rule slower, so only rules with a
+high estimate are counted (``COUNTED_FROM``).  A single run may cost ``CALL_LIMIT``; the budget for
+all rules of an object is kept by ``schema.rules``.
 """
 
 from collections.abc import Mapping
@@ -33,27 +34,27 @@ from myrmidon.apiserver.cel.types import DYN
 from myrmidon.apiserver.cel.values import Value
 
 CALL_LIMIT = 1_000_000
-COUNTED_FROM = 10_000  # the estimate from which on a rule is counted
+COUNTED_FROM = 10_000  # rules with a higher estimate are counted
 
-# What a round of a loop costs beside its body: the macros are folds over a hidden variable, which
-# is looked at and combined with the body.
+# The cost of one iteration, without its body: a macro is a fold with a hidden accumulator, which
+# is read and combined with the body.
 _ROUNDS = {"all": 3, "exists": 4, "list": 2 + NEW_LIST, "map": 3, "entries": 3}
 
 
 class Meter:
-    """Adds up one run."""
+    """The cost of the current run."""
 
     def __init__(self) -> None:
         self.spent = 0
 
     def spend(self, cost: int) -> None:
-        """Count; raises when it is too much."""
+        """Add a cost; raise ``CelCostError`` above the limit."""
         self.spent += cost
         if self.spent > CALL_LIMIT:
             raise CelCostError("operation cancelled: actual cost limit exceeded")
 
     def metered(self, run: Run, cost: int) -> Run:
-        """A function that costs the same each time."""
+        """Return the function with a constant cost added to each call."""
         if not cost:
             return run
 
@@ -65,32 +66,32 @@ class Meter:
 
 
 class MeteredEvaluator(Evaluator):
-    """Makes a function that counts what it costs."""
+    """Compiles expressions into functions that count their cost."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.meter = Meter()
 
     def compile(self, expr: Expr) -> Run:
-        """The function of an expression, and of its cost."""
+        """Return the function that evaluates an expression and counts its cost."""
         return self.meter.metered(super().compile(expr), _own_cost(expr))
 
     def _fold(self, fold: Comprehension) -> Run:
-        # After the last round the hidden variable is looked at once more.
+        # After the last iteration the hidden accumulator is read once more.
         return self.meter.metered(super()._fold(fold), 0 if fold.kind == "bind" else 1)
 
     def _rounds(self, kind: str, keep: Run | None, body: Run) -> tuple[Run | None, Run]:
         return keep, self.meter.metered(body, _ROUNDS.get(kind, 0))
 
     def _special(self, name: str, exprs: tuple[Expr, ...]) -> Run | None:
-        # Short cuts for constants would hide what their arguments cost.
+        # No shortcuts for constants: they would skip the cost of the arguments.
         if name != CONDITIONAL:
             return self._lazy(name, exprs)
         condition, *branches = exprs
         return choice([self.compile(condition), *map(self._branch, branches)])
 
     def _branch(self, expr: Expr) -> Run:
-        """A name or a field that is chosen costs one less than one that is used."""
+        """Compile a branch of ``?:``; a name, field or index as a branch costs one less."""
         is_plain = isinstance(expr, Ident | Select) or _is_index(expr)
         return super().compile(expr) if is_plain else self.compile(expr)
 
@@ -126,22 +127,22 @@ def _is_index(expr: Expr) -> bool:
 def _call_cost(
     name: str, overloads: tuple[Overload, ...], values: tuple[Value, ...], *, is_method: bool
 ) -> int:
-    """What a call costs for these values: the estimate for sizes that are known."""
+    """Return the cost of a call for these values: the estimate for their actual sizes."""
     fits = next((each for each in overloads if each.takes(values)), None)
     if fits is None:
-        return 1  # it is about to fail
+        return 1  # the call will fail
     nodes = [SizeNode(DYN, (), _size(value), _number(value)) for value in values]
     target = nodes.pop(0) if is_method else None
     return call_estimate(_unknown, name, fits.id, target, nodes).cost
 
 
 def _unknown(_path: Path) -> Size:
-    """Elements of arguments are not looked at."""
+    """Return one as the size of elements: the arguments are not searched for their sizes."""
     return ONE
 
 
 def _number(value: Value) -> Literal | None:
-    """Some estimates depend on numbers: how long a range is."""
+    """Return an integer as a literal, because the cost of a range depends on its value."""
     return Literal("int", value) if type(value) is int else None
 
 

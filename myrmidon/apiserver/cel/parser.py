@@ -1,4 +1,4 @@
-"""Tokens to a tree, by precedence climbing."""
+"""The parser: from tokens to a tree, by precedence climbing."""
 
 from typing import NoReturn
 
@@ -21,6 +21,7 @@ from myrmidon.apiserver.cel.ast import (
     MapExpr,
     Select,
     StructExpr,
+    qualified_name,
 )
 from myrmidon.apiserver.cel.errors import Issue
 from myrmidon.apiserver.cel.escaping import KEYWORDS
@@ -43,9 +44,9 @@ _NOWHERE = -1
 
 
 def parse(text: str) -> tuple[Expr | None, list[Issue]]:
-    """The tree and what is wrong with the text.
+    """Return the tree of a rule, and its syntax errors.
 
-    There is no tree if the text made no sense; there are issues then.
+    The tree is None if the text cannot be parsed; there are errors in this case.
     """
     if len(text) > LONGEST:
         message = f"expression code point size exceeds limit: size: {len(text)}, limit {LONGEST}"
@@ -84,7 +85,7 @@ class _Parser(TokenReader):
         return condition
 
     def _operators(self, level: int) -> Expr:
-        """Operands with operators of this level or above between them."""
+        """Parse operands that are joined by operators of this precedence or above."""
         left = self._unary()
         while (found := LEVELS.get(self.next.kind, 0)) >= level:
             if found <= 2:
@@ -96,7 +97,7 @@ class _Parser(TokenReader):
         return left
 
     def _chain(self, first: Expr, level: int) -> Expr:
-        """``a && b && c`` is one call with three arguments."""
+        """Parse ``a && b && c`` as one call with three arguments."""
         symbol = self.next
         terms = [first]
         while self.accept(symbol.kind):
@@ -122,7 +123,7 @@ class _Parser(TokenReader):
             if sign.kind == "!":
                 self.give_up(f"extraneous input '<EOF>' expecting {listed(STARTS)}")
             self.complain("no viable alternative at input '-'")
-            self.confused = False  # it looks at the same place twice
+            self.confused = False  # the real parser reports this position twice
             self.give_up(f"mismatched input '<EOF>' expecting {listed(STARTS)}")
         self.sync(STARTS)
 
@@ -154,7 +155,7 @@ class _Parser(TokenReader):
             )
         if name.kind == "ident" and self.next.kind == "(":
             return self._arguments(name.text, operand)
-        if self.next.kind == "{" and (prefix := _dotted(operand)):
+        if self.next.kind == "{" and (prefix := qualified_name(operand)):
             return self._struct(f"{prefix}.{name.text}")
         return Select(operand, name.text, pos=dot.pos)
 
@@ -253,7 +254,7 @@ class _Parser(TokenReader):
         return ListExpr(tuple(elements), tuple(optional), opened.pos)
 
     def _separated(self, closer: str) -> bool:
-        """Whether a comma was taken and another element follows it."""
+        """Whether a comma was read and another element follows."""
         self.require(frozenset((closer, ",")))
         return self.after_next() in STARTS | {"?"} and self.accept(",") is not None
 
@@ -290,15 +291,3 @@ class _Parser(TokenReader):
         self.accept(",")
         self.expect("}")
         return StructExpr(name, tuple(fields), opened.pos)
-
-
-def _dotted(expr: Expr) -> str:
-    """``a.b.c`` as a name, ``""`` if it is anything else."""
-    match expr:
-        case Ident(name=name):
-            return name
-        case Select(operand=operand, field=field, test=False):
-            prefix = _dotted(operand)
-            return f"{prefix}.{field}" if prefix else ""
-        case _:
-            return ""

@@ -1,4 +1,8 @@
-"""Rules and messages, compiled against the schema they belong to."""
+"""Compile rules and message expressions against their schema, and run them.
+
+The steps are: parse, expand macros, check types, validate constants, estimate the cost, compile to
+closures.  Each step runs only if the ones before it found no error.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +35,7 @@ SELF, OLD_SELF = "self", "oldSelf"
 
 @dataclass(frozen=True)
 class Program:
-    """A rule that can be run, as often as there are values."""
+    """A compiled expression that can be evaluated for any number of values."""
 
     text: str
     checked: Checked
@@ -44,28 +48,28 @@ class Program:
 
     @cached_property
     def uses_old_self(self) -> bool:
-        """Whether it looks at the old value: such rules hold for updates only."""
+        """Whether it uses ``oldSelf``: a transition rule, which applies to updates only."""
         return _mentions_old_self(self.checked.tree)
 
     @cached_property
     def max_cost(self) -> int:
-        """The most that one run can cost by the real server's estimate."""
+        """The highest possible cost of one run, as the real server estimates it."""
         return estimate(self.checked, self.declared)
 
     @property
     def max_cardinality(self) -> int:
-        """How often a value of this schema fits into one request."""
+        """How many values of this schema can fit into one request."""
         return LARGEST_REQUEST // (self.declared.min_size + 1)
 
     @property
     def spent(self) -> int:
-        """What the last run has cost; nothing for rules that are too cheap to count."""
+        """The cost of the last run; 0 for rules that are too cheap to be counted."""
         return 0 if self._meter is None else self._meter.spent
 
     def evaluate(self, self_value: Any, old_self: Any = MISSING) -> Value:
-        """The value of the rule; CelEvaluationError if it has none.
+        """Return the value of the expression; raise ``CelEvaluationError`` if the evaluation fails.
 
-        ``old_self`` is left out where there is none: an optional one is then empty.
+        Without an ``old_self``, an optional ``oldSelf`` is empty, and the use of any other fails.
         """
         if self._meter is not None:
             self._meter.spent = 0
@@ -79,7 +83,7 @@ class Program:
         try:
             return self._run(frame)
         except (AttributeError, TypeError):
-            # A null where the schema allows it, and a function that the types promised another.
+            # A null that the schema allows was passed to a function that does not accept it.
             raise CelEvaluationError(NO_OVERLOAD) from None
         except (ArithmeticError, ValueError) as error:
             raise CelEvaluationError(str(error) or type(error).__name__) from None
@@ -90,10 +94,11 @@ class Program:
 def compile_rule(
     text: str, schema: Schema, *, resource: bool = False, optional_old_self: bool = False
 ) -> Program:
-    """A validation rule for values of a schema.
+    """Compile a validation rule for values of a schema.
 
-    ``resource`` is for the root of a resource, where rules see its kind and name although the
-    schema does not list them.  CelCompileError has the real server's text.
+    ``resource`` is set for the root of a resource, whose rules can use its kind and name even if
+    the schema does not declare them.  Raises ``CelCompileError`` with the message of the real
+    server.
     """
     return _compile(
         text,
@@ -108,7 +113,7 @@ def compile_rule(
 def compile_message(
     text: str, schema: Schema, *, resource: bool = False, optional_old_self: bool = False
 ) -> Program:
-    """A ``messageExpression`` for a rule of the same schema."""
+    """Compile the ``messageExpression`` of a rule."""
     return _compile(
         text,
         schema,
@@ -126,7 +131,7 @@ def compile_message(
 def compile_expression(
     text: str, schema: Schema, *, resource: bool = False, optional_old_self: bool = False
 ) -> Program:
-    """Any expression, whatever it evaluates to."""
+    """Compile an expression of any type."""
     return _compile(
         text,
         schema,
@@ -177,7 +182,7 @@ def _compile(
 def _checked(
     text: str, variables: dict[str, Type], objects: dict[str, DeclaredType]
 ) -> tuple[Checked, list[Issue]]:
-    """Each step is taken only if those before it had nothing to complain about."""
+    """Parse, expand, check and validate the text; stop after the first step with errors."""
     tree, issues = parse(text)
     if tree is not None:
         tree = expand(tree, issues)

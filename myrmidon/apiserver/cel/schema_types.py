@@ -1,8 +1,8 @@
-"""What a rule may know about ``self``: the types of a schema, and how large values can get.
+"""The types of ``self`` for the checker, and the sizes of its values for the estimator.
 
-Fields whose schema says nothing about them (preserve-unknown) are not exposed, nor is a list or
-map of such.  Sizes are the most that the schema, or else the limit of a request, lets through;
-the estimator multiplies them.
+Fields without a type (preserve-unknown-fields) are not visible to rules, nor are lists and maps of
+such values.  A size is the maximum that the schema allows or, without one, the maximum that fits
+into a request.
 """
 
 from dataclasses import dataclass, field
@@ -25,9 +25,9 @@ from myrmidon.apiserver.cel.types import (
 )
 from myrmidon.apiserver.schema_node import Schema
 
-SELF_TYPE = "selfType1"  # the real server makes a new number each time, so rules cannot rely on it
+SELF_TYPE = "selfType1"  # the real server uses a new number each time
 LARGEST_REQUEST = 3 * 1024 * 1024
-_LONGEST_TEXT = LARGEST_REQUEST - 2  # without the quotes
+_LONGEST_TEXT = LARGEST_REQUEST - 2  # minus the quotes
 _TIMES = {
     "duration": (DURATION, 32, 3),
     "date": (TIMESTAMP, 12, 12),
@@ -37,13 +37,13 @@ _TIMES = {
 
 @dataclass(slots=True, eq=False)
 class DeclaredType:
-    """A schema node as rules see it."""
+    """A schema node as the checker and the estimator see it."""
 
     type: Type
     schema: Schema
-    min_size: int  # of its shortest JSON
-    max_elements: int = 0  # characters, items or entries
-    fields: dict[str, "DeclaredType"] = field(default_factory=dict)  # by their names in rules
+    min_size: int  # the length of its shortest JSON
+    max_elements: int = 0  # of characters, items or entries
+    fields: dict[str, "DeclaredType"] = field(default_factory=dict)  # by their escaped names
     key: "DeclaredType | None" = None
     element: "DeclaredType | None" = None
 
@@ -51,7 +51,7 @@ class DeclaredType:
 def declare(
     schema: Schema, *, resource: bool = False, name: str = SELF_TYPE
 ) -> DeclaredType | None:
-    """The declaration of a node, None if rules cannot see it."""
+    """Return the declaration of a node, None if it is not visible to rules."""
     if schema.int_or_string:
         return DeclaredType(DYN, schema, 1, _text_length(schema))
     match schema.type:
@@ -81,7 +81,7 @@ def _limit(schema: Schema, key: str) -> int | None:
 
 def _text_length(schema: Schema) -> int:
     longest = _limit(schema, "maxLength")
-    # A character may take four bytes.
+    # A character can have four bytes.
     return _LONGEST_TEXT if longest is None else longest * 4
 
 
@@ -137,7 +137,7 @@ def _object(schema: Schema, name: str, *, resource: bool) -> DeclaredType:
 
 
 def structs(declared: DeclaredType) -> dict[str, DeclaredType]:
-    """All objects within a declaration, by the names of their types."""
+    """Return all objects inside a declaration, by the names of their types."""
     found: dict[str, DeclaredType] = {}
     _collect(declared, found)
     return found

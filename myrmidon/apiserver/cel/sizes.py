@@ -1,4 +1,4 @@
-"""Sizes and costs as the estimator counts them: up to what fits 64 bits."""
+"""Sizes and costs in the estimator, capped at the largest 64-bit unsigned integer."""
 
 import math
 from collections.abc import Callable
@@ -15,31 +15,31 @@ Path = tuple[str, ...]
 
 
 def capped(value: int) -> int:
-    """Arithmetic ends at 64 bits, where everything is too much anyway."""
+    """Return the value, at most 2**64 - 1."""
     return min(value, MOST)
 
 
 def scaled(value: int, factor: float) -> int:
-    """A part of a value, rounded up."""
+    """Return the value times a factor, rounded up."""
     return capped(math.ceil(float(value) * factor))
 
 
 class Size(NamedTuple):
-    """From so many to so many characters, items or entries."""
+    """The smallest and largest possible number of characters, items or entries."""
 
     low: int
     high: int
 
     def plus(self, other: "Size") -> "Size":
-        """Of both together."""
+        """Return the size of both together."""
         return Size(capped(self.low + other.low), capped(self.high + other.high))
 
     def times(self, other: "Size") -> "Size":
-        """Of one for each of the other."""
+        """Return the product of the sizes."""
         return Size(capped(self.low * other.low), capped(self.high * other.high))
 
     def union(self, other: "Size") -> "Size":
-        """Of either."""
+        """Return the range that covers both sizes."""
         return Size(min(self.low, other.low), max(self.high, other.high))
 
 
@@ -48,21 +48,21 @@ ONE = Size(1, 1)
 
 
 class EntrySize(NamedTuple):
-    """Sizes of the keys or indices and of the values of a collection."""
+    """The sizes of the keys (or indices) and of the values of a collection."""
 
     kind: str
     key: Size
     value: Size
 
     def union(self, other: "EntrySize | None") -> "EntrySize | None":
-        """Of either, if both are known."""
+        """Return the ranges that cover both, None if the other one is not known."""
         if other is None:
             return None
         return EntrySize(self.kind, self.key.union(other.key), self.value.union(other.value))
 
 
 class SizeNode(NamedTuple):
-    """An argument of a call, as the functions' own estimates see it."""
+    """An argument of a call, as the estimates of functions see it."""
 
     type: Type
     path: Path
@@ -71,7 +71,7 @@ class SizeNode(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The most a call costs beyond its arguments, and the size of what it gives."""
+    """The highest cost of a call without its arguments, and the size of its result."""
 
     cost: int
     size: Size | None = None

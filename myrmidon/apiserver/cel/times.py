@@ -1,4 +1,4 @@
-"""Moments and lengths of time in text, to the nanosecond, as Go reads and writes them."""
+"""Timestamps and durations of CEL, with nanoseconds."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
@@ -6,131 +6,58 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from myrmidon.apiserver.cel.errors import CelEvaluationError
-from myrmidon.apiserver.cel.literals import INT_MAX, INT_MIN
 from myrmidon.apiserver.cel.values import Duration, Timestamp
+from myrmidon.apiserver.golang import durations, times
 from myrmidon.apiserver.golang.numbers import read_int
 
 SECOND = 10**9
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_SECOND, LAST_SECOND = -62135596800, 253402300799  # years 1 to 9999
 
-_UNITS = {
-    "ns": 1,
-    "us": 10**3,
-    "\u00b5s": 10**3,
-    "\u03bcs": 10**3,
-    "ms": 10**6,
-    "s": SECOND,
-    "m": 60 * SECOND,
-    "h": 3600 * SECOND,
-}
-_NUMBER = r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)"
-_UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
-_DURATION = re.compile(rf"([-+]?)((?:{_NUMBER}(?:{_UNIT}))+|0)")
-_PART = re.compile(rf"({_NUMBER})({_UNIT})")
-_LOOSE_PART = re.compile(r"(?<!\d)(\d++)\s*+([A-Za-z\u00b5]+)", re.ASCII)
-_MOMENT = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII
-)
-_LOCAL = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?()", re.ASCII)
-_LOOSE_UNITS = (
-    ("ns", "nano"),
-    ("us", "\u00b5s", "micro"),
-    ("ms", "milli"),
-    ("s", "sec"),
-    ("m", "min"),
-    ("h", "hr", "hour"),
-    ("d", "day"),
-    ("w", "wk", "week"),
-)
-
 
 def parse_duration(text: str) -> Duration:
-    """``1h30m``; ValueError if it is not a duration, or too long."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        raise ValueError(f'time: invalid duration "{text}"')
-    nanos = sum(int(Decimal(n) * _UNITS[unit]) for n, unit in _PART.findall(found.group(2)))
-    nanos = -nanos if found.group(1) == "-" else nanos
-    if not INT_MIN <= nanos <= INT_MAX:
-        raise ValueError(f'time: invalid duration "{text}"')
-    return Duration(nanos)
+    """Parse a duration such as ``1h30m``; raise ValueError if it is invalid or too long."""
+    return Duration(durations.parse_duration(text))
 
 
 def parse_schema_duration(text: str) -> Duration:
-    """What ``format: duration`` allows: also ``2 days``."""
-    try:
-        return parse_duration(text)
-    except ValueError:
-        pass
-    lengths = [_loose(read_int(count), unit.lower()) for count, unit in _LOOSE_PART.findall(text)]
-    known = [length for length in lengths if length is not None]
-    if not known:
-        raise ValueError(f"unable to parse {text} as duration")
-    return Duration(sum(known))
-
-
-def _loose(count: int, unit: str) -> int | None:
-    for names in _LOOSE_UNITS:
-        if unit in names or unit.startswith(names[-1]):
-            long = {"d": 24 * _UNITS["h"], "w": 7 * 24 * _UNITS["h"]}
-            return count * (long | _UNITS)[names[0]]
-    return None
+    """Parse a string of ``format: duration``, which also allows ``2 days``."""
+    return Duration(durations.parse_loose_duration(text))
 
 
 def parse_timestamp(text: str) -> Timestamp:
-    """RFC 3339; ValueError for what is none."""
-    found = _MOMENT.fullmatch(text)
-    if found is None:
-        raise ValueError(f'parsing time "{text}"')
-    return _moment(found)
+    """Parse an RFC 3339 timestamp; raise ValueError if it is invalid."""
+    return _timestamp(times.read_time(text))
 
 
 def parse_date_time(text: str) -> Timestamp:
-    """What ``format: date-time`` allows: a zone is not needed."""
+    """Parse a string of ``format: date-time``, which needs no time zone."""
     if not text:
         return Timestamp(0)
-    found = _MOMENT.fullmatch(text) or _LOCAL.fullmatch(text)
-    if found is None:
-        raise ValueError(f'parsing time "{text}"')
-    return _moment(found)
+    try:
+        return parse_timestamp(text)
+    except ValueError:
+        return parse_timestamp(f"{text}Z")
 
 
 def parse_date(text: str) -> Timestamp:
-    """A day, as its first moment in UTC."""
-    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-        raise ValueError(f'parsing time "{text}" as "2006-01-02"')
-    return _moment_of(datetime.fromisoformat(text).replace(tzinfo=UTC), 0, 0)
+    """Parse a date, as its midnight in UTC."""
+    return _timestamp(times.read_date(text))
 
 
-def _moment(found: re.Match[str]) -> Timestamp:
-    *fields, fraction, zone = found.groups()
-    local = datetime(*map(int, fields), tzinfo=UTC)  # type: ignore[misc,arg-type]
-    nanos = int(((fraction or "") + "0" * 9)[:9])
-    offset = 0
-    if zone not in ("Z", ""):
-        hours, minutes = int(zone[1:3]), int(zone[4:6])
-        if hours > 24 or minutes > 60:
-            raise ValueError("time zone offset out of range")
-        offset = (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
-    return _moment_of(local, nanos, offset)
-
-
-def _moment_of(local: datetime, nanos: int, offset: int) -> Timestamp:
-    since = local - EPOCH
-    seconds = since.days * 86400 + since.seconds - offset
-    return Timestamp(seconds * SECOND + nanos, offset)
+def _timestamp(moment: times.GoTime) -> Timestamp:
+    return Timestamp(moment.seconds * SECOND + moment.nanoseconds, moment.offset)
 
 
 def checked_timestamp(nanos: int, offset: int) -> Timestamp:
-    """The moment, if its year has four digits."""
+    """Return the timestamp; raise an overflow if its year is not between 1 and 9999."""
     if not FIRST_SECOND <= nanos // SECOND <= LAST_SECOND:
         raise CelEvaluationError("timestamp overflow")
     return Timestamp(nanos, offset)
 
 
 def print_timestamp(moment: Timestamp) -> str:
-    """RFC 3339 with as many digits as needed, in the zone it was written in."""
+    """Return the timestamp in RFC 3339, with its original offset and no trailing zeros."""
     seconds, nanos = divmod(moment.nanos, SECOND)
     shown = EPOCH + timedelta(seconds=seconds + moment.offset)
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
@@ -142,13 +69,13 @@ def print_timestamp(moment: Timestamp) -> str:
 
 
 def print_duration(length: Duration) -> str:
-    """Seconds, with as many digits as a double has."""
+    """Return the duration in seconds, with the precision of a double."""
     text = format(Decimal(repr(length.nanos / SECOND)), "f")
     return (text.rstrip("0").rstrip(".") if "." in text else text) + "s"
 
 
 def moment_in(moment: Timestamp, zone: str = "") -> datetime:
-    """The calendar's view of a moment, in UTC or in a named or numbered zone."""
+    """Return the date and time of a timestamp, in UTC or in a zone given by name or offset."""
     whole = EPOCH + timedelta(seconds=moment.nanos // SECOND)
     return whole.astimezone(_zone(zone)) if zone else whole
 

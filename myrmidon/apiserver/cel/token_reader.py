@@ -1,8 +1,9 @@
-"""Tokens one after the other, and what to say when it is not the one that was expected.
+"""Read tokens with the error recovery of the real server's generated parser.
 
-The strategy is that of the real server's generated parser.  It first tries to go on without the
-offending token (*extraneous input*), then as if the expected one were there (*missing*), and else
-says *mismatched input*, looks for a place to go on, and is silent until it understood a token.
+If the next token is not an expected one, the reader first tries to skip it (*extraneous input*),
+then to continue as if the expected token were there (*missing*).  Otherwise it reports *mismatched
+input* and skips tokens until an enclosing expression can continue.  After an error, no further one
+is reported until a token was read successfully.
 """
 
 from collections.abc import Callable
@@ -26,47 +27,49 @@ CONTINUES = frozenset((*LEVELS, "?", ".", "["))
 
 
 class GaveUpError(Exception):
-    """The text cannot be read any further."""
+    """The parser cannot recover from an error."""
 
 
 def listed(kinds: frozenset[str]) -> str:
-    """What was expected, in a message."""
+    """Return the expected tokens as a message shows them."""
     shown = [name for kind, name in DISPLAY.items() if kind in kinds]
     return shown[0] if len(shown) == 1 else "{" + ", ".join(shown) + "}"
 
 
 class TokenReader:
-    """The tokens of one rule and the complaints about them."""
+    """The tokens of one rule, and its syntax errors."""
 
     def __init__(self, tokens: list[Token], issues: list[Issue]) -> None:
         self._tokens = tokens
         self.issues = issues
         self._at = 0
-        self._closers: list[str] = ["end"]  # what ends the surroundings, innermost last
-        self.confused = False  # since the last complaint no token was understood
+        self._closers: list[str] = [
+            "end"
+        ]  # the tokens that end the enclosing expressions, innermost last
+        self.confused = False  # no token was read since the last error
 
     @property
     def next(self) -> Token:
-        """The token to be read."""
+        """The next token, which is not read yet."""
         return self._tokens[self._at]
 
     def after_next(self) -> str:
-        """The kind of the token behind it."""
+        """Return the kind of the token after the next one."""
         return self._tokens[min(self._at + 1, len(self._tokens) - 1)].kind
 
     def take(self) -> Token:
-        """Read a token."""
+        """Read the next token."""
         token = self._tokens[self._at]
         self._at = min(self._at + 1, len(self._tokens) - 1)
         self.confused = False
         return token
 
     def accept(self, kind: str) -> Token | None:
-        """Read a token if it is of this kind."""
+        """Read the next token if it is of this kind; return None otherwise."""
         return self.take() if self.next.kind == kind else None
 
     def within(self, closer: str, read: Callable[[], T]) -> T:
-        """Read an expression that ends before a token of this kind."""
+        """Read an expression that ends before a token of the kind ``closer``."""
         self._closers.append(closer)
         try:
             return read()
@@ -74,20 +77,20 @@ class TokenReader:
             self._closers.pop()
 
     def complain(self, message: str) -> None:
-        """Note what is wrong with the next token, unless the last complaint is still unresolved."""
+        """Report an error at the next token, unless the reader still recovers from the last one."""
         if not self.confused:
             self.issues.append(Issue(self.next.pos, f"Syntax error: {message}"))
         self.confused = True
 
     def give_up(self, message: str) -> NoReturn:
-        """Complain for the last time."""
+        """Report an error and stop parsing."""
         self.complain(message)
         raise GaveUpError
 
     def sync(self, expected: frozenset[str]) -> bool:
-        """Whether one of these comes next, if need be after a token that is skipped.
+        """Whether an expected token comes next, possibly after one that is skipped.
 
-        If not, the next token is one by which an enclosing expression could go on.
+        If not, the next token is one with which an enclosing expression could continue.
         """
         if self.next.kind in expected:
             return True
@@ -103,12 +106,12 @@ class TokenReader:
         return False
 
     def require(self, expected: frozenset[str]) -> None:
-        """One of these must come next."""
+        """Stop parsing unless an expected token comes next."""
         if not self.sync(expected):
             raise GaveUpError
 
     def expect(self, kind: str) -> None:
-        """Read a token of this kind, which may be surrounded by a mistake."""
+        """Read a token of this kind; skip a token before it, or assume that it is missing."""
         if self.next.kind == kind:
             self.take()
         elif self.next.kind != "end" and self.after_next() == kind:
@@ -120,7 +123,7 @@ class TokenReader:
             self.give_up(f"mismatched input {self.next.display()} expecting {DISPLAY[kind]}")
 
     def _follow(self, kind: str) -> frozenset[str]:
-        """What could come after a token of this kind, had it been there."""
+        """Return the kinds of tokens that can come after a token of this kind."""
         if kind == ":":
             return STARTS
         closer = self._closers[-1]

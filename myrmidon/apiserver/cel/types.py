@@ -1,7 +1,8 @@
-"""Types of expressions, as the checker knows them, and the notation for signatures.
+"""The types of expressions in the checker, and their notation in signatures.
 
-``list(A)`` has a parameter: single capital letters stand for any type.  ``net.IP`` and its like are
-opaque (only functions can look inside), ``kubernetes.URL`` and objects of a schema are structs.
+In ``list(A)``, the capital letter is a type parameter.  ``net.IP`` and similar types are opaque:
+only functions can access their contents.  ``kubernetes.URL`` and the objects of a schema are
+structs.
 """
 
 from dataclasses import dataclass
@@ -10,21 +11,21 @@ from functools import cache
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """``kind`` is what the rules of assignment look at; ``name`` tells structs and opaques apart."""
+    """A type.  ``kind`` decides what is assignable; ``name`` identifies a struct or opaque type."""
 
     kind: str
     name: str
     params: tuple["Type", ...] = ()
 
     def __str__(self) -> str:
-        """The type in messages."""
+        """Return the type as messages show it."""
         if not self.params:
             return self.name
         return f"{self.name}({', '.join(str(param) for param in self.params)})"
 
 
 def simple(name: str) -> Type:
-    """A type without parameters whose kind is its name."""
+    """Return a type without parameters whose kind is its name."""
     return Type(name, name)
 
 
@@ -35,7 +36,7 @@ NULL, DYN, TIMESTAMP, DURATION = map(simple, ("null", "dyn", "timestamp", "durat
 ERROR = Type("error", "!error!")
 ANY_TYPE = simple("type")
 
-# The names that `type(x)` gives and `string(type(x))` prints, where they differ.
+# The names of types at run time (`type(x)`), where they differ from the checker's.
 RUNTIME_NAMES = {
     "null": "null_type",
     "timestamp": "google.protobuf.Timestamp",
@@ -48,43 +49,43 @@ _SIMPLE = {t.name: t for t in (BOOL, INT, UINT, DOUBLE, STRING, BYTES, NULL, DYN
 
 
 def list_of(element: Type) -> Type:
-    """The type of lists of these."""
+    """Return the type of lists with these elements."""
     return Type("list", "list", (element,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    """The type of maps from these to those."""
+    """Return the type of maps with these keys and values."""
     return Type("map", "map", (key, value))
 
 
 def type_of(param: Type) -> Type:
-    """The type of a type."""
+    """Return the type of a type."""
     return Type("type", "type", (param,))
 
 
 def optional_of(param: Type) -> Type:
-    """The type of an optional value."""
+    """Return the type of optionals with this value."""
     return Type("opaque", "optional_type", (param,))
 
 
 def struct(name: str) -> Type:
-    """An object with fields, by name."""
+    """Return the type of objects with this name."""
     return Type("struct", name)
 
 
 def param(name: str) -> Type:
-    """A type yet to be found out."""
+    """Return a type parameter."""
     return Type("param", name)
 
 
 def is_optional(t: Type) -> bool:
-    """Whether it may be missing."""
+    """Whether the type is that of an optional."""
     return t.name == "optional_type" and t.kind == "opaque"
 
 
 @cache
 def parse_type(text: str) -> Type:
-    """A type from its notation: ``map(string, list(A))``."""
+    """Parse the notation of a type, such as ``map(string, list(A))``."""
     text = text.strip()
     if text.endswith(")"):
         name, _, inner = text[:-1].partition("(")
@@ -99,7 +100,7 @@ def parse_type(text: str) -> Type:
 
 
 def split_types(text: str) -> list[str]:
-    """The parts of ``A, map(B, C)``."""
+    """Return the parts of a list of types, such as ``A, map(B, C)``."""
     parts, depth, start = [], 0, 0
     for at, char in enumerate(text):
         depth += (char == "(") - (char == ")")

@@ -1,7 +1,7 @@
-"""Which type fits where, and what type parameters must be for it.
+"""Assignability of types, and the inference of type parameters.
 
-The rules are those of the reference checker, including their order: which parameter gets bound to
-which decides what a message says.
+The rules are those of the reference checker, in the same order, because the order decides which
+parameter is bound to which type and therefore the text of error messages.
 """
 
 from myrmidon.apiserver.cel.types import DYN, Type
@@ -18,13 +18,13 @@ _NESTED = frozenset(("opaque", "list", "map"))
 def assign(
     bindings: Bindings, given: tuple[Type, ...], wanted: tuple[Type, ...]
 ) -> Bindings | None:
-    """The bindings that make the given types fit the wanted ones, None if nothing does."""
+    """Return bindings under which the given types are assignable to the wanted ones, or None."""
     attempt = dict(bindings)
     return attempt if _all_assignable(attempt, given, wanted) else None
 
 
 def substitute(bindings: Bindings, t: Type, *, free_to_dyn: bool = False) -> Type:
-    """The type with its parameters replaced by what they are bound to."""
+    """Return the type with bound parameters replaced; free ones by ``dyn`` if ``free_to_dyn``."""
     if t.kind == "param":
         bound = bindings.get(t.name)
         if bound is not None:
@@ -37,12 +37,12 @@ def substitute(bindings: Bindings, t: Type, *, free_to_dyn: bool = False) -> Typ
 
 
 def most_general(first: Type, second: Type) -> Type:
-    """The less specific of two types that fit each other."""
+    """Return the less specific of two types of which one is assignable to the other."""
     return first if _equal_or_less_specific(first, second) else second
 
 
 def is_wild(t: Type) -> bool:
-    """Whether anything fits: the type is not known, or an error has been reported for it."""
+    """Whether any type is assignable: it is dynamic, or an error was already reported for it."""
     return t.kind in ("dyn", "error")
 
 
@@ -75,7 +75,7 @@ def _assignable(b: Bindings, given: Type, wanted: Type) -> bool:
 
 
 def _bind(b: Bindings, t: Type, variable: Type) -> tuple[bool, bool]:
-    """Whether the parameter can stand for the type, and whether it was bound before."""
+    """Bind a parameter to a type; return whether it fits, and whether it was bound before."""
     if t == variable:
         return True, True
     bound = b.get(variable.name)

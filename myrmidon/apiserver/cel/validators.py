@@ -1,4 +1,4 @@
-"""What the types do not tell: constants that can be judged before a rule runs."""
+"""Checks of a rule that go beyond types: constant arguments and collections of mixed types."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
 
 
 def validate(checked: Checked) -> list[Issue]:
-    """Complaints about bad patterns, times, formats and mixed collections."""
+    """Return the errors of constant patterns, times and formats, and of mixed collections."""
     return list(_visit(checked, checked.tree, formatted=False))
 
 
@@ -43,9 +43,9 @@ def _check_call(checked: Checked, call: CallExpr) -> Iterator[Issue]:
 
 
 def _acceptable(name: str, literal: Literal) -> bool:
-    """Whether a constant can be the first argument of a function that reads it."""
+    """Whether a constant is valid as the first argument of the function."""
     if name == "matches":
-        # With `matches(text, pattern)` it is the text that is judged: so does the real server.
+        # In `matches(text, pattern)` this checks the text, as the real server does.
         try:
             compile_pattern(str(literal.value))
         except PatternError:
@@ -99,7 +99,7 @@ def _check_format(checked: Checked, call: CallExpr, text: str, args: ListExpr) -
         for part in read_format(text, len(args.elements)):
             if isinstance(part, Clause):
                 used += 1
-                bad = _misfit(checked, part, args.elements[part.at])
+                bad = _unaccepted_part(checked, part, args.elements[part.at])
                 if bad is not None:
                     shown = checked.type_of(bad)
                     name = RUNTIME_NAMES.get(shown.name, shown.name)
@@ -114,12 +114,12 @@ def _check_format(checked: Checked, call: CallExpr, text: str, args: ListExpr) -
         yield Issue(call.pos, f"too many arguments supplied to string.format {counts}")
 
 
-def _misfit(checked: Checked, clause: Clause, expr: Expr) -> Expr | None:
-    """The part of an argument that its clause does not take."""
+def _unaccepted_part(checked: Checked, clause: Clause, expr: Expr) -> Expr | None:
+    """Return the part of an argument that its clause does not accept, or None."""
     kind = checked.type_of(expr).kind
     if kind != "dyn" and kind not in ACCEPTED[clause.letter][0]:
         return expr
     if clause.letter == "s" and isinstance(expr, ListExpr | MapExpr):
-        inner = (_misfit(checked, clause, part) for part in children(expr))
+        inner = (_unaccepted_part(checked, clause, part) for part in children(expr))
         return next((bad for bad in inner if bad is not None), None)
     return None

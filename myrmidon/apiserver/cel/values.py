@@ -1,11 +1,12 @@
-"""Values while a rule runs, and what makes two of them equal.
+"""Values at run time, and their equality.
 
-Most are plain Python values: ``None``, ``bool``, ``int``, ``float``, ``str``, ``bytes``, ``list``,
-``dict``.  Of their own kind are unsigned integers, times, types, optionals, and what comes from an
-object with a schema: its fields and elements are turned into values when they are asked for.
+Most values are plain Python values: ``None``, ``bool``, ``int``, ``float``, ``str``, ``bytes``,
+``list`` and ``dict``.  There are classes for unsigned integers, times, types, optionals and the
+types of libraries.  Objects and maps with a schema are ``Mapped``: their fields and entries are
+converted when they are accessed.
 
-Python thinks ``True == 1``; the language does not.  So equality is a function here, and so is
-everything else that must know the kind of a value.
+In Python ``True == 1``, in CEL not.  Values must therefore be compared with ``equal``, and searched
+for with ``contains``.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,14 +24,14 @@ _ABSENT: Any = object()
 
 
 class Uint(int):
-    """An unsigned integer: equal to the signed one, but of another type."""
+    """An unsigned integer.  It equals the signed integer, but has another type."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A moment, in nanoseconds since 1970 in UTC.  The offset matters only when it is printed."""
+    """A point in time, in nanoseconds since 1970 (UTC).  The offset is used for printing only."""
 
     nanos: int
     offset: int = field(default=0, compare=False)
@@ -38,21 +39,21 @@ class Timestamp:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """A length of time, in nanoseconds."""
+    """A duration in nanoseconds."""
 
     nanos: int
 
 
 @dataclass(frozen=True, slots=True)
 class TypeValue:
-    """What ``type(x)`` gives."""
+    """The result of ``type(x)``."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class OptionalValue:
-    """An optional value: it may be missing."""
+    """An optional: a value that may be absent."""
 
     value: Value = None
     present: bool = False
@@ -62,18 +63,18 @@ NONE = OptionalValue()
 
 
 def some(value: Value) -> OptionalValue:
-    """An optional that is there."""
+    """Return an optional with this value."""
     return OptionalValue(value, present=True)
 
 
 class Opaque:
-    """A value of a library type.  ``type_name`` is its name in the language."""
+    """A value of a library type.  ``type_name`` is the name of the type in CEL."""
 
     __slots__ = ()
     type_name: ClassVar[str]
 
     def equals(self, other: Value) -> bool:
-        """Comparison with anything of another type is an error, as in the real libraries."""
+        """Whether the values are equal; raise for another type, as the real libraries do."""
         if type(other) is not type(self):
             raise CelEvaluationError(NO_OVERLOAD)
         return self.same(other)
@@ -84,21 +85,21 @@ class Opaque:
 
 
 class SetList(list[Value]):
-    """A list of ``x-kubernetes-list-type: set``: order does not matter, ``+`` is a union."""
+    """A list of ``x-kubernetes-list-type: set``: its order is irrelevant, and ``+`` is a union."""
 
     __slots__ = ()
 
     def equals(self, other: list[Value]) -> bool:
-        """Whether the other has as many elements, and only such."""
+        """Whether the other list has the same length, and only elements of this one."""
         return len(self) == len(other) and all(contains(self, item) for item in other)
 
     def plus(self, other: list[Value]) -> "SetList":
-        """The union; known elements keep their places."""
+        """Return the union; the elements of this list come first."""
         return SetList([*self, *(item for item in other if not contains(self, item))])
 
 
 class MapList(list[Value]):
-    """A list of ``x-kubernetes-list-type: map``: elements are found by their keys."""
+    """A list of ``x-kubernetes-list-type: map``: its elements are identified by their keys."""
 
     __slots__ = ("keys",)
 
@@ -111,21 +112,21 @@ class MapList(list[Value]):
         return tuple(raw.get(key) for key in self.keys)
 
     def equals(self, other: list[Value]) -> bool:
-        """Whether each element of the other is equal to the one with the same keys."""
+        """Whether the lists have the same keys, and equal elements for each of them."""
         if len(self) != len(other):
             return False
         mine = {self._key(item): item for item in self}
         return all((key := self._key(item)) in mine and equal(mine[key], item) for item in other)
 
     def plus(self, other: list[Value]) -> "MapList":
-        """Elements with known keys replace those, others are added."""
+        """Return the union; elements of the other list replace those with the same keys."""
         items = {self._key(item): item for item in self}
         items.update((self._key(item), item) for item in other)
         return MapList(list(items.values()), self.keys)
 
 
 class Mapped(Mapping[str, Value]):
-    """A map or object of a document; its values are adapted when they are looked at."""
+    """A map or object with a schema; its values are adapted when they are accessed."""
 
     __slots__ = ("raw",)
 
@@ -133,11 +134,11 @@ class Mapped(Mapping[str, Value]):
         self.raw = raw
 
     def adapter(self, name: str) -> Adapt | None:
-        """How to adapt the value under a name of the document, None for one not in the schema."""
+        """Return the adapter for the value of a key, None if the key is not in the schema."""
         raise NotImplementedError
 
     def lookup(self, key: str) -> tuple[str, Any]:
-        """The name in the document for a key in the language, and the raw value or None."""
+        """Return the name in the object for a key in CEL, and its raw value or None."""
         raise NotImplementedError
 
     def __getitem__(self, key: str) -> Value:
@@ -151,9 +152,9 @@ class Mapped(Mapping[str, Value]):
         return len(self.raw)
 
     def equals(self, other: Value) -> bool:
-        """As many entries, and the same; what the schema does not know is compared as it is."""
+        """Whether the entries are equal; fields that are not in the schema are compared as JSON."""
         if isinstance(other, Mapped) and self.raw == other.raw:
-            return True  # most transition rules end here
+            return True  # the usual case in transition rules
         if not isinstance(other, Mapping):
             raise CelEvaluationError(NO_OVERLOAD)
         return len(self) == len(other) and all(self._agrees(name, other) for name in self.raw)
@@ -170,7 +171,7 @@ class Mapped(Mapping[str, Value]):
 
 
 def kind_of(value: Value) -> str:
-    """The kind of a value, as signatures name it."""
+    """Return the kind of a value, as it is named in signatures."""
     found = _KINDS.get(type(value))
     if found is not None:
         return found
@@ -200,7 +201,7 @@ _KINDS: dict[type, str] = {
 
 
 def runtime_type(value: Value) -> str:
-    """The name that ``type(value)`` has."""
+    """Return the name of ``type(value)``."""
     kind = kind_of(value)
     return RUNTIME_NAMES.get(kind, kind)
 
@@ -210,7 +211,7 @@ _NUMBERS = frozenset((int, float, Uint))
 
 
 def equal(left: Value, right: Value) -> bool:
-    """Whether two values are the same.  Values of different kinds are not, except for numbers."""
+    """Whether two values are equal.  Values of different kinds are not, except for numbers."""
     kind, other = type(left), type(right)
     if kind is other and kind in _PLAIN:
         return bool(left == right)
@@ -244,7 +245,7 @@ def _same_entries(left: Mapping[Value, Value], right: Mapping[Value, Value]) -> 
 
 
 def entries(container: Mapping[Value, Value]) -> Iterator[tuple[Value, Value]]:
-    """Keys and values; a field that is null has a key and no value, which is an error."""
+    """Yield keys and values; raise for a field that is null, which has a key but no value."""
     for key in container:
         try:
             value = container[key]
@@ -254,5 +255,5 @@ def entries(container: Mapping[Value, Value]) -> Iterator[tuple[Value, Value]]:
 
 
 def contains(items: list[Value], wanted: Value) -> bool:
-    """Whether a list has a value.  Nothing is done by identity: NaN is in no list."""
+    """Whether a list contains a value.  Equality decides, not identity: NaN is not in any list."""
     return any(equal(item, wanted) for item in items)

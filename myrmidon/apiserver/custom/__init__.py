@@ -1,7 +1,7 @@
-"""Custom resources: what a CustomResourceDefinition makes of their objects.
+"""Custom resources: the resource types of a CustomResourceDefinition.
 
-resource_types     from a definition to the resource types that it serves
-strategy           decoding, defaulting, pruning, validation of custom objects
+resource_types     builds the resource types from a definition
+strategy           decoding, defaulting, pruning and validation of custom objects
 printer_columns    the columns of ``kubectl get``
 jsonpath           the paths of those columns
 """

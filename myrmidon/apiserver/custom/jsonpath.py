@@ -1,7 +1,7 @@
-"""The part of JSONPath that printer columns use: ``.status.conditions[?(@.type=="Ready")].status``.
+"""The subset of JSONPath for printer columns: ``.status.conditions[?(@.type=="Ready")].status``.
 
-Fields, quoted fields, indices, slices, ``*``, ``..`` and filters that compare a path with a constant.
-What a path does not find is nothing, not an error.
+Supported are fields, quoted fields, indices, slices, ``*``, ``..`` and filters that compare a path
+with a constant.  A path that matches nothing is not an error; it finds no values.
 """
 
 import json
@@ -29,11 +29,11 @@ _COMPARISON = re.compile(r"\s*+@(?P<path>[^=!<>]*+)(?:(?P<op>==|!=|<=|>=|<|>)(?P
 _UNESCAPE = re.compile(r"\\(.)")
 
 
-_STEPS_MAX = 100_000  # values that one path may visit; only ".." and filters come near that
+_STEPS_MAX = 100_000  # values that one path may visit; only ".." and filters get close
 
 
 class JsonPathError(ValueError):
-    """A text that is not a path that we know."""
+    """The text is not a supported JSONPath."""
 
 
 class JsonPath:
@@ -45,7 +45,7 @@ class JsonPath:
         )
 
     def find(self, value: Any) -> list[Any]:
-        """All values that the path leads to, in order; none if it visits too many on the way."""
+        """Return all values at the path, in order; none if the path visits too many values."""
         try:
             with StepBudget(_STEPS_MAX):
                 return self.follow(value)
@@ -53,7 +53,7 @@ class JsonPath:
             return []
 
     def follow(self, value: Any) -> list[Any]:
-        """As ``find``, within the budget of the caller."""
+        """Return all values at the path, within the ``StepBudget`` of the caller."""
         found = [value]
         for step in self._steps:
             found = [reached for each in found for reached in step(each)]

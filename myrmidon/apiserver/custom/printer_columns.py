@@ -1,18 +1,18 @@
-"""The tables of custom resources: they follow from the printer columns of their definition."""
+"""Tables of custom resources, with the ``additionalPrinterColumns`` of their definition."""
 
 import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.custom.jsonpath import JsonPath
 from myrmidon.apiserver.golang.times import TimeError, parse_time
 from myrmidon.apiserver.resources.tables import AGE_TEXT, NAME_TEXT, Row, column, human_duration
 
 
 class CustomLayout:
-    """The columns of a custom resource: its name, and what its definition lists, or its age."""
+    """The columns of a custom resource: the name, then those of the definition, or else the age."""
 
     def __init__(self, printer_columns: Sequence[Json]) -> None:
         listed = printer_columns or [
@@ -28,7 +28,7 @@ class CustomLayout:
         self._cells = [(JsonPath(each["jsonPath"]), each["type"]) for each in listed]
 
     def row(self, obj: Json, now: datetime) -> Row:
-        """Follow the paths of the columns."""
+        """Return the row of an object: its name, and the value at the path of each column."""
         name = obj["metadata"].get("name", "")
         return Row([name, *(_cell(path.find(obj), kind, now) for path, kind in self._cells)])
 
@@ -46,7 +46,7 @@ def _custom_column(listed: Json) -> Json:
 
 
 def _cell(found: list[Any], kind: str, now: datetime) -> Any:
-    """The first value that a path has found, if it is of the type of its column."""
+    """Return the first value found, if it has the type of the column; otherwise None."""
     value = found[0] if found else None
     if value is None:
         return None

@@ -1,7 +1,7 @@
-"""The resource types that a CustomResourceDefinition serves."""
+"""Build the resource types of a CustomResourceDefinition."""
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.custom.strategy import CustomStrategy
 from myrmidon.apiserver.resources.registry import ResourceType, ScalePaths
 from myrmidon.apiserver.schema.structural import compile_schema
@@ -13,7 +13,7 @@ def _path(text: str) -> tuple[str, ...]:
 
 
 def served_types(definition: Json) -> list[ResourceType]:
-    """The resource types that a definition asks for."""
+    """Return one resource type for each served version of a definition."""
     spec = definition["spec"]
     names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
     storage = next(version for version in spec["versions"] if version.get("storage"))

@@ -1,16 +1,23 @@
-"""Custom resources: what a CustomResourceDefinition makes of their objects."""
+"""The rules for objects of a custom resource: decoding, defaults, pruning, generation, validation.
+
+Objects are stored in the storage version.  Conversion between versions changes only ``apiVersion``:
+conversion webhooks are not supported.  A stored object is read with the current schema of the
+storage version, so a changed schema applies to objects that were stored before.  With a status
+subresource, writes to the main path keep the old status, and writes to ``/status`` keep everything
+else.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.custom.printer_columns import CustomLayout
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.fields.resets import custom_reset_fields
 from myrmidon.apiserver.fields.versions import ResetFields
-from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.golang.types import go_type
 from myrmidon.apiserver.resources.metadata import finalizer_warnings
 from myrmidon.apiserver.resources.strategy import Decoded, DecodeError, Strategy
@@ -28,7 +35,7 @@ _INT32_MAX = 2**31 - 1
 
 
 class CustomStrategy(Strategy):
-    """One version of a custom resource."""
+    """The rules for one version of a custom resource."""
 
     allows_unconditional_update = False
 
@@ -51,13 +58,11 @@ class CustomStrategy(Strategy):
         self._status = status
         self._selectable = selectable
         self._columns = columns
-        self._replicas = (
-            replicas  # where the scale has its numbers: wanted ones, and those there are
-        )
+        self._replicas = replicas  # paths of the scale's desired and actual replicas
 
     @property
     def schema(self) -> Schema:
-        """The type of the objects."""
+        """The compiled schema of this version."""
         return self._schema
 
     @cached_property
@@ -68,7 +73,7 @@ class CustomStrategy(Strategy):
     # ------------------------------------------------------------------------- reading
 
     def decode(self, body: Json) -> Decoded:
-        """Typed metadata; the rest as the schema knows it.  Changes the body."""
+        """Decode the metadata by its Go type, and the rest by the schema.  Changes the body."""
         body["metadata"], unknown = _decode_metadata(body.get("metadata"))
         known = self._schema if body.get("apiVersion") == self._api_version else _NOTHING
         try:
@@ -78,18 +83,19 @@ class CustomStrategy(Strategy):
         return Decoded(body, unknown)
 
     def read_applied(self, obj: Json) -> Json:
-        """Nulls of an applied configuration stay, and are refused."""
+        """Decode the metadata only: nulls of an applied configuration stay, and fail validation."""
         obj["metadata"], _ = _decode_metadata(obj.get("metadata"))
         return obj
 
     def default(self, obj: Json) -> None:
-        """The defaults of the schema."""
+        """Set the defaults of the schema."""
         default(obj, self._schema)
 
     def read(self, value: Json) -> Json:
-        """What is stored, as the storage version's schema has it by now, under this version.
+        """Return a stored object as this version shows it.
 
-        Other versions show no more than they know, but their own defaults are not filled in.
+        The current schema of the storage version prunes and defaults it.  The schema of another
+        version then prunes it further, but its defaults are not set.
         """
         obj = reshape(value, self._storage_schema)
         obj["apiVersion"] = self._api_version
@@ -98,20 +104,23 @@ class CustomStrategy(Strategy):
         return obj
 
     def store(self, obj: Json) -> Json:
-        """Versions differ by name alone."""
+        """Return the object with the apiVersion of the storage version, the only difference."""
         obj["apiVersion"] = self._storage_api_version
         return obj
 
     # ------------------------------------------------------------------------- writing
 
     def prepare_create(self, obj: Json) -> None:
-        """A new object has no status yet, and the first generation."""
+        """Drop the status if it is a subresource, and set the first generation."""
         if self._status:
             obj.pop("status", None)
         obj["metadata"]["generation"] = 1
 
     def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
-        """Status and the rest are written through different paths; changes of the rest count."""
+        """Restore the part that this path may not change; increment the generation on a change.
+
+        With a status subresource, changes of the status do not count.
+        """
         if subresource == "status":
             status = obj.get("status")
             meta, version = old["metadata"], obj["metadata"].get("resourceVersion")
@@ -126,17 +135,17 @@ class CustomStrategy(Strategy):
             _set(obj, "status", old.get("status"))
         ignored = {"metadata", "status"} if self._status else {"metadata"}
         generation = old["metadata"].get("generation", 0)
-        if not same(_without(obj, ignored), _without(old, ignored)):
+        if not identical(_without(obj, ignored), _without(old, ignored)):
             generation += 1
         obj["metadata"]["generation"] = generation
 
     def validate_create(self, obj: Json) -> list[StatusCause]:
-        """The schema's rules."""
+        """Return the violations of the schema and its rules."""
         causes = self._type_causes(obj) + check_object(obj, self._schema)
         return causes + _number_causes(obj, self._replicas)
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[StatusCause]:
-        """The schema's rules, with what was wrong before let through."""
+        """Return the violations of the schema and its rules that are new in this update."""
         causes = self._type_causes(obj)
         if subresource == "status":
             causes += check_status(obj, self._schema, old)
@@ -145,7 +154,7 @@ class CustomStrategy(Strategy):
         return causes + _number_causes(obj, self._replicas)
 
     def reset_fields(self, subresource: str) -> ResetFields:
-        """Status is written through its own path, and nothing else is."""
+        """Return the fields of the other path: status, or everything but status."""
         return custom_reset_fields(subresource, has_status=self._status)
 
     def _type_causes(self, obj: Json) -> list[StatusCause]:
@@ -158,22 +167,22 @@ class CustomStrategy(Strategy):
         return causes
 
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        """Advice about finalizers."""
+        """Return warnings about new finalizers."""
         return finalizer_warnings(obj["metadata"], old["metadata"] if old else None)
 
-    # ------------------------------------------------------------------------- selecting
+    # ------------------------------------------------------------------------- field selectors
 
     def selectable(self, label: str) -> bool:
-        """The fields that the definition lists."""
+        """Whether the definition lists the field in ``selectableFields``."""
         return label in self._selectable
 
     def fields(self, obj: Json) -> Mapping[str, str]:
-        """Their values as texts; an absent one is empty."""
+        """Return the selectable fields as strings; a missing field is empty."""
         return {label: _text_at(obj, path) for label, path in self._selectable.items()}
 
 
 def _number_causes(obj: Json, paths: Sequence[tuple[str, ...]]) -> list[StatusCause]:
-    """What the scale could not show: numbers that are none, or too small or large."""
+    """Return the problems of replicas that a Scale cannot hold: not an integer, or out of range."""
     causes: list[StatusCause] = []
     for path in paths:
         value, field = _at(obj, path), f".{'.'.join(path)}"
@@ -192,7 +201,7 @@ def _number_causes(obj: Json, paths: Sequence[tuple[str, ...]]) -> list[StatusCa
 
 
 def _decode_metadata(value: Any) -> tuple[Json, list[str]]:
-    """The metadata of a body, and the paths of its unknown fields."""
+    """Return the metadata of a body, and the paths of its unknown fields."""
     try:
         decoded, unknown = decode_object_meta(value)
     except ObjectMetaError as error:

@@ -1,7 +1,7 @@
-"""Paths that are not about a resource: version, health, discovery, OpenAPI.
+"""Responses to paths that are not resources: version, health, discovery, OpenAPI.
 
-paths      which path is answered by which document
-groups     groups, versions and resources, in the old and the aggregated form
+paths      finds the document of a path
+groups     API groups, versions and resources, in the older and the aggregated form
 openapi    OpenAPI v2 and v3
 health     /healthz, /livez and /readyz
 """

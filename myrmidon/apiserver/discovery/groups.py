@@ -1,8 +1,8 @@
-"""Discovery: what a client is told about groups, versions and resources.
+"""Discovery documents: the API groups, versions and resources that the server has.
 
-There are two forms.  The older one is a document for each group and version; the newer one,
-"aggregated", has everything in two documents.  The built-in part is what a real server says of
-itself; the groups of custom resources come after it.
+There are two forms.  The older one has a document for each group and version; the newer one,
+"aggregated" discovery, has everything in two documents.  The entries of built-in groups were
+recorded from a real server; the groups of custom resources follow them.
 """
 
 import hashlib
@@ -11,13 +11,13 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.catalog import files
 
 AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-# In the order of the real server, which sorts those of built-in resources only.
+# In the order of the real server, which sorts the verbs of built-in resources only.
 _ALL_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 _SUBRESOURCE_VERBS = ["get", "patch", "update"]
 
@@ -27,42 +27,42 @@ class CustomType(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """Its names."""
+        """Its group, version, kind, plural and scope."""
         ...
 
     @property
     def singular(self) -> str:
-        """One of them."""
+        """The singular name."""
         ...
 
     @property
     def short_names(self) -> Sequence[str]:
-        """What people type."""
+        """The short names that kubectl accepts."""
         ...
 
     @property
     def categories(self) -> Sequence[str]:
-        """Under which words it is listed as well."""
+        """The categories that include it, such as ``all``."""
         ...
 
     @property
     def status(self) -> bool:
-        """Whether the status is a subresource."""
+        """Whether it has a status subresource."""
         ...
 
     @property
     def scale(self) -> Any:
-        """Where the scale subresource looks, if there is one."""
+        """The paths of its scale subresource, or None."""
         ...
 
     @property
     def storage_version(self) -> str:
-        """The version that is stored."""
+        """The version in which objects are stored."""
         ...
 
 
 def api_versions(server_address: str) -> Json:
-    """``/api``."""
+    """Return the document of ``/api``."""
     return {
         "kind": "APIVersions",
         "versions": ["v1"],
@@ -73,7 +73,7 @@ def api_versions(server_address: str) -> Json:
 
 
 def group_list(custom: Iterable[CustomType]) -> Json:
-    """``/apis``."""
+    """Return the document of ``/apis``."""
     groups = [
         _group(group["name"], [version["version"] for version in group["versions"]])
         for group in files.served()["groups"]
@@ -84,7 +84,7 @@ def group_list(custom: Iterable[CustomType]) -> Json:
 
 
 def group(name: str, custom: Iterable[CustomType]) -> Json | None:
-    """``/apis/<group>``, None if the group is not served."""
+    """Return the document of ``/apis/<group>``, None if the group is not served."""
     for found in group_list(custom)["groups"]:
         if found["name"] == name:
             return {"kind": "APIGroup", "apiVersion": "v1", **found}
@@ -92,7 +92,7 @@ def group(name: str, custom: Iterable[CustomType]) -> Json | None:
 
 
 def resource_list(group_name: str, version: str, custom: Iterable[CustomType]) -> Json | None:
-    """``/apis/<group>/<version>`` or ``/api/v1``, None if the version is not served."""
+    """Return ``/apis/<group>/<version>`` or ``/api/v1``; None if the version is not served."""
     entries, found = _builtin_resources(group_name, version), []
     if entries is None:
         wanted = (group_name, version)
@@ -100,7 +100,7 @@ def resource_list(group_name: str, version: str, custom: Iterable[CustomType]) -
         if not found:
             return None
         entries = [entry for served in found for entry in _custom_resources(served)]
-    # The core group is older than the field apiVersion of this document.
+    # For the core group, the real server leaves out apiVersion.
     head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group_name else {})
     return head | {
         "groupVersion": f"{group_name}/{version}" if group_name else version,
@@ -113,12 +113,12 @@ def _whole_name(entry: Json) -> str:
 
 
 def _resource_name(entry: Json) -> str:
-    """Subresources stay behind their resource, in the order in which they are made."""
+    """Return the sort key of an entry: subresources follow their resource, in insertion order."""
     return str(entry["name"]).partition("/")[0]
 
 
 def aggregated(*, core: bool, custom: Iterable[CustomType]) -> Json:
-    """``/api`` or ``/apis`` in the newer form."""
+    """Return the aggregated document of ``/api`` (``core``) or ``/apis``."""
     items = [
         {
             "metadata": {"name": group["name"]} if group["name"] else {},
@@ -138,7 +138,7 @@ def aggregated(*, core: bool, custom: Iterable[CustomType]) -> Json:
 
 
 def custom_versions(custom: Iterable[CustomType]) -> dict[str, list[str]]:
-    """The groups of custom resources by name, each with its versions, the best one first."""
+    """Return the groups of custom resources, each with its versions in order of preference."""
     versions: dict[str, set[str]] = {}
     for served in custom:
         versions.setdefault(served.kind.group, set()).add(served.kind.version)
@@ -150,7 +150,7 @@ _STAGES = {None: 0, "beta": 1, "alpha": 2}
 
 
 def version_rank(version: str) -> tuple[Any, ...]:
-    """Orders versions as Kubernetes prefers them: v2, v1, v10beta3, v3beta1, v1alpha1, foo1."""
+    """Return the sort key of a version: v2, v1, v10beta3, v3beta1, v1alpha1, foo1."""
     match = _VERSION.match(version)
     if match is None:
         return (3, 0, 0, version)
@@ -159,7 +159,7 @@ def version_rank(version: str) -> tuple[Any, ...]:
 
 
 def storage_version_hash(kind: Kind, version: str) -> str:
-    """By which clients notice that the stored version has changed."""
+    """Return the hash by which clients notice that the storage version has changed."""
     digest = hashlib.sha256(f"{kind.group}/{version}/{kind.kind}".encode()).digest()
     return b64encode(digest[:8]).decode()
 

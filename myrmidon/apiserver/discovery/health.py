@@ -1,6 +1,6 @@
-"""Whether the server is well: ``/healthz``, ``/livez``, ``/readyz`` and the checks below them."""
+"""The health endpoints ``/healthz``, ``/livez``, ``/readyz`` and their individual checks."""
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 
 ROOTS = ("healthz", "livez", "readyz")
 _TEXT = (("content-type", "text/plain; charset=utf-8"),)
@@ -9,9 +9,9 @@ _READY_CHECKS = (*_CHECKS, "etcd-readiness", "informer-sync", "shutdown")
 
 
 def health(request: HttpRequest) -> HttpResponse | None:
-    """The answer to a path below a root of health; None where there is no such check.
+    """Return the response of a health endpoint; None if the path names an unknown check.
 
-    A server that answers is well: there is nothing that could be down.
+    All checks pass: this server has no parts that could fail separately.
     """
     root, _, check = request.path.strip("/").partition("/")
     checks = _READY_CHECKS if root == "readyz" else _CHECKS

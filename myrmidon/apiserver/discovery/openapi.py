@@ -1,9 +1,9 @@
-"""OpenAPI: the types of everything that is served, for ``kubectl explain`` and ``kubectl apply``.
+"""OpenAPI documents of all served types, for ``kubectl explain`` and ``kubectl apply``.
 
 Version 3 is an index and a document for each group and version; version 2 is one document.  The
-types of built-in kinds are those that a real server serves, those of custom resources follow from
-their definitions.  Paths are as short as clients let them be: kubectl looks there for the kinds that
-can be patched, and which parameters the server understands.
+schemas of built-in kinds were recorded from a real server; those of custom resources come from
+their definitions.  The paths are reduced to the parts that kubectl reads: the kinds that can be
+patched, and the query parameters that the server supports.
 """
 
 import hashlib
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, Protocol
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.catalog import files
 from myrmidon.apiserver.catalog.resources import builtin_resources
 
@@ -23,21 +23,21 @@ _JSON = "application/json"
 
 
 class DescribedType(Protocol):
-    """One version of a custom resource: its names and the schema that its definition has for it."""
+    """One version of a custom resource: its kind and its schema."""
 
     @property
     def kind(self) -> Kind:
-        """Its names."""
+        """Its group, version, kind, plural and scope."""
         ...
 
     @property
     def openapi(self) -> Json:
-        """``openAPIV3Schema``, empty where there is none."""
+        """The ``openAPIV3Schema`` of the definition, empty if there is none."""
         ...
 
 
 def index(custom: Iterable[DescribedType]) -> Json:
-    """``/openapi/v3``: where the documents are; a hash tells when one has changed."""
+    """Return ``/openapi/v3``: the URLs of all documents, each with a hash of its content."""
     paths = {name: _entry(name, name) for name in files.definitions()["paths"]}
     for (group, version), types in _by_version(custom).items():
         name = f"apis/{group}/{version}"
@@ -53,7 +53,7 @@ def _entry(name: str, content: str) -> Json:
 
 
 def document(name: str, custom: Iterable[DescribedType]) -> Json | None:
-    """``/openapi/v3/<name>``, for instance ``apis/apps/v1``; None where there is none."""
+    """Return ``/openapi/v3/<name>``, for example ``apis/apps/v1``; None if it does not exist."""
     group, _, version = name.removeprefix("apis/").rpartition("/")
     kinds: list[Kind]
     if name in files.definitions()["paths"]:
@@ -76,7 +76,7 @@ def document(name: str, custom: Iterable[DescribedType]) -> Json | None:
 
 
 def swagger(custom: Iterable[DescribedType]) -> Json:
-    """``/openapi/v2``: all types in one document."""
+    """Return ``/openapi/v2``: all types in one document."""
     schemas = {name: described(name) for name in files.definitions()["schemas"]}
     schemas |= _custom_schemas(list(custom))
     return {
@@ -93,7 +93,7 @@ def _short_version() -> str:
 
 
 def described(name: str) -> Json:
-    """The schema of a built-in type, with its descriptions."""
+    """Return the schema of a built-in type, with its descriptions."""
     schema = deepcopy(files.definitions()["schemas"][name])
     texts = files.descriptions().get(name, {})
     for field, text in texts.items():
@@ -126,7 +126,7 @@ def _custom_schemas(types: list[DescribedType]) -> Json:
 
 
 def custom_name(kind: Kind) -> str:
-    """The name of the type of a custom resource: its group from the back, version and kind."""
+    """Return the schema name of a custom resource: reversed group, version and kind."""
     return ".".join([*reversed(kind.group.split(".")), kind.version, kind.kind])
 
 
@@ -238,7 +238,7 @@ _ONLY_VERSION_3 = ("default", "nullable", "oneOf", "anyOf", "allOf", "not", "enu
 
 
 def _as_version_2(schema: Any) -> Any:
-    """Without what version 2 cannot say."""
+    """Return the schema without the keywords that OpenAPI v2 does not have."""
     match schema:
         case {"allOf": [{"$ref": str() as target}], **rest}:
             kept = {key: value for key, value in rest.items() if key not in _ONLY_VERSION_3}

@@ -1,12 +1,12 @@
-"""Paths that are not about a resource: the version, health, discovery, OpenAPI.
+"""Find the document of a path that is not a resource: version, health, discovery, OpenAPI.
 
-Documents follow from what is served, so they are made when first asked for and kept until that
-changes.
+The documents depend on the served resources only, so they are built on first use and cached until
+the registry changes (``Registry.epoch``).
 """
 
 from collections.abc import Callable, Sequence
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.catalog.resources import version_document
 from myrmidon.apiserver.discovery import groups, health
 from myrmidon.apiserver.failures import method_not_allowed, unknown_resource
@@ -21,7 +21,7 @@ _MISSING_DOCUMENT = HttpResponse(404)
 
 
 class Documents:
-    """What the server says about itself."""
+    """The documents of the server, cached by path and form."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -29,7 +29,7 @@ class Documents:
         self._kept: dict[tuple[str, bool], HttpResponse | None] = {}
 
     def find(self, request: HttpRequest) -> HttpResponse | None:
-        """The answer to a path without a resource; None if there is none."""
+        """Return the response to a path that is not a resource; None if the path is unknown."""
         if self._epoch != self._registry.epoch:
             self._kept, self._epoch = {}, self._registry.epoch
         path = request.path.rstrip("/")
@@ -60,7 +60,7 @@ class Documents:
         return make() if make is not None else None
 
     def _paths(self) -> list[str]:
-        """What the root lists."""
+        """Return the paths that ``/`` lists."""
         groups = {each.kind.group for each in self._registry if each.kind.group}
         versions = {each.kind.root for each in self._registry}
         fixed = {"/api", "/apis", "/openapi/v2", "/openapi/v3", "/version"}
@@ -104,13 +104,13 @@ class Documents:
         return None
 
     def _openapi(self, parts: list[str]) -> HttpResponse | None:
-        from myrmidon.apiserver.discovery import openapi  # noqa: PLC0415 - for kubectl alone
+        from myrmidon.apiserver.discovery import openapi  # noqa: PLC0415 - only kubectl needs it
 
         match parts:
             case ["v2"]:
                 return _answer(openapi.swagger(self._custom()))
             case ["v3"]:
-                # The real server says so, although it is JSON.
+                # The real server labels this JSON document as plain text.
                 return HttpResponse(200, _TEXT, go_json.encode(openapi.index(self._custom())))
             case ["v3", *name]:
                 found = openapi.document("/".join(name), self._custom())
@@ -120,7 +120,7 @@ class Documents:
 
 
 def _wants_aggregated(accept: str, root: str) -> bool:
-    """Which of the two forms of discovery a client asks for first; raises 406."""
+    """Whether the client prefers aggregated discovery; raise a 406 if it accepts neither form."""
     if root not in {"api", "apis", "version"} or not accept:
         return False
     known = False

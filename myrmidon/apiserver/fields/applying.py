@@ -13,7 +13,9 @@ This is a pure function: it returns the new object and its new ``managedFields``
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import same
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fields import entries, last_applied
 from myrmidon.apiserver.fields.checking import check
@@ -119,7 +121,7 @@ class _Apply:
         except ShapeError as error:
             raise _internal(f"failed to merge config: {error}") from error
         if who in owners:
-            time = owners[who].time if result == self._live else entries.stamp(self._now)
+            time = owners[who].time if same(result, self._live) else write_time(self._now)
             owned = difference(owners[who].fields, UNOWNED)
             owners[who] = Owned(owned, versions.api_version, time)
             if not owned:

@@ -7,7 +7,7 @@ starts with only its apiVersion and kind.
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.catalog.types import GoType
 from myrmidon.apiserver.schema_node import Schema
 

@@ -1,12 +1,14 @@
 """Compare two objects field by field: which fields were removed, modified and added.
 
-Only branches that differ are walked.  Equal branches are skipped with one ``==``, which the
-interpreter does much faster than a walk.
+Only branches that differ are walked field by field: values that are equal have no changed fields.
+Equal means equal as JSON (``same``): the server's merge library compares ``1`` and ``1.0`` as one
+number, and tells ``true`` from ``1``.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from myrmidon.api.values.equality import same
 from myrmidon.apiserver.fields.fieldset import Node, as_member, ordered, union
 from myrmidon.apiserver.fields.listing import ShapeError, grouped
 from myrmidon.apiserver.fields.owning import everything
@@ -47,7 +49,7 @@ _MODIFIED = _Change(modified={})
 
 def compare(old: Any, new: Any, shape: Shape) -> Comparison:
     """Compare two objects; raise ``ShapeError`` if one does not fit the schema."""
-    change = _NOTHING if old is new or old == new else _changed(old, new, shape)
+    change = _NOTHING if old is new or same(old, new) else _changed(old, new, shape)
     return Comparison(change.removed or {}, change.modified or {}, change.added or {})
 
 
@@ -65,9 +67,7 @@ def _changed(old: Any, new: Any, shape: Shape) -> _Change:
 
 def _changed_as(atom: str, old: Any, new: Any, shape: Shape) -> _Change:
     if atom == "s":
-        # 1 and 1.0 are one number; true and 1 are not.
-        same = old == new and isinstance(old, bool) == isinstance(new, bool)
-        return _NOTHING if same else _MODIFIED
+        return _NOTHING if same(old, new) else _MODIFIED
     kind: type = dict if atom == "m" else list
     atomic = shape.atomic_map if atom == "m" else not shape.associative
     left: Any = old if isinstance(old, kind) else None
@@ -86,7 +86,7 @@ def _changed_map(old: dict[str, Any], new: dict[str, Any], shape: Shape) -> _Cha
     fields = shape.fields
     for name, now in new.items():
         was = old.get(name, _MISSING)
-        if was is now or (was == now and type(was) is type(now)):
+        if was is now or same(was, now):
             continue
         child = fields.get(name) or shape.element
         if child is None:
@@ -130,7 +130,7 @@ def _changed_items(old: list[Any], new: list[Any], shape: Shape) -> _Change:
         case 1, 0:
             return _Change(removed=everything(old[0], shape))
         case 1, 1:
-            return _NOTHING if old[0] == new[0] else _changed(old[0], new[0], shape)
+            return _NOTHING if same(old[0], new[0]) else _changed(old[0], new[0], shape)
         case 1, _:
             return _Change(removed=everything(old[0], shape), added={})
         case _, 0:
@@ -138,7 +138,7 @@ def _changed_items(old: list[Any], new: list[Any], shape: Shape) -> _Change:
         case _, 1:
             return _Change(removed={}, added=everything(new[0], shape))
         case _:
-            return _NOTHING if old == new else _MODIFIED
+            return _NOTHING if same(old, new) else _MODIFIED
 
 
 def _collect(element: str, change: _Change, removed: Node, modified: Node, added: Node) -> None:

@@ -5,10 +5,9 @@ updates, the API version.  An entry that a write does not affect is kept byte fo
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fields.elements import ElementError
 from myrmidon.apiserver.fields.fieldset import FieldSet, Node, union
 
@@ -135,11 +134,6 @@ def _order(entry: Json) -> tuple[str, str, str, str, str]:
         entry["apiVersion"],
         entry.get("subresource") or "",
     )
-
-
-def stamp(now: datetime) -> str:
-    """Return a time as entries have it: UTC, in whole seconds."""
-    return now.isoformat()[:19] + "Z"
 
 
 def capped(owners: dict[FieldManager, Owned]) -> dict[FieldManager, Owned]:

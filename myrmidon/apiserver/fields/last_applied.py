@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api.objects import Json, annotations_of
+from myrmidon.api.objects.accessors import Json, annotations_of
 from myrmidon.apiserver.fields.checking import check
 from myrmidon.apiserver.fields.comparing import compare
 from myrmidon.apiserver.fields.fieldset import FieldSet, difference

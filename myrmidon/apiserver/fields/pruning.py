@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fields.entries import FieldManager, Owned
 from myrmidon.apiserver.fields.fieldset import Node, difference, intersection, union
 from myrmidon.apiserver.fields.owning import claimed

@@ -4,7 +4,7 @@ An update of ``status`` through the main path, for example, is dropped.  The ser
 fields only after it computed the owners, so a change there must not make the writer an owner.
 """
 
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields, keeping, resetting
 
 _STATUS = resetting("status")

@@ -7,7 +7,7 @@ replicas become owners of ``spec.replicas`` in the Scale; afterwards the result 
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fields import entries
 from myrmidon.apiserver.fields.elements import Path
 from myrmidon.apiserver.fields.entries import FieldManager, Owned

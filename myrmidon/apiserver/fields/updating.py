@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.fields import entries
 from myrmidon.apiserver.fields.comparing import Comparison, compare
 from myrmidon.apiserver.fields.entries import EntryError, FieldManager, Owned
@@ -98,7 +99,7 @@ def updated(
     if taken:
         previous = owners.get(write.who)
         fields = union(taken, previous.fields) if previous else taken
-        owners[write.who] = Owned(fields, api_version, entries.stamp(write.now))
+        owners[write.who] = Owned(fields, api_version, write_time(write.now))
     return entries.capped(owners)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.fields.fieldset import FieldSet, Node, deep_difference
 from myrmidon.apiserver.fields.shapes import Shape, shape_of
 from myrmidon.apiserver.schema_node import Schema

@@ -1,8 +1,13 @@
 """The server over sockets, for kubectl and every other client.
 
-A protocol of asyncio, and no web framework: most requests are answered in the very call that
-brings their last byte, without a task.  That is several times as fast as aiohttp's server (measured
-in benchmarks), and the command starts in half the time as it need not load one.
+This is an asyncio protocol instead of a web framework.  Most requests are answered in the callback
+that receives their last byte, without a task; that is several times as fast as aiohttp's server
+(see benchmarks), and the command starts in half the time because it does not import one.
+
+A request that has to wait (a watch, a revision, a webhook) runs as a task.  Further requests on the
+same connection queue behind it, at most ``_WAITING_MAX``, because responses must come in order.  A
+watch is written no faster than the client reads it.  If the client disconnects, the task is
+cancelled.
 """
 
 import asyncio
@@ -13,7 +18,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fronts.http_parser import (
     Incoming,
@@ -30,14 +35,14 @@ from myrmidon.apiserver.verbs.dispatch import failed
 from myrmidon.apiserver.watches import OpenWatch
 
 _log = logging.getLogger(__name__)
-_WAITING_MAX = 64  # requests on one connection that wait for the one before them
+_WAITING_MAX = 64  # queued requests per connection
 _STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
 }
 
 
 class ClientConnection(asyncio.Protocol):
-    """One client: requests in, answers out, in the same order."""
+    """One client connection: reads requests, and writes the responses in the same order."""
 
     def __init__(
         self, server: ApiServer, connections: set["ClientConnection"], names: frozenset[str]
@@ -51,31 +56,31 @@ class ClientConnection(asyncio.Protocol):
         self._writable.set()
         self._transport: asyncio.Transport | None = None
 
-    # ------------------------------------------------------------------------- asyncio's calls
+    # ------------------------------------------------------------------- called by asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client has come."""
+        """Register the new connection."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """The client has gone: cancel the request that waits for an answer."""
+        """Cancel the request that waits for its response: the client has disconnected."""
         self._connections.discard(self)
         self._writable.set()
         if self._busy is not None:
             self._busy.cancel()
 
     def pause_writing(self) -> None:
-        """The client does not read."""
+        """Pause the watch: the client reads too slowly."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """The client reads again."""
+        """Continue the watch: the client reads again."""
         self._writable.set()
 
     def data_received(self, data: bytes) -> None:
-        """Answer what is complete."""
+        """Answer the requests that are complete."""
         self._reader.feed(data)
         try:
             while (incoming := self._reader.next()) is not None:
@@ -87,7 +92,7 @@ class ClientConnection(asyncio.Protocol):
             self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def close(self) -> None:
-        """Let go of the client."""
+        """Close the connection, and cancel the request in progress."""
         if self._busy is not None:
             self._busy.cancel()
         if self._transport is not None:
@@ -104,7 +109,7 @@ class ClientConnection(asyncio.Protocol):
             self.close()
 
     def _respond(self, incoming: Incoming) -> None:
-        """Answer at once, or begin to wait for the answer."""
+        """Answer at once, or start a task that waits for the response."""
         try:
             outcome = self._admit(incoming) or self._server.answer(incoming.request)
             self._server.settle()
@@ -118,11 +123,11 @@ class ClientConnection(asyncio.Protocol):
             self._busy.add_done_callback(self._done)
 
     def _admit(self, incoming: Incoming) -> HttpResponse | None:
-        """Refuse a request that a web page may have sent by way of a name of its own.
+        """Refuse a request that a web page may have sent under its own host name; None to accept.
 
-        A page can point its own host name at the loopback address (DNS rebinding) and then talk to
-        this server as if it were its own.  It cannot know a token, so that only a server that needs
-        none looks at the Host header: it must be an address, or a name that this server is known by.
+        A page can point its own host name at the loopback address (DNS rebinding), and the browser
+        then lets it talk to this server.  It cannot know a token, so only a server without tokens
+        checks the Host header: it must be an IP address, or a name that belongs to this server.
         """
         if not self._server.core.tokens.is_open:
             return None
@@ -143,7 +148,7 @@ class ClientConnection(asyncio.Protocol):
             self._fail(incoming)
 
     async def _stream(self, incoming: Incoming, watch: OpenWatch) -> None:
-        """Send a watch, line by line, no faster than the client reads."""
+        """Send the lines of a watch, no faster than the client reads."""
         head = [_STATUS_LINES[200], *(_header(name, value) for name, value in watch.headers)]
         self._write(b"".join((*head, b"transfer-encoding: chunked\r\n\r\n")))
         async for line in stream_watch(self._server, watch):
@@ -161,7 +166,7 @@ class ClientConnection(asyncio.Protocol):
             self._respond(self._waiting.popleft())
 
     def _fail(self, incoming: Incoming) -> None:
-        """A bug: one bad request must not end the server."""
+        """Log the exception and send a 500: a bug in one request must not end the server."""
         request = incoming.request
         _log.exception("a request failed: %s %s", request.method, request.path)
         self._send(incoming, failed(Failure(500, "InternalError", "Internal error occurred")))
@@ -210,11 +215,12 @@ async def serve(
     port: int = 0,
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[str]:
-    """Serve until the block is left; yields the address of the server.
+    """Serve until the block is left; yield the URL of the server.
 
-    A server without users answers every client as its administrator, if the Host header is an address
-    or a local name.  With users, a request needs the token of one of them, as a bearer token or as the first
-    part of its path (``/token/TOKEN/api/v1``), because kubectl sends no header with a token over plain HTTP.
+    Without users, every client is the administrator, provided that the Host header is an IP address
+    or a local name.  With users, a request needs the token of one of them, as a bearer token or as
+    the first part of its path (``/token/TOKEN/api/v1``): kubectl does not send tokens over plain
+    HTTP.  ``port`` 0, the default, picks a free port.  With ``tls``, the URL starts with https.
     """
     connections: set[ClientConnection] = set()
     names = frozenset({"localhost", host.lower()})

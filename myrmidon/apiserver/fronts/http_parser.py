@@ -1,7 +1,14 @@
-"""HTTP/1.1 as far as clients of an API server speak it: bytes in, requests out.
+"""Parse HTTP/1.1 requests from bytes, without I/O.
 
-No I/O, so that every way to cut a request into pieces, and every malformed one, can be tried
-without a socket.  A reader never keeps more than one head and one body of bounded size.
+Because there is no I/O, tests can try every way to split a request, and every malformed one,
+without a socket.  ``feed`` takes bytes as they arrive and ``next`` returns each request once it is
+complete.
+
+Memory is bounded: a reader keeps at most one head and one body of limited size.  Of a body that is
+too large, one byte more than allowed is kept, so that the handler answers with the 413 of the API,
+and the rest is discarded; a chunked body that is too large ends the connection.  Ambiguous
+requests, for example with two body lengths, are refused, because they can smuggle requests
+past proxies.
 """
 
 import re
@@ -9,13 +16,13 @@ from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.verbs.bodies import BODY_BYTES_MAX
 
 HEAD_BYTES_MAX = 64 * 1024
-_LINE_BYTES_MAX = 1024  # of a chunk's size with its extensions, and of a trailer
+_LINE_BYTES_MAX = 1024  # limit of a chunk-size line and of a trailer
 _QUERY_FIELDS_MAX = 1000
-_KEPT_BYTES_MAX = BODY_BYTES_MAX + 1  # one more than allowed, so that the handler sees the excess
+_KEPT_BYTES_MAX = BODY_BYTES_MAX + 1  # one too many, so that the handler answers with a 413
 
 _REQUEST_LINE = re.compile(
     rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) ([^\x00-\x20\x7f]+) HTTP/1\.([01])"
@@ -26,7 +33,7 @@ _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\x00\r\n]*)?")
 
 
 class ProtocolError(Exception):
-    """Bytes that are not a request; the connection cannot be used any more."""
+    """The bytes are not a valid request; the connection must be closed."""
 
     def __init__(self, status: int, problem: str) -> None:
         super().__init__(problem)
@@ -34,7 +41,7 @@ class ProtocolError(Exception):
 
 
 class Incoming(NamedTuple):
-    """A request, and whether another one may follow it on the same connection."""
+    """A request, and whether the connection stays open after it."""
 
     request: HttpRequest
     keep_alive: bool
@@ -43,33 +50,33 @@ class Incoming(NamedTuple):
 class _Head(NamedTuple):
     request: HttpRequest
     keep_alive: bool
-    length: int  # of the body; -1: it comes in chunks
+    length: int  # of the body; -1 if it is chunked
 
 
 class RequestReader:
-    """Takes bytes as they come; gives requests as they are complete."""
+    """Takes bytes as they arrive, and returns requests as they become complete."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
-        self._searched = 0  # up to here there is no end of a head
+        self._searched = 0  # the end of the head is not before this position
         self._head: _Head | None = None
         self._body = bytearray()
-        self._left = 0  # bytes of the body, or of a chunk, that are still to come
+        self._left = 0  # bytes of the body, or of the chunk, still to be read
         self._in_chunk = False
-        self._discarding = 0  # bytes of a body that was too large to keep
+        self._discarding = 0  # remaining bytes of a body that was too large
         self._continues = False
 
     def feed(self, received: bytes) -> None:
-        """Take bytes."""
+        """Add received bytes."""
         self._buffer += received
 
     def wants_continue(self) -> bool:
-        """Whether the client waits to be told that it may send the body; asked once."""
+        """Whether to send ``100 Continue`` before the body; true once per request."""
         wants, self._continues = self._continues, False
         return wants
 
     def next(self) -> Incoming | None:
-        """The next request, None until it is complete; raises ``ProtocolError``."""
+        """Return the next request, None until it is complete; raise ``ProtocolError``."""
         if self._discarding:
             self._discard()
         if self._head is None and not self._discarding:
@@ -116,14 +123,14 @@ class RequestReader:
     # ------------------------------------------------------------------------- the body
 
     def _read_body(self) -> bool:
-        """Whether the body is complete, or too large to be kept."""
+        """Read available bytes; whether the body is complete, or too large to be kept."""
         self._take()
         if self._left and len(self._body) >= _KEPT_BYTES_MAX:
             self._discarding, self._left = self._left, 0
         return not self._left
 
     def _take(self) -> None:
-        """Move what has come of the body, or of a chunk, from the buffer to the body."""
+        """Move the available bytes of the body, or of a chunk, from the buffer to the body."""
         count = min(self._left, len(self._buffer), _KEPT_BYTES_MAX - len(self._body))
         self._body += self._buffer[:count]
         del self._buffer[:count]
@@ -162,11 +169,11 @@ class RequestReader:
         return self._in_chunk
 
     def _read_trailers(self) -> bool:
-        """The end of a chunked body: trailers, which are ignored, and an empty line."""
+        """Skip the trailers of a chunked body; whether the final empty line has arrived."""
         while True:
             line = self._line()
             if line is None:
-                self._buffer[:0] = b"0\r\n"  # look again when more has come
+                self._buffer[:0] = b"0\r\n"  # try again when more bytes have arrived
                 return False
             if not line:
                 return True
@@ -183,14 +190,17 @@ class RequestReader:
 
 
 def host_of(header: str) -> str:
-    """The host in a Host header, without its port and brackets."""
+    """Return the host of a Host header, without port and brackets."""
     if header.startswith("["):
         return header[1:].partition("]")[0].lower()
     return header.rpartition(":")[0].lower() if ":" in header else header.lower()
 
 
 def is_address(host: str) -> bool:
-    """Whether a host is an IP address: a name is what a web page can choose."""
+    """Whether a host is an IP address or below ``.localhost``.
+
+    A web page cannot make either of them resolve to this server, as it can with a name of its own.
+    """
     try:
         ip_address(host)
     except ValueError:
@@ -222,7 +232,7 @@ def _parse_head(head: bytes) -> _Head:
 
 def _parse_target(target: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     try:
-        if not target.startswith("/"):  # a proxy names the whole address
+        if not target.startswith("/"):  # a proxy sends an absolute URL
             parts = urlsplit(target)
             target = f"{parts.path or '/'}?{parts.query}"
         path, _, query = target.partition("#")[0].partition("?")
@@ -237,7 +247,7 @@ def _parse_target(target: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 def _body_length(headers: dict[str, str]) -> int:
     encoding, length = headers.get("transfer-encoding"), headers.get("content-length")
     if encoding is not None:
-        # Both at once is how requests are smuggled past proxies.
+        # Both headers at once are a way to smuggle requests past proxies.
         if encoding.lower() != "chunked" or length is not None:
             raise ProtocolError(400, "the length of the body is ambiguous")
         return -1

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.call import Draws
 from myrmidon.apiserver.fronts.waiting import Answered, stream_watch
@@ -14,14 +14,17 @@ from myrmidon.apiserver.watches import OpenWatch
 
 
 class LocalTransport:
-    """Carries requests to a server in the process."""
+    """Passes requests to a server in the same process.
+
+    ``token`` is sent with every request; ``user`` replaces the user that the token identifies.
+    """
 
     def __init__(self, server: ApiServer, *, token: str = "", user: User | None = None) -> None:
         self._server, self._user = server, user
         self._headers = {"authorization": f"Bearer {token}"} if token else {}
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Answer at once, unless the request has to wait for a revision, a webhook or a watch."""
+        """Return the response, at once unless it needs a revision, a webhook or a watch."""
         outcome = self._server.answer(self._own(request), self._user)
         self._server.settle()
         if isinstance(outcome, HttpResponse):
@@ -35,7 +38,7 @@ class LocalTransport:
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
-        """The answer as it comes."""
+        """Yield the response as a stream of lines."""
         request = self._own(request)
         outcome = self._server.answer(request, self._user, Draws(self._server.core.environment))
         self._server.settle()
@@ -43,7 +46,7 @@ class LocalTransport:
         yield _Stream(self._server, outcome)
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there are no connections."""
 
     def _own(self, request: HttpRequest) -> HttpRequest:
         if not self._headers:
@@ -53,7 +56,7 @@ class LocalTransport:
 
 
 class _Stream:
-    """An answer that has begun."""
+    """A response whose lines are read as they arrive."""
 
     def __init__(self, server: ApiServer, outcome: Answered) -> None:
         self._server, self._outcome = server, outcome

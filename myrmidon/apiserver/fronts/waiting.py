@@ -1,17 +1,18 @@
-"""Waiting, which the fronts have in common: for revisions, webhooks, the lines of a watch, and actors.
+"""Waiting, for both fronts: for revisions, webhooks, watch events and actors.
 
-``answer`` turns an outcome into an answer or a watch: it waits until the store has reached a revision, or
-asks a webhook and runs the request again.  ``stream_watch`` yields the lines of a watch as they come, and bookmarks
-each minute and shortly before the end.  ``Tending`` lets the actors act when their time has come.
+``answer`` turns an outcome into a response or a watch: it waits until the store has reached a
+revision, or calls a webhook and runs the request again.  ``stream_watch`` yields the lines of a
+watch as they arrive, with a bookmark every minute and shortly before the end.  ``Tending`` runs the
+actors at the time that they asked for.
 
-Time is that of the running loop, so a loop with virtual time makes all of it instant.
+The clock is that of the running event loop, so with a virtual-time loop all waits are instant.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
 from typing import TypeAlias
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.fronts.webhook_client import ask
 from myrmidon.apiserver.outcomes import Outcome, Question, WaitFor
@@ -29,7 +30,7 @@ Answered: TypeAlias = HttpResponse | OpenWatch
 async def answer(
     server: ApiServer, request: HttpRequest, user: User | None, outcome: Outcome
 ) -> Answered:
-    """Wait for whatever an outcome waits for, until there is an answer or a watch."""
+    """Wait as the outcome says, until there is a response or a watch."""
     while not isinstance(outcome, HttpResponse | OpenWatch):
         if isinstance(outcome, Question):
             draws = outcome.draws
@@ -59,7 +60,7 @@ async def _reached(server: ApiServer, wanted: WaitFor) -> bool:
 
 
 async def stream_watch(server: ApiServer, watch: OpenWatch) -> AsyncIterator[bytes]:
-    """The lines of a watch as they come, until it is over or its time is up."""
+    """Yield the lines of a watch as they arrive, until it ends or times out."""
     clock = asyncio.get_running_loop().time
     ends_at = clock() + (watch.seconds or WATCH_SECONDS_DEFAULT)
     bookmark_at = min(clock() + BOOKMARK_SECONDS, ends_at - BOOKMARK_BEFORE_END_SECONDS)
@@ -87,7 +88,7 @@ async def stream_watch(server: ApiServer, watch: OpenWatch) -> AsyncIterator[byt
 
 
 class Tending:
-    """Lets the actors act when their time has come, although there is no request."""
+    """Runs the actors at the time that they asked for, even without a request."""
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
@@ -105,7 +106,7 @@ class Tending:
             self._timer = self._loop.call_later(max(delay, 0.0), self._server.settle)
 
     def stop(self) -> None:
-        """Let them rest."""
+        """Stop running the actors."""
         self._server.settled = None
         if self._timer is not None:
             self._timer.cancel()

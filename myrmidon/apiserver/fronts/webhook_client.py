@@ -1,18 +1,18 @@
-"""Sending a question to an admission webhook, over HTTP."""
+"""Call an admission webhook over HTTP."""
 
 import ssl
 from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang.json import decode, encode
 
 _SECONDS_DEFAULT = 10
 
 
 async def ask(question: Mapping[str, Any]) -> Json:
-    """The reply of a webhook, or ``{"error": ...}`` where there is none that can be read."""
+    """Return the reply of a webhook, or ``{"error": ...}`` if the call failed."""
     import aiohttp  # noqa: PLC0415 - most servers never call a webhook
 
     webhook, review = question["webhook"], question["review"]

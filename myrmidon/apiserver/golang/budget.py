@@ -1,9 +1,9 @@
-"""How many steps the programs of clients may take: regular expressions and JSON paths.
+"""Limit the steps that regular expressions and JSONPaths from clients may take.
 
-A pattern takes linear time and a JSON path visits every value a few times, but both the program and
-the text that it runs over come from clients, and one of them must not stop the server for everybody.
-Each piece of work opens a ``StepBudget``; what runs inside calls ``spend``; without a budget there is
-no limit.  A step is worth about half a microsecond.
+A regular expression takes linear time and a JSONPath visits every value a few times.  But both the
+program and the text it runs on come from clients, and a single request must not block the server
+for all others.  A caller opens a ``StepBudget``; the code that runs inside it calls ``spend``.
+Without a budget there is no limit.  A step takes about half a microsecond.
 """
 
 from contextvars import ContextVar
@@ -12,13 +12,14 @@ _left: ContextVar[list[int] | None] = ContextVar("steps left", default=None)
 
 
 class StepBudgetError(Exception):
-    """The work took more steps than its budget allows."""
+    """The code took more steps than its budget allows."""
 
 
 class StepBudget:
-    """A block inside which the programs of clients take so many steps at most, in all.
+    """A context manager that limits the steps taken inside it.
 
-    A class and not a generator: every request opens one, and this costs a third.
+    A class instead of a generator, because every request opens one and this takes a third of the
+    time.
     """
 
     __slots__ = ("_steps", "_token")
@@ -34,7 +35,7 @@ class StepBudget:
 
 
 def spend(steps: int) -> None:
-    """Take steps off the budget, if there is one; raises ``StepBudgetError``."""
+    """Take steps off the budget, if there is one; raise ``StepBudgetError`` if it is used up."""
     left = _left.get()
     if left is not None:
         left[0] -= steps

@@ -1,13 +1,15 @@
-"""JSON as Go reads and writes it.
+"""Read and write JSON as Go does.
 
-Go knows integers of 64 bits and floats, prints ``1.0`` as ``1`` and ``1e21`` as ``1e+21``.  What is
-stored passes through text in the real server, so an integral float is an integer from then on.
-Nearly all objects cost one call of orjson.  It prints some numbers in another way, and nothing that is
-nested deeper than 254 levels; ``_write`` prints those, without recursion.
+Go has 64-bit integers and floats, and prints ``1.0`` as ``1`` and ``1e21`` as ``1e+21``.  The real
+server stores objects as text, so an integral float is an integer when it is read back
+(``settle_numbers``).
 
-The real server reads JSON of up to 10,000 levels.  Here the limit is ``DEPTH_MAX``, in bodies and in
-what is stored: functions that walk over an object call themselves, and Python's stack is limited.  Code
-that walks over objects runs inside ``DeepStack``, which allows for so many levels.
+Nearly all objects take one call of orjson.  orjson formats some numbers differently and refuses
+values nested deeper than 254 levels; ``_write`` encodes those, without recursion.
+
+The real server reads JSON of up to 10,000 levels.  The limit here is ``DEPTH_MAX``, for bodies and
+for stored objects, because functions that walk over objects are recursive and Python's stack is
+limited.  Such code runs inside ``DeepStack``, which raises the recursion limit.
 """
 
 import re
@@ -17,29 +19,29 @@ from typing import Any
 import orjson
 
 DEPTH_MAX = 500
-_OWN_LEVELS = 8  # of managedFields, around the same levels as in the object
-_FRAMES_MAX = 8000  # for DEPTH_MAX levels of the functions that call themselves, with room to spare
+_OWN_LEVELS = 8  # levels of managedFields around the levels of the object
+_FRAMES_MAX = 8000  # enough for recursive functions at DEPTH_MAX levels
 _INT64_MAX = 2**63 - 1
 _INT64_MIN = -(2**63)
-# A number that orjson prints in another way than Go: with an exponent, or integral with a point.
-_STRANGE = re.compile(rb"[:,\[]-?\d[\d.]*(?:e|\.0[,\]}])")
-# A pair of surrogates, one alone, or any other escape.
+# A number that orjson and Go print differently: with an exponent, or an integral float.
+_UNLIKE_GO = re.compile(rb"[:,\[]-?\d[\d.]*(?:e|\.0[,\]}])")
+# A surrogate pair, a lone surrogate, or any other escape.
 _ESCAPE = re.compile(
     r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<alone>\\u[dD][89a-fA-F]..)|\\.", re.DOTALL
 )
 
 
 def encode(value: Any) -> bytes:
-    """The value as compact JSON, numbers as Go prints them."""
+    """Return the value as compact JSON, with numbers as Go prints them."""
     try:
         encoded = orjson.dumps(value)
     except TypeError:
         return _write(value)
-    return _write(value) if _STRANGE.search(encoded) else encoded
+    return _write(value) if _UNLIKE_GO.search(encoded) else encoded
 
 
 def size_of(value: Any) -> int:
-    """About how many bytes the value has as JSON: exact but for numbers that Go prints otherwise."""
+    """Return the approximate size as JSON: exact except for numbers that Go prints differently."""
     try:
         return len(orjson.dumps(value))
     except TypeError:
@@ -47,7 +49,7 @@ def size_of(value: Any) -> int:
 
 
 def decode(text: bytes) -> Any:
-    """Read JSON; raises ``ValueError``.  Integers beyond 64 bits become floats, as in Go."""
+    """Return the parsed JSON; raise ``ValueError``.  Integers beyond 64 bits become floats."""
     try:
         value = orjson.loads(text)
     except ValueError:
@@ -61,7 +63,7 @@ def decode(text: bytes) -> Any:
 
 
 class DepthError(ValueError):
-    """A value is nested deeper than ``DEPTH_MAX`` levels; the message is that of Go's decoder."""
+    """The value is nested deeper than ``DEPTH_MAX`` levels; the message is that of Go's decoder."""
 
     def __init__(self) -> None:
         super().__init__("exceeded max depth")
@@ -81,7 +83,7 @@ def _check_depth(value: Any) -> None:
 
 
 def count_values(value: Any, known: dict[int, int] | None = None) -> int:
-    """How many values there are in a value; parts that it holds twice are counted twice, but read once."""
+    """Return the number of values in a value; shared parts count each time but are walked once."""
     known = {} if known is None else known
     if id(value) in known:
         return known[id(value)]
@@ -94,7 +96,7 @@ def count_values(value: Any, known: dict[int, int] | None = None) -> int:
 
 
 class DeepStack:
-    """A block inside which functions may call themselves ``DEPTH_MAX`` levels deep."""
+    """A context manager that allows recursion over ``DEPTH_MAX`` levels."""
 
     __slots__ = ("_before",)
 
@@ -109,7 +111,7 @@ class DeepStack:
 
 
 def as_unicode(text: bytes) -> str:
-    """JSON with the replacement character where its bytes or escapes are not characters, as in Go."""
+    """Return JSON text, with invalid bytes and lone surrogates replaced by U+FFFD, as in Go."""
     decoded = text.decode("utf-8", "replace")
     if "\\u" not in decoded:
         return decoded
@@ -117,10 +119,10 @@ def as_unicode(text: bytes) -> str:
 
 
 def settle_numbers(value: Any, depth: int = 1) -> None:
-    """Make numbers what they would be when they come back from the storage, in place.
+    """Convert numbers to the values that they have after a round trip through storage, in place.
 
-    Parts that are shared with stored objects are left alone, as their numbers are settled already.
-    Raises ``DepthError``: patches can make an object deeper than a body may be.
+    Parts shared with stored objects do not change, because their numbers are already converted.
+    Raise ``DepthError``: a patch can nest an object deeper than a body may be.
     """
     if depth > DEPTH_MAX + _OWN_LEVELS:
         raise DepthError
@@ -144,25 +146,16 @@ def _number(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         printed = format_number(value)
         if "e" not in printed and _INT64_MIN <= int(printed) <= _INT64_MAX:
-            return int(printed)  # what was printed is read again: shorter than the exact value
+            return int(
+                printed
+            )  # storage keeps the printed digits, which are fewer than the exact value has
     if type(value) is int and value > _INT64_MAX:
         return float(value)
     return value
 
 
-def same(one: Any, other: Any) -> bool:
-    """Equality that tells ``0`` from ``0.0`` and ``1`` from ``true``, as Go does."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
-
-
 def format_number(value: float) -> str:
-    """A float as Go's encoder prints it."""
+    """Return a float as Go's encoder prints it."""
     if value == 0:
         return "0"
     size = abs(value)
@@ -177,7 +170,7 @@ def format_number(value: float) -> str:
 
 
 def _expanded(text: str) -> str:
-    """A number written without an exponent, with the digits that its shortest form has."""
+    """Return a number without exponent, with the digits of its shortest form."""
     mantissa, _, exponent = text.partition("e")
     if not exponent:
         return text.removesuffix(".0")
@@ -190,11 +183,10 @@ def _expanded(text: str) -> str:
 
 
 def _write(value: Any) -> bytes:
-    """Print JSON without recursion, numbers as Go prints them."""
+    """Encode JSON without recursion, with numbers as Go prints them."""
     parts: list[bytes] = []
-    waiting: list[Any] = [
-        value
-    ]  # what is still to print, last first; bytes are printed as they are
+    # A stack of the values still to encode; bytes are already encoded.
+    waiting: list[Any] = [value]
     while waiting:
         item = waiting.pop()
         if isinstance(item, bytes):

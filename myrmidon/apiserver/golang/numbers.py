@@ -1,7 +1,8 @@
-"""Numbers in texts of clients, which may have any number of digits.
+"""Parse integers from clients, which may have any number of digits.
 
-Python refuses to read an integer of more than 4,300 digits.  Go reads 64 bits and says that the rest
-is out of range, so all that callers need to know of a longer number is that it is too large.
+Python refuses to parse an integer of more than 4,300 digits.  Go parses 64 bits and reports
+anything longer as out of range, so for a longer number callers only need to know that it is too
+large.
 """
 
 _DIGITS_MAX = 40
@@ -9,7 +10,7 @@ HUGE: int = 10**_DIGITS_MAX
 
 
 def read_int(text: str) -> int:
-    """The integer that the text stands for; beyond 40 digits ``HUGE`` or ``-HUGE``."""
+    """Return the integer in the text; ``HUGE`` or ``-HUGE`` beyond 40 digits."""
     if len(text) <= _DIGITS_MAX:
         return int(text)
     digits = text.lstrip("+-").lstrip("0")

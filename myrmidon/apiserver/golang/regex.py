@@ -1,6 +1,6 @@
-"""Regular expressions as Go's ``regexp`` reads and runs them: in linear time.
+"""Regular expressions with the syntax and semantics of Go's ``regexp``, in linear time.
 
-``regex_parser`` reads the pattern, or refuses it in Go's words; ``regex_automaton`` runs it.
+``regex_parser`` parses a pattern, or refuses it with Go's message; ``regex_automaton`` runs it.
 """
 
 from functools import cached_property, lru_cache
@@ -13,11 +13,11 @@ from myrmidon.apiserver.golang.regex_syntax import Node
 
 __all__ = ["Found", "Pattern", "PatternError", "compile_pattern"]
 
-_CHARACTERS_PER_STEP = 8  # a character whose move is remembered costs so much less
+_CHARACTERS_PER_STEP = 8  # a character with a cached move is this much cheaper
 
 
 class Found(NamedTuple):
-    """Where in a text a pattern was found."""
+    """The position of a match."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class Pattern:
         return Automaton(self._node, leftmost=False)
 
     def matches(self, text: str) -> bool:
-        """Whether the pattern is found anywhere in the text."""
+        """Whether the text contains a match."""
         spend(len(text) // _CHARACTERS_PER_STEP)
         move = self._forwards.move
         state = self._forwards.start("")
@@ -52,7 +52,7 @@ class Pattern:
         return move(state, "")[0]
 
     def find(self, text: str, start: int = 0) -> Found | None:
-        """The match that Go finds at ``start`` or after it."""
+        """Return the match that Go finds at or after ``start``, or None."""
         spend(1)
         end = self._find_end(text, start)
         return None if end < 0 else Found(self._find_start(text, start, end), end)
@@ -71,7 +71,7 @@ class Pattern:
         return end
 
     def _find_start(self, text: str, limit: int, end: int) -> int:
-        """The leftmost start of a match that ends at ``end``."""
+        """Return the leftmost start of a match that ends at ``end``."""
         move, found = self._backwards.move, end
         state = self._backwards.start(text[end : end + 1])
         for at in range(end, limit - 1, -1):
@@ -86,5 +86,5 @@ class Pattern:
 
 @lru_cache(maxsize=1024)
 def compile_pattern(pattern: str) -> Pattern:
-    """The compiled pattern; PatternError if Go would not compile it."""
+    """Return the compiled pattern; raise ``PatternError`` if Go would not compile it."""
     return Pattern(parse(pattern))

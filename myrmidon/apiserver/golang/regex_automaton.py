@@ -1,20 +1,20 @@
-"""Runs a pattern in time that is linear in the text.
+"""Run a regular expression in time linear in the length of the text.
 
-Python's ``re`` tries one way through a pattern after the other: ``^(a+)+$`` takes 2^n steps for n
-letters, and even ``a+$`` takes n².  The patterns here come from clients (schemas, validation rules),
-and one of them must not stop the server for everybody.
+Python's ``re`` backtracks: ``^(a+)+$`` takes 2^n steps for n letters, and even ``a+$`` takes n².
+The patterns here come from clients (schemas, validation rules), and a single one must not block the
+server for all others.
 
-The tree of the parser is compiled to a program of four instructions: a character, a condition on the
+The syntax tree is compiled to a program of four instructions: a character, a condition on the
 position, a fork, and the end of a match.  All threads through the program advance together, one
-character at a time; the threads that are alive are a *state*, kept in order of preference, so that
-the first thread that reaches the end is the match that Go finds.  States and the moves between them
-are remembered per pattern, so that a character costs one look into a dict when its move was made before.
+character at a time.  The set of live threads is a *state*, kept in order of preference, so that the
+first thread that reaches the end is the match that Go finds.  States and the moves between them are
+cached per pattern, so a character whose move is cached costs one dict lookup.
 
-The threads of one state are bounded by the size of the program, so a text of n characters costs at
-most n times that.  That can still be a lot: ``(a|b)*a(a|b){900}`` keeps hundreds of threads alive.
-``budget`` bounds what all patterns together may spend while one request is answered.
+The number of threads in a state is bounded by the size of the program, so a text of n characters
+costs at most n times that size.  That can still be a lot: ``(a|b)*a(a|b){900}`` keeps hundreds of
+threads alive.  ``budget`` limits the cost of all patterns of one request together.
 
-The end of a match is found by a run forwards; its start by a run backwards from there.
+The end of a match is found by a forward run; its start by a backward run from there.
 """
 
 from typing import TypeAlias
@@ -30,7 +30,7 @@ from myrmidon.apiserver.golang.regex_syntax import (
     is_word,
 )
 
-_REMEMBERED_MAX = 200_000  # threads in all remembered states of one pattern
+_REMEMBERED_MAX = 200_000  # threads in all cached states of one pattern
 _ANY = CharSet((("\x00", "\U0010ffff"),))
 _REVERSED = {
     Edge.TEXT_START: Edge.TEXT_END,
@@ -41,7 +41,7 @@ _REVERSED = {
 
 
 class _Fork:
-    """Go on at both places; the first is preferred."""
+    """Continue at both places; the first is preferred."""
 
     __slots__ = ("first", "second")
 
@@ -53,7 +53,7 @@ _Instruction: TypeAlias = tuple[CharSet | Edge, int] | _Fork | None  # None: a m
 
 
 class _Compiler:
-    """Builds the program from its end to its start: each node knows where to go on."""
+    """Builds the program from its end to its start, so that each node knows where to continue."""
 
     def __init__(self, *, backwards: bool) -> None:
         self.program: list[_Instruction] = [None]
@@ -64,7 +64,7 @@ class _Compiler:
         return len(self.program) - 1
 
     def compile(self, node: Node, following: int) -> int:
-        """Where the code of the node begins."""
+        """Compile a node; return the position of its first instruction."""
         match node:
             case CharSet():
                 return self.place((node, following))
@@ -109,7 +109,7 @@ class _Compiler:
 
 
 class _State:
-    """Threads that are alive, in order of preference, and the character before them."""
+    """The live threads in order of preference, and the kind of the character before them."""
 
     __slots__ = ("before", "moves", "threads")
 
@@ -119,10 +119,10 @@ class _State:
 
 
 class Automaton:
-    """A program and the states that it has been in.
+    """A program and its cached states.
 
-    ``leftmost``: find matches anywhere, and stop at the one that Go prefers.  Otherwise matches begin
-    where the run begins, and all their ends are seen.
+    ``leftmost``: find matches anywhere, and stop at the one that Go prefers.  Otherwise the program
+    is reversed, matches begin where the run begins, and all their ends are reported.
     """
 
     def __init__(self, node: Node, *, leftmost: bool) -> None:
@@ -137,11 +137,11 @@ class Automaton:
         self._remembered = 0
 
     def start(self, before: str) -> _State:
-        """The state at a position, given the character before it ('' at the end of the text)."""
+        """Return the initial state after the character ``before`` (``""`` at either end)."""
         return self._state((self._start,), _seen(before))
 
     def move(self, state: _State, char: str) -> tuple[bool, _State | None]:
-        """Whether a match ends before ``char``, and the state after it ('' is the end of the text)."""
+        """Return whether a match ends before ``char`` (``""`` at the end), and the next state."""
         found = state.moves.get(char)
         if found is not None:
             return found
@@ -156,7 +156,10 @@ class Automaton:
         return matched, reached
 
     def _follow(self, state: _State, after: str) -> tuple[list[tuple[CharSet, int]], bool]:
-        """Follow forks and conditions: which characters are awaited, and whether a match ends."""
+        """Follow forks and conditions.
+
+        Return the character sets that are expected next, and whether a match ends here.
+        """
         leaves: list[tuple[CharSet, int]] = []
         matched = False
         seen: set[int] = set()
@@ -170,7 +173,7 @@ class Automaton:
             if instruction is None:
                 matched = True
                 if self._leftmost:
-                    break  # the threads that are left are less preferred
+                    break  # the remaining threads are less preferred
             elif isinstance(instruction, _Fork):
                 stack += (instruction.second, instruction.first)
             elif isinstance(instruction[0], CharSet):
@@ -192,7 +195,7 @@ class Automaton:
 
 
 def _seen(char: str) -> str:
-    """What conditions can tell about a character: '' none, a line end, part of a word, another."""
+    """Return the class of a character for conditions: none, line end, word character, other."""
     if not char or char == "\n":
         return char
     return "w" if is_word(char) else "-"

@@ -1,8 +1,8 @@
-r"""Parses patterns in the syntax of Go's ``regexp`` and refuses the others in Go's words.
+r"""Parse patterns in the syntax of Go's ``regexp``; refuse others with Go's error messages.
 
-Go has no lookaround, no backreferences and no possessive quantifiers.  ``$`` is the end of the text,
-``\d``, ``\w``, ``\s`` and ``\b`` know ASCII only, and flags in the middle hold to the end of their
-group.  Scripts (``\p{Greek}``) are refused, though Go knows them.
+Go does not have lookaround, backreferences or possessive quantifiers.  ``$`` is the end of the
+text, ``\d``, ``\w``, ``\s`` and ``\b`` are ASCII only, and a flag in the middle applies to the end
+of its group.  Scripts (``\p{Greek}``), which Go supports, are refused.
 """
 
 import re
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from myrmidon.apiserver.golang.regex_syntax import CharSet, Choice, Edge, Node, Repeat, Sequence
 
-MOST_REPEATS = 1000  # of one repetition, and of those inside each other multiplied
+MOST_REPEATS = 1000  # of one repetition, and of nested repetitions multiplied
 _HEIGHT_MAX = 200  # Go's limit is 1000
-_SIZE_MAX = 20_000  # steps of the compiled pattern; Go's limit is some millions
+_SIZE_MAX = 20_000  # instructions of the compiled pattern; Go allows millions
 
 _EDGES = {"A": Edge.TEXT_START, "z": Edge.TEXT_END, "b": Edge.WORD, "B": Edge.NOT_WORD}
 _POSIX = {
@@ -63,7 +63,7 @@ class PatternError(ValueError):
 
 
 def parse(pattern: str) -> Node:
-    """The syntax tree of a pattern; PatternError if Go would not compile it."""
+    """Return the syntax tree of a pattern; raise ``PatternError`` if Go would not compile it."""
     return _Parser(pattern).parse()
 
 
@@ -84,16 +84,16 @@ class _Modes:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A node with the measures that limits are set on."""
+    """A node with the sizes that are limited."""
 
     node: Node
     size: int = 1
     height: int = 1
-    times: int = 1  # counted repetitions inside each other, multiplied
+    times: int = 1  # counts of nested repetitions, multiplied
 
 
 class _Group:
-    """An open group: the alternatives so far, and the modes that hold outside it."""
+    """An open group: the alternatives so far, and the modes outside it."""
 
     def __init__(self, outside: _Modes) -> None:
         self.outside = outside
@@ -129,7 +129,7 @@ class _Parser:
         self._groups = [_Group(self._modes)]
         self._names: set[str] = set()
         self._size = 0
-        self._repeated_from = -1  # where the last repetition began, -1 if there was none just now
+        self._repeated_from = -1  # start of the repetition just read, or -1
 
     def parse(self) -> Node:
         while self._at < len(self._text):
@@ -201,7 +201,7 @@ class _Parser:
             raise PatternError("expression nests too deeply", self._text)
 
     def _name(self) -> int:
-        """The length of the start of a named group."""
+        """Return the length of the opening of a named group."""
         found = _NAMED.match(self._text, self._at)
         if found is None:
             end = self._text.find(">", self._at)
@@ -220,7 +220,7 @@ class _Parser:
         if found.group(3) == ":":
             self._begin(len(found[0]))
         else:
-            self._at = found.end()  # what could be repeated before still can
+            self._at = found.end()  # the previous item can still be repeated
         self._modes = modes
 
     def _bad_flags(self, rest: str) -> PatternError:
@@ -296,7 +296,7 @@ class _Parser:
         self._add(self._literal(self._character()), 0)
 
     def _named_set(self) -> CharSet | None:
-        r"""The set ``\d`` or ``\pL``, taken; None if there is no such escape here."""
+        r"""Consume an escape such as ``\d`` or ``\pL``; return its set, None if there is none."""
         letter = self._text[self._at + 1 : self._at + 2]
         fold = self._modes.fold
         if letter and letter in "dwsDWS":
@@ -316,7 +316,7 @@ class _Parser:
         return CharSet(category=name, negated=negated, fold=fold)
 
     def _character(self) -> str:
-        """One escaped character, taken."""
+        """Consume one escaped character and return it."""
         found = _ESCAPED.match(self._text, self._at)
         if found is None:
             shown = self._text[self._at : self._at + 2]

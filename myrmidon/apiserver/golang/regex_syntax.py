@@ -1,4 +1,4 @@
-"""The syntax tree of a pattern: what ``regex_parser`` builds and ``regex_automaton`` runs."""
+"""The syntax tree of a regular expression, built by ``regex_parser`` for ``regex_automaton``."""
 
 import re
 import unicodedata
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-# Characters whose case variants Python's lower() and upper() do not lead to, as Go folds them.
+# Case variants that Go folds, but that Python's lower() and upper() do not return.
 _FOLDED = {
     "k": "\u212a",
     "s": "\u017f",
@@ -31,11 +31,11 @@ class Edge(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CharSet:
-    """A set of characters: ranges, sets within the set, and whether case matters."""
+    """A set of characters: ranges, nested sets, and whether case is ignored."""
 
     ranges: tuple[tuple[str, str], ...] = ()
     inner: tuple["CharSet", ...] = ()
-    category: str = ""  # of Unicode, as in \p{Lu}
+    category: str = ""  # a Unicode category, as in \p{Lu}
     negated: bool = False
     fold: bool = False
 
@@ -54,7 +54,7 @@ class CharSet:
 
 
 def _variants(char: str) -> set[str]:
-    """The character in all its cases."""
+    """Return all case variants of a character."""
     found = {char, char.lower(), char.upper()}
     for low, others in _FOLDED.items():
         if char.lower() == low or char in others:
@@ -64,7 +64,7 @@ def _variants(char: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A node, ``low`` to ``high`` times (None: without end), as often or as rarely as possible."""
+    """A node repeated ``low`` to ``high`` times (None: no limit), greedy or lazy."""
 
     node: "Node"
     low: int

@@ -1,30 +1,33 @@
-"""Values as Go prints them, for the messages that people and tests compare."""
+"""Format values as Go prints them, for error messages."""
 
 import json
 from decimal import Decimal
 from typing import Any
 
-ESCAPES = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
+CONTROL_CHARACTERS = {
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+}
+"""The control characters with a letter escape, by that letter."""
+ESCAPES = {char: f"\\{letter}" for letter, char in CONTROL_CHARACTERS.items()} | {
     '"': '\\"',
     "\\": "\\\\",
 }
-# encoding/json escapes these so that its output can stand inside HTML and JavaScript.
+# encoding/json escapes these so that its output is safe inside HTML and JavaScript.
 _HTML = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
 _EXPONENT_MIN, _EXPONENT_MAX = 1e-6, 1e21
-_PLAIN_MIN, _PLAIN_MAX = -4, 6  # exponents of numbers that need none
+_PLAIN_MIN, _PLAIN_MAX = -4, 6  # exponents that are not printed
 
 
 def quote(text: str) -> str:
-    """Text as ``%q`` prints it: quoted, what cannot be printed escaped."""
+    """Return text as ``%q`` prints it: quoted, with unprintable characters escaped."""
     return '"' + "".join(ESCAPES.get(char) or _printable(char) for char in text) + '"'
 
 
@@ -38,7 +41,7 @@ def _printable(char: str) -> str:
 
 
 def number(value: float) -> str:
-    """A number as ``%v`` prints it: ``1.0`` is ``1``, a million is ``1e+06``."""
+    """Return a number as ``%v`` prints it: ``1.0`` is ``1``, a million is ``1e+06``."""
     if isinstance(value, int) or value == 0:
         return str(int(value))
     digits = Decimal(repr(value)).normalize()
@@ -50,18 +53,18 @@ def number(value: float) -> str:
 
 
 def _json_number(value: float) -> str:
-    """A number as the JSON encoder prints it: exponents come later, and are shorter."""
+    """Return a number as the JSON encoder prints it: fewer exponents, without leading zeros."""
     if _EXPONENT_MIN <= abs(value) < _EXPONENT_MAX:
         return format(Decimal(repr(value)).normalize(), "f")
     return number(value).replace("e-0", "e-")
 
 
 class Struct(dict[str, Any]):
-    """Fields that are printed in the order of their declaration, where those of a map are sorted."""
+    """A dict that is printed in the order of its keys, like a Go struct; maps are sorted."""
 
 
 def to_json(value: Any) -> str:
-    """A value as Go's JSON encoder prints it: compact, HTML escaped."""
+    """Return a value as Go's JSON encoder prints it: compact, with HTML characters escaped."""
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
     if isinstance(value, int):
@@ -77,7 +80,7 @@ def to_json(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as field errors show it."""
+    """Return a value as field errors print it."""
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, float):

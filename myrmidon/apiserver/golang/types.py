@@ -1,7 +1,8 @@
-"""What Go calls the types of JSON values.
+"""The names of JSON types in Go's error messages.
 
-Two families of messages name them: those of ``encoding/json`` (``json_kind``: "cannot unmarshal number
-into …") and those that print the type of an ``interface{}`` (``go_type``: "expected string, got int64").
+There are two kinds of messages: those of ``encoding/json`` (``json_kind``: "cannot unmarshal number
+into …"), and those that print the type of an ``interface{}`` (``go_type``: "expected string, got
+int64").
 """
 
 from typing import Any
@@ -25,15 +26,15 @@ _GO_TYPES: dict[type, str] = {
 
 
 def json_kind(value: Any) -> str:
-    """The kind of a JSON value: ``bool``, ``number``, ``string``, ``array``, ``object`` or ``null``."""
+    """Return ``bool``, ``number``, ``string``, ``array``, ``object`` or ``null``."""
     return _JSON_KINDS.get(type(value), "null")
 
 
 def go_type(value: Any) -> str:
-    """The type of a decoded JSON value; ``<nil>`` for null."""
+    """Return the Go type of a decoded JSON value; ``<nil>`` for null."""
     return go_type_name(type(value))
 
 
 def go_type_name(python_type: type) -> str:
-    """What Go calls the type that decodes to a Python type."""
+    """Return the Go type that corresponds to a Python type."""
     return _GO_TYPES.get(python_type, "<nil>")

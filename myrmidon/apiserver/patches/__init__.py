@@ -1,10 +1,10 @@
-"""What a patch makes of an object: pure functions of two JSON values.
+"""Merge patches, as pure functions of two JSON values.
 
-merge              merge patches, with the real server's departures from RFC 7386
+merge              merge patches, with the real server's deviations from RFC 7386
 strategic          strategic merge patches of maps
-strategic_lists    and of lists: by merge key, with $patch, $setElementOrder and the like
+strategic_lists    and of lists: merge keys, $patch, $setElementOrder and the like
 
-JSON patches are ``myrmidon.patch.json_patch``; server-side apply is the package ``fields``.
+JSON patches are in ``myrmidon.patch.json_patch``; server-side apply is the package ``fields``.
 """
 
 __all__: list[str] = []

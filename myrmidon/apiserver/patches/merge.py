@@ -1,16 +1,16 @@
-"""Merge patch the way kube-apiserver does it, which is not quite RFC 7386.
+"""Merge patch as kube-apiserver implements it, which differs from RFC 7386.
 
-The RFC keeps the lists of a patch as they are.  Here nulls inside them go, too, as long as the
-list does not take the place of a map.
+The RFC copies the lists of a patch unchanged.  kube-apiserver also removes null fields inside them,
+unless the list replaces a map.
 """
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 
 def merge_as_server(target: Json, patch: Json) -> Json:
-    """The target with the patch merged into it; neither is changed."""
+    """Return the target with the patch merged into it; neither is changed."""
     merged = dict(target)
     for key, value in patch.items():
         if value is None:
@@ -29,7 +29,7 @@ def _merged(current: Any, patch: Any) -> Any:
 
 
 def _without_nulls(value: Any) -> Any:
-    """The value without null fields; elements of lists that are null stay."""
+    """Return the value without null fields; null elements of lists stay."""
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):

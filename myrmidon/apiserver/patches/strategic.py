@@ -1,14 +1,16 @@
-"""Strategic merge patch: a merge patch that knows which lists merge, and by which key.
+"""Strategic merge patch: a merge patch that merges some lists by key.
 
-Besides values a patch may hold directives: ``$patch`` (replace or delete a map, or an element of a
-list), ``$retainKeys`` (drop all other keys), ``$setElementOrder/list`` and
-``$deleteFromPrimitiveList/list``.  Built-in kinds alone have it: the schemas of custom resources do
-not say how their lists merge.
+The schema says which lists merge and by which key (``patchStrategy``, ``patchMergeKey``).  Besides
+values, a patch may have directives: ``$patch`` (replace or delete a map, or an element of a list),
+``$retainKeys`` (drop all other keys), ``$setElementOrder/list`` and
+``$deleteFromPrimitiveList/list``.
+
+Only built-in kinds support it, because the schemas of custom resources do not have these settings.
 """
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.patches.strategic_lists import (
     BAD_DELETIONS,
     BAD_ORDER,
@@ -34,9 +36,9 @@ _NO_SCHEMA = Schema()
 
 
 def strategic_merge(original: Json, patch: Json, schema: Schema) -> Json:
-    """The original with the patch merged into it; neither is changed.
+    """Return the original with the patch merged into it; neither is changed.
 
-    Raises ``StrategicPatchError``.
+    Raise ``StrategicPatchError`` if the patch is invalid.
     """
     return _merge_map(original, patch, schema)
 
@@ -82,7 +84,7 @@ def _name_of(key: str) -> tuple[str, bool]:
 
 
 def _merge_value(original: Any, patch: Any, schema: Schema) -> Any:
-    """Two values of one kind."""
+    """Return the merge of two values of the same type."""
     strategy = next((one for one in schema.patch_strategy if one != "retainKeys"), "")
     if isinstance(patch, dict):
         return patch if strategy == "replace" else _merge_map(original, patch, schema)
@@ -114,7 +116,7 @@ def _delete_scalars(merged: Json, name: str, value: Any, schema: Schema) -> None
 
 
 def _retained(original: Json, patch: Json) -> Json:
-    """A copy of the original, of which ``$retainKeys`` may keep only some keys."""
+    """Return a copy of the original, with only the keys that ``$retainKeys`` lists, if present."""
     if _RETAIN_KEYS not in patch:
         return dict(original)
     keys = patch[_RETAIN_KEYS]
@@ -132,7 +134,7 @@ def _retained(original: Json, patch: Json) -> Json:
 
 
 def _merge_ordered(merged: Json, patch: Json, schema: Schema) -> set[str]:
-    """Merge the lists that the patch gives an order for; returns the keys that are done with."""
+    """Merge the lists for which the patch sets an order; return the keys that were handled."""
     done: set[str] = set()
     for key, order in patch.items():
         if not key.startswith(_ORDER[:-1]):
@@ -154,7 +156,7 @@ def _merge_ordered(merged: Json, patch: Json, schema: Schema) -> set[str]:
 def _in_order(
     original: list[Any] | None, patch: list[Any] | None, order: list[Any], schema: Schema
 ) -> list[Any]:
-    """One list, or what a patch makes of it, in the order that the patch asks for."""
+    """Return a list, merged with that of the patch if any, in the order that the patch sets."""
     old, new, key = original or [], patch or [], schema.merge_key
     check_order(new, order, key)
     if original is None:

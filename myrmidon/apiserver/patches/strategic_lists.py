@@ -1,14 +1,15 @@
-"""How lists merge in a strategic merge patch: which elements, and in which order.
+"""Merge lists in a strategic merge patch: which elements, and in which order.
 
-The order is that of the patch for the elements it names and that of the server for the others.
-Where the two say nothing about each other, the elements of the patch come first: that is why a new
-container stands before the old ones.
+Elements in the patch are in the order of the patch, the others in the order of the live list.
+Where these two orders do not decide, the elements of the patch come first; a new container, for
+example, is placed before the existing ones.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.fields.checking import go_text
 from myrmidon.apiserver.golang.types import go_type, go_type_name
 
@@ -18,7 +19,7 @@ BAD_ORDER = "invalid patch format of setElementOrder list"
 
 
 class StrategicPatchError(ValueError):
-    """A patch that cannot be merged.  ``code`` is the status that the real server answers with."""
+    """The patch cannot be merged.  ``code`` is the HTTP status of the real server."""
 
     def __init__(self, message: str, *, code: int = 500) -> None:
         self.code = code
@@ -26,23 +27,23 @@ class StrategicPatchError(ValueError):
 
     @classmethod
     def unknown_directive(cls, directive: Any, patch: Json) -> "StrategicPatchError":
-        """An unknown ``$patch`` directive."""
+        """Return the error for an unknown ``$patch`` directive."""
         return cls(f"unknown patch type: {go_text(directive)} in map: {go_text(patch)}")
 
     @classmethod
     def wrong_type(cls, wanted: type, value: Any) -> "StrategicPatchError":
-        """A value of another type than its directive needs."""
+        """Return the error for a value that does not have the type that its directive needs."""
         found = go_type(value)
         return cls(f"expected a {go_type_name(wanted)}, but received a {found}")
 
     @classmethod
     def no_key(cls, item: Json, key: str) -> "StrategicPatchError":
-        """An element that cannot be told from others."""
+        """Return the error for an element without the merge key."""
         return cls(f"map: {go_text(item)} does not contain declared merge key: {key}")
 
 
 def plain(value: Any) -> Any:
-    """A value of a patch as it goes into the object: no nulls in maps, no directives.
+    """Return a patch value as it is stored in the object: without null fields and directives.
 
     None for a map that is a directive itself.
     """
@@ -61,7 +62,7 @@ def _is_directive(item: Any) -> bool:
 
 
 def check_same_kind(*lists: list[Any]) -> bool:
-    """Whether the elements are maps; raises where they are of several kinds, or lists."""
+    """Whether the elements are maps; raise if their types differ, or if they are lists."""
     kinds = dict.fromkeys(type(item) for items in lists for item in items)
     if not kinds:
         raise StrategicPatchError("no elements in any of the given slices")
@@ -73,12 +74,12 @@ def check_same_kind(*lists: list[Any]) -> bool:
 
 
 def merge_scalars(original: list[Any], patch: list[Any]) -> list[Any]:
-    """Both lists, each value once."""
+    """Return the union of both lists, each value once."""
     return reordered(_once([*original, *patch]), patch, original, "")
 
 
 def without_scalars(original: list[Any], gone: list[Any]) -> list[Any]:
-    """The list without some values; checked as if they were merged."""
+    """Return the list without the values in ``gone``; both are checked as in a merge."""
     if not original and not gone:
         return original
     check_same_kind(original, gone)
@@ -96,21 +97,21 @@ def _once(items: list[Any]) -> list[Any]:
 def merge_keyed(
     original: list[Any], patch: list[Any], key: str, merge: Callable[[Json, Json], Json]
 ) -> list[Any]:
-    """Elements with the same key merge, new ones are added, ``$patch: delete`` takes one away."""
+    """Merge elements with the same key, add new ones, and remove those with ``$patch: delete``."""
     merged, additions = _directed(original, patch, key)
     before = list(merged)
     for item in additions:
         wanted = _key_of(item, key)
         found = _find(merged, key, wanted)
         if found is None:
-            merged.append(item)  # as it is: directives inside it are not obeyed
+            merged.append(item)  # unchanged: directives inside a new element are ignored
         else:
             merged[found] = merge(merged[found], item)
     return reordered(merged, additions, before, key)
 
 
 def _directed(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
-    """The list after deletions, and the elements of the patch that are not directives."""
+    """Return the list after deletions, and the elements of the patch that are not directives."""
     kept = list(original)
     additions: list[Any] = []
     replaces = False
@@ -120,7 +121,7 @@ def _directed(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any
                 additions.append(item)
             case "delete":
                 wanted = _key_of(item, key)
-                kept = [old for old in kept if not (key in old and old[key] == wanted)]
+                kept = [old for old in kept if not (key in old and identical(old[key], wanted))]
             case "replace":
                 replaces = True
             case "merge":
@@ -140,16 +141,16 @@ def _find(items: list[Any], key: str, wanted: Any) -> int | None:
     for index, item in enumerate(items):
         if not isinstance(item, dict):
             raise StrategicPatchError(f"value for key {index} is not a map.")
-        if key in item and item[key] == wanted:
+        if key in item and identical(item[key], wanted):
             return index
     return None
 
 
 def server_order(original: list[Any], patch: list[Any], key: str) -> list[Any]:
-    """The order that the server goes by when a patch with an order has merged a list.
+    """Return the order of the live list that the real server uses for ``$setElementOrder``.
 
-    It is that of the original list, which the real server has overwritten by then: elements that
-    were deleted have left room at its end, and new ones have moved in there.
+    By then the real server has overwritten that list: deleted elements have left room at its end,
+    and new elements have moved in there.
     """
     if not key:
         return original
@@ -159,7 +160,7 @@ def server_order(original: list[Any], patch: list[Any], key: str) -> list[Any]:
 
 
 def check_order(patch: list[Any], order: list[Any], key: str) -> None:
-    """The patch must name its elements in the order that it asks for."""
+    """Raise if the elements of the patch are not in the order of its ``$setElementOrder``."""
     if not patch or not order:
         return
     named = [item for item in patch if not _deletes(item)] if key else patch
@@ -184,15 +185,15 @@ def _deletes(item: Any) -> bool:
 
 def _same_item(left: Any, right: Any, key: str) -> bool:
     if not key:
-        return bool(left == right)
+        return identical(left, right)
     for item in (left, right):
         if not isinstance(item, dict):
             raise StrategicPatchError.wrong_type(dict, item)
-    return bool(_key_of(left, key) == _key_of(right, key))
+    return identical(_key_of(left, key), _key_of(right, key))
 
 
 def reordered(items: list[Any], order: list[Any], server_order: list[Any], key: str) -> list[Any]:
-    """Elements named in ``order`` by it, the others by the order they had, woven together."""
+    """Return the elements in ``order`` merged with the other elements in ``server_order``."""
     wanted, server = _Places(order, key), _Places(server_order, key)
     named = wanted.sorted([item for item in items if wanted.has(item)])
     others = server.sorted([item for item in items if not wanted.has(item)])
@@ -205,7 +206,7 @@ def reordered(items: list[Any], order: list[Any], server_order: list[Any], key: 
 
 
 class _Places:
-    """Where elements stand in a list, by key or by value."""
+    """The positions of elements in a list, by key or by value."""
 
     def __init__(self, items: list[Any], key: str) -> None:
         self._key = key
@@ -213,18 +214,18 @@ class _Places:
 
     def has(self, item: Any) -> bool:
         """Whether the list has the element."""
-        return self._value(item) in self._known
+        return self.index(item) >= 0
 
     def index(self, item: Any) -> int:
-        """Where it is; -1 if it is not."""
+        """Return the position of the element, or -1."""
         value = self._value(item)
-        return self._known.index(value) if value in self._known else -1
+        return next((at for at, one in enumerate(self._known) if identical(one, value)), -1)
 
     def sorted(self, items: list[Any]) -> list[Any]:
-        """The items in the order of the list.
+        """Return the items in the order of the list.
 
-        The real server sorts by insertion and counts an item that the list does not have as less
-        than any other, so the order of such items is turned around.
+        The real server uses an insertion sort in which an item that is not in the list is less than
+        any other, so such items come out in reverse order.
         """
         result: list[Any] = []
         for item in items:
@@ -239,7 +240,7 @@ class _Places:
         return places[0] < places[1] if min(places) >= 0 else True
 
     def before(self, left: Any, right: Any) -> bool:
-        """Whether the list has both, in this order."""
+        """Whether the list has both elements, in this order."""
         return -1 < self.index(left) < self.index(right)
 
     def _value(self, item: Any) -> Any:

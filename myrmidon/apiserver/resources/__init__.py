@@ -1,10 +1,10 @@
-"""What every resource type has, built-in or custom.
+"""The parts common to all resource types, built-in or custom.
 
 registry          the resource types that are served, by group, version and plural
-strategy          what a resource type decides: decoding, defaults, preparation, validation
-metadata          ObjectMeta: validation, owners, finalizers
-representation    an object as one version shows it, and its bytes, made once
-selection         which objects a list or watch is about
+strategy          the hooks of a resource type: decoding, defaults, preparation, validation
+metadata          ObjectMeta: validation, owner references, finalizers
+representation    objects as one version shows them, and their JSON, encoded once
+selection         label and field selectors of a list or watch
 tables            tables for ``kubectl get``
 conditions        conditions in a status
 """

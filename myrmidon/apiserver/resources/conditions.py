@@ -1,23 +1,23 @@
-"""Conditions in a status, as plain JSON: for the objects that the server itself keeps."""
+"""Conditions in the status of objects that the server itself maintains, as plain JSON."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 
 def condition(status: Json, wanted: str) -> Json | None:
-    """One condition of a status."""
+    """Return the condition of a type, or None if the status does not have it."""
     return next((each for each in status.get("conditions") or () if each["type"] == wanted), None)
 
 
 def is_true(status: Json, wanted: str) -> bool:
-    """Whether a condition is there and true."""
+    """Whether the status has a condition of this type, and it is True."""
     found = condition(status, wanted)
     return found is not None and found["status"] == "True"
 
 
 def with_condition(status: Json, now: str, wanted: tuple[str, str, str, str]) -> Json:
-    """The status with a condition (type, status, reason, message) set.
+    """Return the status with a condition (type, status, reason, message) set.
 
-    Its time moves only when its value does.
+    ``lastTransitionTime`` changes only when the status of the condition does.
     """
     kind, value, reason, message = wanted
     old = condition(status, kind)

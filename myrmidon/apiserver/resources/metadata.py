@@ -1,8 +1,8 @@
-"""``metadata``: the rules that hold for the objects of every kind."""
+"""Validation of ``metadata``, the same for objects of every kind."""
 
 from collections.abc import Callable
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.causes import IMMUTABLE, forbidden, invalid, required, too_long
 from myrmidon.apiserver.failures import StatusCause
@@ -14,7 +14,7 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 def validate_metadata(
     meta: Json, name_problems: Callable[..., list[str]], *, namespaced: bool
 ) -> list[StatusCause]:
-    """What is wrong with the metadata of any object."""
+    """Return the problems in the metadata of a new object."""
     causes: list[StatusCause] = []
     prefix = meta.get("generateName", "")
     if prefix:
@@ -33,7 +33,7 @@ def validate_metadata(
 
 
 def validate_contents(meta: Json) -> list[StatusCause]:
-    """Labels, annotations, owners and finalizers by themselves."""
+    """Return the problems in labels, annotations, owner references and finalizers."""
     causes: list[StatusCause] = []
     if "labels" in meta:
         causes += _labels(meta["labels"], "metadata.labels")
@@ -47,7 +47,7 @@ def validate_contents(meta: Json) -> list[StatusCause]:
 
 
 def validate_metadata_update(new: Json, old: Json) -> list[StatusCause]:
-    """What of the metadata may not change."""
+    """Return the problems in the metadata of an update, including changes of immutable fields."""
     causes: list[StatusCause] = []
     if old.get("deletionTimestamp"):
         added = [
@@ -140,7 +140,7 @@ def _finalizers(finalizers: list[str]) -> list[StatusCause]:
 
 
 def finalizer_warnings(meta: Json, old: Json | None) -> list[str]:
-    """Advice about new finalizers without a domain or a path."""
+    """Return warnings for new finalizers without a domain or a path."""
     known = (old or {}).get("finalizers", ())
     added = sorted({name for name in meta.get("finalizers", ()) if name not in known})
     return [
@@ -153,7 +153,7 @@ def finalizer_warnings(meta: Json, old: Json | None) -> list[str]:
 
 
 def drop_duplicate_owners(meta: Json, *, admitted: bool = False) -> list[str]:
-    """Keep one of each owner reference; the warning names those dropped."""
+    """Remove duplicate owner references; return a warning that lists their uids."""
     owners = meta.get("ownerReferences")
     if not owners or len(owners) == 1:
         return []

@@ -1,14 +1,14 @@
-"""What is served: the resources of every group and version.
+"""The registry of the resources that are served, by group, version and plural.
 
-A ``ResourceType`` is one resource at one version.  Its ``strategy`` knows what is special about its
-objects; the pipelines (creating, updating, deleting …) know what is the same for all.
+A ``ResourceType`` is one resource at one version.  Its ``strategy`` implements the rules of its
+kind; the verbs (create, update, delete …) implement the behaviour that all resources share.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.resources.strategy import Strategy
 from myrmidon.apiserver.schema_node import Schema
 
@@ -17,7 +17,7 @@ ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "up
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScalePaths:
-    """Where the numbers of a scale subresource are, as paths of fields."""
+    """The paths of the fields that a scale subresource reads and writes."""
 
     replicas: tuple[str, ...]
     status_replicas: tuple[str, ...]
@@ -38,35 +38,35 @@ class ResourceType:
     status: bool = False
     scale: ScalePaths | None = None
     scale_kind: Kind | None = None
-    subresources: tuple[str, ...] = ()  # further ones, by name
-    storage: str = ""  # the name under which the store has the objects; versions share it
-    storage_api_version: str = ""  # the version that the store has them in, if it is another one
+    subresources: tuple[str, ...] = ()  # besides status and scale
+    storage: str = ""  # the resource name in the store; all versions share it
+    storage_api_version: str = ""  # the stored apiVersion, if it differs
     custom: bool = False
-    deprecation: str = ""  # the warning that every answer carries
+    deprecation: str = ""  # a warning in every response
 
     @property
     def schema(self) -> Schema:
-        """The type of the objects."""
+        """The schema of the objects."""
         return self.strategy.schema
 
     @property
     def openapi(self) -> Json:
-        """The schema as its definition has it."""
+        """The OpenAPI schema as its definition has it."""
         return self.schema.source
 
     @property
     def storage_version(self) -> str:
-        """The version that is stored."""
+        """The version in which objects are stored."""
         return self.storage_api_version.rpartition("/")[2] or self.kind.version
 
     @property
     def is_storage(self) -> bool:
-        """Whether the store has the objects in this very version."""
+        """Whether the objects are stored in this version."""
         return self.storage_api_version in {"", self.kind.api_version}
 
     @property
     def resource(self) -> str:
-        """``widgets.example.com``: the name in failures."""
+        """The resource name in error messages: ``widgets.example.com``."""
         return f"{self.kind.plural}.{self.kind.group}" if self.kind.group else self.kind.plural
 
     @property
@@ -75,62 +75,62 @@ class ResourceType:
         return self.storage or self.resource
 
     def key(self, namespace: str, name: str) -> str:
-        """The key of an object in the store."""
+        """Return the key of an object in the store."""
         return f"{namespace}/{name}" if self.kind.namespaced else name
 
     def prefix(self, namespace: str) -> str:
-        """The prefix of the keys of a namespace's objects; all of them without one."""
+        """Return the key prefix of the objects in a namespace; ``""`` selects all objects."""
         return f"{namespace}/" if namespace and self.kind.namespaced else ""
 
 
 class Registry:
     """All resource types, by group, version and plural.
 
-    Built-in groups are known even where a resource is not: a miss in one of them is answered with a
-    Status, a miss elsewhere with plain text.
+    Built-in groups are remembered: an unknown resource in one of them is answered with a Status, an
+    unknown resource in any other group with plain text.
     """
 
     def __init__(self, builtin: Iterable[ResourceType]) -> None:
         self._types: dict[tuple[str, str, str], ResourceType] = {}
         self._builtin_versions: dict[tuple[str, str], None] = {}
-        self.epoch = 0  # grows with every change, so that documents made of it can be kept
+        self.epoch = 0  # grows with every change, so that discovery documents can be cached
         for resource_type in builtin:
             self._add(resource_type)
             self._builtin_versions[resource_type.kind.group, resource_type.kind.version] = None
         self._builtin_groups = {group for group, _ in self._builtin_versions}
 
     def find(self, group: str, version: str, plural: str) -> ResourceType | None:
-        """The resource type that a path names."""
+        """Return the resource type of a path, or None."""
         return self._types.get((group, version, plural))
 
     def find_kind(self, group: str, version: str, kind: str) -> ResourceType | None:
-        """The resource type of objects of a kind; the first one if there are several."""
+        """Return the first resource type with this kind, or None."""
         for found in self._types.values():
             if found.kind[:3] == (group, version, kind):
                 return found
         return None
 
     def is_builtin_group(self, group: str) -> bool:
-        """Whether the group belongs to the server itself."""
+        """Whether a built-in kind is in this group."""
         return group in self._builtin_groups
 
     def is_builtin_version(self, group: str, version: str) -> bool:
-        """Whether the group and version belong to the server itself."""
+        """Whether a built-in kind is in this group and version."""
         return (group, version) in self._builtin_versions
 
     def builtin_versions(self) -> tuple[tuple[str, str], ...]:
-        """The groups and versions of the server itself, in the order of their registration."""
+        """Return the groups and versions of the built-in kinds, in order of registration."""
         return tuple(self._builtin_versions)
 
     def __iter__(self) -> Iterator[ResourceType]:
         return iter(tuple(self._types.values()))
 
     def served(self, group: str, version: str) -> tuple[ResourceType, ...]:
-        """The resources of one version of a group."""
+        """Return the resource types of one version of a group."""
         return tuple(found for found in self._types.values() if found.kind[:2] == (group, version))
 
     def storages(self) -> dict[str, ResourceType]:
-        """One resource type for every resource that the store may have, at its storage version."""
+        """Return one resource type for each stored resource, if possible at its storage version."""
         found: dict[str, ResourceType] = {}
         for resource_type in self._types.values():
             if resource_type.stored_as not in found or resource_type.is_storage:
@@ -138,7 +138,7 @@ class Registry:
         return found
 
     def install(self, types: Iterable[ResourceType], *, group: str, plural: str) -> None:
-        """Serve the versions of a custom resource, and no others of it."""
+        """Serve these versions of a custom resource, in place of all its earlier ones."""
         for key in [key for key in self._types if (key[0], key[2]) == (group, plural)]:
             del self._types[key]
         for resource_type in types:

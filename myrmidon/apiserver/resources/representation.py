@@ -1,17 +1,18 @@
-"""Records as answers: the object as one version shows it, and its bytes, made once per record.
+"""Stored records as JSON: the object as one version shows it, encoded once per record.
 
-An object is encoded without ``apiVersion`` and ``kind``; lists of built-in kinds leave them out, and
-everything else puts them in front.
+The object and its bytes are cached in the record, for the resource type that asked last.  The
+encoded body leaves out ``apiVersion`` and ``kind``: items of lists of built-in kinds do not have
+them, and every other response puts them in front.
 """
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.store import Record
 
 
 class _View:
-    """What one resource type made of a record."""
+    """A record as one resource type shows it: the object, and its body once it was encoded."""
 
     __slots__ = ("body", "obj")
 
@@ -21,7 +22,10 @@ class _View:
 
 
 def remember(resource_type: ResourceType, record: Record, obj: Json) -> None:
-    """The object that was just stored is what this type shows: no need to read it back."""
+    """Cache ``obj`` as the representation of a record that was just written.
+
+    The object that was stored is the one that this resource type shows, so it is not read back.
+    """
     record.cache_for, record.cache = resource_type, _View(obj)
 
 
@@ -36,7 +40,7 @@ def _view(resource_type: ResourceType, record: Record) -> _View:
 
 
 def shown(resource_type: ResourceType, record: Record) -> Json:
-    """The object as this version shows it.  Shared: not to be changed."""
+    """Return the object as this version shows it.  It is shared: do not change it."""
     return _view(resource_type, record).obj
 
 
@@ -57,12 +61,12 @@ def _head(obj: Json) -> bytes:
 
 
 def encoded(resource_type: ResourceType, record: Record) -> bytes:
-    """The object as JSON."""
+    """Return the object as JSON."""
     return _head(shown(resource_type, record)) + _body(resource_type, record)
 
 
 def encoded_item(resource_type: ResourceType, record: Record) -> bytes:
-    """The object as an item of a list."""
+    """Return the object as JSON for an item of a list."""
     if resource_type.custom:
         return encoded(resource_type, record)
     return b"{" + _body(resource_type, record)

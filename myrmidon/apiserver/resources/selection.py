@@ -1,40 +1,40 @@
-"""A selection of objects: label requirements and comparisons of fields."""
+"""A selection of objects: a label selector and a field selector."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from myrmidon.api.objects import Json
-from myrmidon.api.selectors import Selector
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.selectors import Selector
 from myrmidon.apiserver.resources.registry import ResourceType
 
 
 class FieldTerm(NamedTuple):
-    """One comparison of a field."""
+    """One comparison of a field selector."""
 
     field: str
     equal: bool
     value: str
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Whether it holds; an absent field is empty."""
+        """Whether the comparison holds; a missing field counts as empty."""
         return (fields.get(self.field, "") == self.value) is self.equal
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Label and field requirements; all must hold."""
+    """A label selector and a field selector; an object must match both."""
 
     labels: Selector
     fields: tuple[FieldTerm, ...]
 
     @property
     def is_everything(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether the selection matches every object."""
         return not self.labels and not self.fields
 
     def matches(self, resource_type: ResourceType, obj: Json) -> bool:
-        """Whether the object is selected."""
+        """Whether the object matches both selectors."""
         meta = obj["metadata"]
         if self.labels and not self.labels.matches(meta.get("labels") or {}):
             return False
@@ -48,7 +48,7 @@ class Selection:
         return all(term.matches(fields) for term in self.fields)
 
     def name(self) -> str:
-        """The one name that can match, if the selection says so."""
+        """Return the name that the field selector requires, or ``""``."""
         for term in self.fields:
             if term.field == "metadata.name" and term.equal:
                 return term.value

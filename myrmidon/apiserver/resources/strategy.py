@@ -1,7 +1,7 @@
-"""What is special about the objects of one resource: the hooks that the pipelines call.
+"""The hooks that the verbs call for the rules of one resource type.
 
-The methods here are what holds for a resource without any rules of its own.  Custom resources and
-built-in kinds each have a subclass.
+The methods of ``Strategy`` are the defaults, for a resource without rules of its own.  Custom
+resources and built-in kinds have subclasses.
 """
 
 # ruff: noqa: ARG002 - a hook that does nothing uses none of its arguments
@@ -9,7 +9,7 @@ built-in kinds each have a subclass.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.fields.versions import NO_RESET, ResetFields
@@ -20,29 +20,29 @@ _ANYTHING = Schema()
 
 
 class DecodeError(Exception):
-    """A body that cannot become an object of its type; the text is Go's."""
+    """The body cannot be decoded into an object of its type; the message is Go's."""
 
 
 class Decoded(NamedTuple):
-    """An object in the shape of its type, and the paths of fields that the type does not know."""
+    """A decoded object, and the paths of the fields that its type does not have."""
 
     obj: Json
     unknown: list[str]
 
 
 class Strategy:
-    """Rules for the objects of one resource.  Objects handed in are private copies: change them."""
+    """The rules of one resource type.  Hooks may change the objects they get, which are copies."""
 
-    creates_on_update = False  # PUT of what is not there makes it
-    allows_unconditional_update = True  # PUT without a resourceVersion
-    deletes_gracefully = True  # a mark of deletion counts as a change, and has a time to go
-    answers_deleted_object = False  # DELETE answers with the object even when it is gone
-    collects_garbage = True  # propagation policies leave finalizers
-    orphans_by_default: bool = False  # a deletion that says nothing leaves the dependents alone
+    creates_on_update = False  # PUT creates an object that does not exist
+    allows_unconditional_update = True  # PUT may leave out resourceVersion
+    deletes_gracefully = True  # deletionTimestamp counts as a change, with a grace period
+    answers_deleted_object = False  # DELETE returns the object even if it is removed
+    collects_garbage = True  # propagation policies set finalizers
+    orphans_by_default: bool = False  # DELETE without a policy orphans dependents
 
     @property
     def schema(self) -> Schema:
-        """The type of the objects."""
+        """The schema of the objects."""
         return _ANYTHING
 
     @property
@@ -51,73 +51,76 @@ class Strategy:
         raise NotImplementedError
 
     def decode(self, body: Json) -> Decoded:
-        """Read a body: drop what the type does not know; raises ``DecodeError``."""
+        """Return the body as an object, without unknown fields; raise ``DecodeError``."""
         return Decoded(body, [])
 
     def read_applied(self, obj: Json) -> Json:
-        """Read the result of a server-side apply, which fits the schema; raises ``DecodeError``."""
+        """Return the result of a server-side apply as an object; raise ``DecodeError``.
+
+        The result already fits the schema.
+        """
         return self.decode(obj).obj
 
     def default(self, obj: Json) -> None:
-        """Fill in what was left out."""
+        """Set the default values of missing fields."""
 
     def prepare_create(self, obj: Json) -> None:
-        """Reset what a client may not set; give the first generation."""
+        """Reset the fields that a client may not set; set the first generation."""
 
     def prepare_update(self, obj: Json, old: Json, subresource: str) -> None:
-        """Reset what this subresource may not change; count the generation."""
+        """Reset the fields that this subresource may not change; increment the generation."""
 
     def validate_create(self, obj: Json) -> list[StatusCause]:
-        """What is wrong with a new object, beside its metadata."""
+        """Return the problems of a new object, except those in its metadata."""
         return []
 
     def validate_update(self, obj: Json, old: Json, subresource: str) -> list[StatusCause]:
-        """What is wrong with a change, beside the metadata."""
+        """Return the problems of an update, except those in the metadata."""
         return []
 
     def delete_warnings(self, policy: str) -> list[str]:
-        """Advice that goes with a deletion; ``policy`` is empty where none was given."""
+        """Return warnings for a delete; ``policy`` is empty if none was given."""
         return []
 
     def grace_seconds(self, obj: Json, wanted: int | None) -> int | None:
-        """How long a deleted object stays by itself; None: it does not."""
+        """Return the grace period of a delete; None if the object is removed at once."""
         return None
 
     def is_held(self, obj: Json) -> bool:
-        """Whether anything but finalizers keeps a deleted object."""
+        """Whether a deleted object must be kept for a reason other than finalizers."""
         return False
 
     def mark_deleting(self, obj: Json, timestamp: str) -> None:
-        """Change what else changes when a deletion begins."""
+        """Change the fields that change when a deletion begins, besides the metadata."""
 
     def warnings(self, obj: Json, old: Json | None) -> list[str]:
-        """Advice that goes with a successful write."""
+        """Return warnings for a successful write."""
         return []
 
     def name_problems(self, name: str, *, prefix: bool = False) -> list[str]:
-        """What is wrong with a name; ``prefix``: it will get a random end."""
+        """Return the problems of a name, or of a generateName if ``prefix`` is true."""
         return names.subdomain_problems(name, prefix=prefix)
 
     def reset_fields(self, subresource: str) -> ResetFields:
-        """The fields that a write does not decide, so that it does not come to own them."""
+        """Return the fields that a write to this subresource cannot change, and so does not own."""
         return NO_RESET
 
     def blank(self) -> Json | None:
-        """An object before the first write; None: nothing at all."""
+        """Return the object before the first write; None if there is none."""
         return None
 
     def read(self, value: Json) -> Json:
-        """A stored value as this version shows it.  Must not change the value."""
+        """Return a stored value as this version shows it.  Must not change the value."""
         return value
 
     def store(self, obj: Json) -> Json:
-        """An object of this version as the storage version has it.  May change the object."""
+        """Return an object of this version in its storage version.  May change the object."""
         return obj
 
     def fields(self, obj: Json) -> Mapping[str, str]:
-        """The fields that a field selector may name, beside name and namespace."""
+        """Return the fields that field selectors may use, besides name and namespace."""
         return {}
 
     def selectable(self, label: str) -> bool:
-        """Whether a field selector may name a field."""
+        """Whether a field selector may use this field."""
         return False

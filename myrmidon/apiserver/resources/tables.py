@@ -1,14 +1,14 @@
-"""Tables: what ``kubectl get`` shows, made by the server.
+"""Tables: the output of ``kubectl get``, built by the server.
 
-A layout knows the columns of a kind and makes a row of an object.  Built-in kinds have layouts of
-their own (``builtin.tables``), and so have custom resources (``printer_columns``).
+A layout has the columns of a kind and makes a row of each object.  The layouts of built-in kinds
+are in ``builtin.tables``, those of custom resources in ``custom.printer_columns``.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang.times import parse_time
 
 Include = Literal["Metadata", "Object", "None"]
@@ -30,7 +30,7 @@ AGE_TEXT = (
 
 
 class Row(NamedTuple):
-    """The cells of one object, and what there is to say about it as a row."""
+    """The cells of one object, and the conditions of its row."""
 
     cells: list[Any]
     conditions: Sequence[Json] = ()
@@ -41,11 +41,11 @@ class Layout(Protocol):
 
     @property
     def columns(self) -> list[Json]:
-        """The definitions of the columns."""
+        """The column definitions."""
         ...
 
     def row(self, obj: Json, now: datetime) -> Row:
-        """The row of an object; ages are told as of ``now``."""
+        """Return the row of an object; ages are relative to ``now``."""
         ...
 
 
@@ -58,7 +58,7 @@ def table(
     include: Include = "Metadata",
     with_columns: bool = True,
 ) -> Json:
-    """A Table of some objects; in a watch only the first one has columns."""
+    """Return a Table of objects; in a watch, only the first Table has columns."""
     return {
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
@@ -87,7 +87,7 @@ def _shown(obj: Json, include: Include) -> Json | None:
 
 
 def partial_object(obj: Json) -> Json:
-    """The metadata of an object as an object of its own."""
+    """Return an object with only the metadata (PartialObjectMetadata)."""
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": "meta.k8s.io/v1",
@@ -96,7 +96,7 @@ def partial_object(obj: Json) -> Json:
 
 
 class ScaleLayout:
-    """The columns of a scale; the texts are others for custom resources."""
+    """The columns of a Scale; their descriptions differ for custom resources."""
 
     def __init__(self, *, custom: bool) -> None:
         desired, available = (
@@ -115,14 +115,14 @@ class ScaleLayout:
         ]
 
     def row(self, obj: Json, now: datetime) -> Row:
-        """The two numbers."""
+        """Return the row of a Scale: name, desired and available replicas, age."""
         meta, wanted = obj["metadata"], obj["spec"].get("replicas", 0)
         age = since(meta.get("creationTimestamp"), now)
         return Row([meta["name"], wanted, obj["status"].get("replicas", 0), age])
 
 
 def column(name: str, kind: str, description: str, *, format_: str = "", priority: int = 0) -> Json:
-    """The definition of a column."""
+    """Return the definition of a column."""
     return {
         "name": name,
         "type": kind,
@@ -133,7 +133,7 @@ def column(name: str, kind: str, description: str, *, format_: str = "", priorit
 
 
 def since(timestamp: str | None, now: datetime) -> str:
-    """The time since a time of an object, as people read it."""
+    """Return the time since a timestamp, in the format of ``kubectl get``."""
     if not timestamp:
         return "<unknown>"
     return human_duration((now - parse_time(timestamp)).total_seconds())
@@ -141,7 +141,7 @@ def since(timestamp: str | None, now: datetime) -> str:
 
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
-# Up to how many seconds a duration is told in which unit, and in which smaller one beside it.
+# (upper limit in seconds, unit, smaller unit shown beside it) of a printed duration.
 _SCALES = (
     (2 * _MINUTE, (1, "s"), None),
     (10 * _MINUTE, (_MINUTE, "m"), (1, "s")),
@@ -155,7 +155,7 @@ _SCALES = (
 
 
 def human_duration(seconds: float) -> str:
-    """A duration in at most two units: ``5s``, ``3m12s``, ``4d5h``."""
+    """Return a duration in at most two units: ``5s``, ``3m12s``, ``4d5h``."""
     whole = int(seconds)
     if whole < -1:
         return "<invalid>"

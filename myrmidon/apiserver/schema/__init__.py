@@ -1,12 +1,14 @@
-"""Structural schemas of custom resources: what a schema says, and what follows from it.
+"""Structural schemas of custom resources: compiling them, and applying them to objects.
 
-    structural     from an openAPIV3Schema to schema nodes (``schema_node``)
-    definitions    what is wrong with a CustomResourceDefinition
-    conforming     prune, drop nulls, decode embedded metadata: the shape of an object
-    object_meta    metadata as Go decodes it
-    defaulting     the defaults
-    validation     what is wrong with an object
-    rules          x-kubernetes-validations, run by the package ``cel``
+    structural     compile an openAPIV3Schema into schema nodes (``schema_node``)
+    definitions    validate a CustomResourceDefinition
+    conforming     bring an object into shape: prune, drop nulls, decode embedded metadata
+    object_meta    decode metadata as Go does
+    defaulting     fill in the defaults
+    validation     validate an object against its schema
+    rules          evaluate x-kubernetes-validations, with the package ``cel``
 
-Everything is a function of values.  What is compiled from a schema is kept in its nodes.
+All of these are functions of the values that are passed in, without a store or a clock.  The plans
+and programs that they compile from a schema are cached in its nodes (``Schema.plans``), so each
+schema is compiled once.
 """

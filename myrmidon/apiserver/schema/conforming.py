@@ -1,12 +1,12 @@
-"""What a schema makes of a custom object when it is sent, and when it is read from the store.
+"""Bring a custom object into the shape of its schema, after a request and after reading the store.
 
-The order is that of the real server: unknown fields go, then meaningless nulls, then the metadata of embedded
-objects is decoded, and defaults come last.
+The order is that of the real server: unknown fields are pruned, then nulls of fields that are not
+nullable are dropped, then the metadata of embedded objects is decoded, and defaults come last.
 """
 
 from contextlib import suppress
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.schema.defaulting import copy_json, default
 from myrmidon.apiserver.schema.embedded import EmbeddedError, coerce_embedded
 from myrmidon.apiserver.schema.nulls import drop_nulls
@@ -15,10 +15,10 @@ from myrmidon.apiserver.schema_node import Schema
 
 
 def conform(obj: Json, schema: Schema) -> list[str]:
-    """Bring an object that was sent into shape, in place; the unknown fields that were dropped.
+    """Bring an object from a request into shape, in place; return the unknown fields dropped.
 
-    Raises ``EmbeddedError`` if the metadata of an embedded object cannot be decoded.  The caller fills in
-    the defaults, which also come after a patch.
+    Raises ``EmbeddedError`` if the metadata of an embedded object cannot be decoded.  The caller
+    fills in the defaults, because they are needed after a patch as well.
     """
     dropped = prune(obj, schema)
     drop_nulls(obj, schema)
@@ -26,10 +26,10 @@ def conform(obj: Json, schema: Schema) -> list[str]:
 
 
 def reshape(obj: Json, schema: Schema) -> Json:
-    """A copy of a stored object as the schema has it by now.
+    """Return a copy of a stored object in the shape of the current schema.
 
-    A schema may have changed since the object was stored.  What cannot be decoded stays: a stored
-    object must be readable, whatever is in it.
+    The schema may have changed since the object was stored.  Embedded metadata that cannot be
+    decoded stays as it is, because any stored object must be readable.
     """
     shaped: Json = copy_json(obj)
     prune(shaped, schema)

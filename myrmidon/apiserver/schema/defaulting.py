@@ -1,4 +1,8 @@
-"""Defaults fill in what is absent."""
+"""Fill in the defaults of a schema.
+
+A plan is computed once per schema: the part of it that leads to defaults.  Only that part of an
+object is walked.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,21 +14,21 @@ _PLAN = "defaulting"
 
 @dataclass(slots=True, eq=False)
 class _Plan:
-    """The part of a schema that leads to defaults: all else need not be walked."""
+    """The part of a schema that leads to defaults."""
 
     own: tuple[tuple[str, Any, bool], ...]  # field, default, nullable
     fields: dict[str, "_Plan"]
     additional: "_Plan | None"
     items: "_Plan | None"
-    item_default: Any  # for null items of a list whose items have a default
-    value_default: Any  # for null values of a map whose values have one
+    item_default: Any  # replaces null items of a list
+    value_default: Any  # replaces null values of a map
 
 
 def default(obj: Any, schema: Schema) -> None:
-    """Fill in the defaults of absent fields, at every level whose parent is there, in place.
+    """Fill in the defaults of absent fields, at every level whose parent exists, in place.
 
-    A null counts as absent, unless the field is nullable.  A default is filled in as it stands and
-    then completed with the defaults inside it.
+    A null counts as absent, unless the field is nullable.  After a default is filled in, the
+    defaults inside it are filled in as well.
     """
     if _PLAN not in schema.plans:
         schema.plans[_PLAN] = _plan(schema)
@@ -74,7 +78,7 @@ def _fill_below(fields: dict[str, Any], plan: _Plan) -> None:
             _fill(fields[name], below)
     if plan.additional is None and plan.value_default is None:
         return
-    # A schema has either properties or additionalProperties, so every key is one of a map.
+    # A schema has either properties or additionalProperties, so all keys here are those of a map.
     for name, value in fields.items():
         if value is None and plan.value_default is not None:
             fields[name] = copy_json(plan.value_default)
@@ -83,7 +87,7 @@ def _fill_below(fields: dict[str, Any], plan: _Plan) -> None:
 
 
 def copy_json(value: Any) -> Any:
-    """A deep copy of a JSON value."""
+    """Return a deep copy of a JSON value."""
     if isinstance(value, dict):
         return {key: copy_json(item) for key, item in value.items()}
     if isinstance(value, list):

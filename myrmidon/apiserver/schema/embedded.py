@@ -1,11 +1,11 @@
-"""Objects inside objects: ``x-kubernetes-embedded-resource``.
+"""Embedded objects (``x-kubernetes-embedded-resource``): decode and validate them.
 
-They have a kind and metadata like any object, so both are read and checked like those of one.
+An embedded object has an apiVersion, a kind and metadata, with the rules of any other object.
 """
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes, names
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.object_meta import ObjectMetaError, decode_object_meta
@@ -28,9 +28,9 @@ def _trail(schema: Schema) -> Trail | None:
 
 
 def coerce_embedded(obj: Any, schema: Schema, path: str = "") -> list[str]:
-    """Decode the metadata of embedded objects, in place; the unknown fields dropped, sorted.
+    """Decode the metadata of embedded objects, in place; return the unknown fields dropped, sorted.
 
-    Raises ``EmbeddedError`` for what cannot be decoded: the request is refused as malformed.
+    Raises ``EmbeddedError`` if it cannot be decoded: the request is malformed.
     """
     trail = _trail(schema)
     dropped: list[str] = []
@@ -59,7 +59,7 @@ def _coerce(value: Any, trail: Trail, path: str, dropped: list[str]) -> None:
 
 
 def check_embedded(obj: Any, schema: Schema, path: str = "") -> list[StatusCause]:
-    """What is wrong with the kinds and the metadata of embedded objects."""
+    """Return the errors in the apiVersion, kind and metadata of embedded objects."""
     trail = _trail(schema)
     found: list[StatusCause] = []
     if trail is not None:
@@ -78,30 +78,31 @@ def _check(value: Any, trail: Trail, path: str, found: list[StatusCause]) -> Non
 
 
 def _check_api_version(value: Any, path: str, found: list[StatusCause]) -> None:
-    if value is None:
-        found.append(causes.required(path))
-    elif not isinstance(value, str):
-        found.append(causes.invalid(path, value, "must be a string"))
-    elif not value:
-        found.append(causes.invalid(path, value, "must not be empty"))
-    elif value.count("/") > 1:
+    if _is_named(value, path, found) and value.count("/") > 1:
         found.append(causes.invalid(path, value, f"unexpected GroupVersion string: {value}"))
 
 
 def _check_kind(value: Any, path: str, found: list[StatusCause]) -> None:
+    if _is_named(value, path, found) and (broken := names.label1035_problems(value.lower())):
+        detail = "may have mixed case, but should otherwise match: " + ",".join(broken)
+        found.append(causes.invalid(path, value, detail))
+
+
+def _is_named(value: Any, path: str, found: list[StatusCause]) -> bool:
+    """Whether the value is a string that is not empty; otherwise add the error to ``found``."""
     if value is None:
         found.append(causes.required(path))
     elif not isinstance(value, str):
         found.append(causes.invalid(path, value, "must be a string"))
     elif not value:
         found.append(causes.invalid(path, value, "must not be empty"))
-    elif broken := names.label1035_problems(value.lower()):
-        detail = "may have mixed case, but should otherwise match: " + ",".join(broken)
-        found.append(causes.invalid(path, value, detail))
+    else:
+        return True
+    return False
 
 
 def check_metadata(metadata: Json, path: str, found: list[StatusCause]) -> None:
-    """What is wrong with metadata whose name may be anything that fits into a path."""
+    """Add the errors of metadata to ``found``.  The name may be any segment of a URL path."""
     _complain(
         found,
         f"{path}.generateName",

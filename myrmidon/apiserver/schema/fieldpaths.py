@@ -1,34 +1,26 @@
-"""Paths to fields as definitions write them: ``.spec.name``, ``.map['some key']``."""
+"""Field paths in definitions, such as ``.spec.name`` and ``.map['some key']``."""
 
 import re
 from collections.abc import Iterator
 
+from myrmidon.apiserver.golang.text import CONTROL_CHARACTERS
 from myrmidon.apiserver.schema_node import Schema
 
-# A quoted key, a delimiter, or all up to the next delimiter.
+# A quoted key, a delimiter, or a name up to the next delimiter.
 _TOKEN = re.compile(r"'(?:[^'\\]|\\.|'(?<=\\'))*'|[.\[\]]|[^.\[\]]+", re.DOTALL)
-_ESCAPES = {
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "'": "'",
-    "\\": "\\",
-}
+_ESCAPES = {**CONTROL_CHARACTERS, "'": "'", "\\": "\\"}
 _NO_FIELD = "does not refer to a valid field"
 
 
 class FieldPathError(ValueError):
-    """The path leads nowhere."""
+    """The path is malformed, or does not lead to a field of the schema."""
 
 
 def follow(path: str, schema: Schema, *, brackets: bool = True) -> tuple[str, Schema]:
-    """The path as it is printed, and the node that it leads to.
+    """Return the path as error messages print it, and the node that it leads to.
 
-    The real server reads a dot inside a map as a key of it, whatever the map holds.
+    With ``brackets=False``, a path with brackets is an error.  In a map, the name after a dot is a
+    key, as in the real server.
     """
     printed, node, tokens = "", schema, iter(_TOKEN.findall(path))
     for part in tokens:

@@ -1,19 +1,24 @@
-"""String formats that are enforced.  A format that is not in the table is ignored."""
+"""The string formats that are enforced.  Formats outside the table are ignored.
+
+The checks accept and refuse the same strings as the libraries of the real server, even where those
+deviate from the RFCs.
+"""
 
 import ipaddress
 import re
 import unicodedata
-from calendar import monthrange
 from collections.abc import Callable
 from functools import cached_property
 
+from myrmidon.apiserver.golang.durations import is_loose_duration
 from myrmidon.apiserver.golang.numbers import read_int
+from myrmidon.apiserver.golang.times import is_date, is_date_time
 
 Format = Callable[[str], bool]
 
 
 class _Pattern:
-    """A regular expression that is compiled when it is needed: most formats never are."""
+    """A regular expression that is compiled on first use, because most formats are never used."""
 
     def __init__(self, text: str, flags: re.RegexFlag = re.NOFLAG) -> None:
         self._text, self._flags = text, flags | re.ASCII
@@ -24,30 +29,15 @@ class _Pattern:
         return re.compile(self._text, self._flags)
 
     def fits(self, text: str) -> bool:
-        """Whether the whole text matches."""
+        """Whether the whole string matches."""
         return self.compiled.fullmatch(text) is not None
 
 
-_DATE = _Pattern(r"(\d{4})-(\d{2})-(\d{2})")
-_TIME = _Pattern(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
-_GO_DURATION = _Pattern(r"[-+]?(?:0|(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:ns|us|µs|μs|ms|s|m|h))+)")
-_SCALA_DURATION = _Pattern(r"(?<!\d)(\d++)\s*+([A-Za-zµ]+)")
-# The last word of each group is a prefix (`minutes`), the others stand for themselves.
-_UNITS = (
-    ("ns", "nano"),
-    ("us", "µs", "micro"),
-    ("ms", "milli"),
-    ("s", "sec"),
-    ("m", "min"),
-    ("h", "hr", "hour"),
-    ("d", "day"),
-    ("w", "wk", "week"),
-)
 _ATOM_LETTERS = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-"
 _ATOM = f"[{_ATOM_LETTERS}]++"
 _ADDRESS = rf'(?:{_ATOM}(?:\.{_ATOM})*|"(?:[^"\\]|\\.)*")@(?:{_ATOM}(?:\.{_ATOM})*|\[[^\]]*\])'
 _EMAIL = _Pattern(rf'(?:{_ADDRESS}|(?:[{_ATOM_LETTERS}. ]|"(?:[^"\\]|\\.)*+")*+\s*<{_ADDRESS}>)')
-# `$` stands for a symbol and `l` for a letter, once the text has been reduced to those.
+# Applied to the host name after `_reduced` has replaced letters by `l` and symbols by `$`.
 _HOSTNAME = _Pattern(
     r"(?:[l0-9$](?:-?[l0-9$]{0,62})?|(?:[l0-9$](?:[l0-9$-]{0,61}[l0-9$])?\.)+l{2,63})"
 )
@@ -74,40 +64,8 @@ _SHORT_MAX, _LONG_MAX, _HOST_MAX = 63, 253, 255
 _SSN_LENGTH = 11
 
 
-def is_date(text: str) -> bool:
-    """``2006-01-02``, a day that there is."""
-    found = _DATE.compiled.fullmatch(text)
-    if found is None:
-        return False
-    year, month, day = map(int, found.groups())
-    # Go counts a year 0, which Python does not; it was a leap year.
-    return 1 <= month <= 12 and 1 <= day <= monthrange(year or 400, month)[1]
-
-
-def is_date_time(text: str) -> bool:
-    """``2006-01-02T15:04:05Z``, as RFC 3339 says; no leap seconds."""
-    day, *rest = text.lower().split("t")
-    if not rest or not is_date(day):
-        return False
-    found = _TIME.compiled.fullmatch(rest[0])
-    return (
-        found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
-    )  # digits
-
-
-def is_duration(text: str) -> bool:
-    """``1h30m`` as in Go, or ``2 days`` as in Scala."""
-    if _GO_DURATION.fits(text):
-        return True
-    return any(_is_unit(unit.lower()) for _, unit in _SCALA_DURATION.compiled.findall(text))
-
-
-def _is_unit(unit: str) -> bool:
-    return any(unit in words or unit.startswith(words[-1]) for words in _UNITS)
-
-
 def is_hostname(text: str) -> bool:
-    """A host name; letters and symbols of all scripts are fine."""
+    """Whether the string is a host name; letters and symbols of all scripts are allowed."""
     reduced = "".join(map(_reduced, text))
     if not _HOSTNAME.fits(reduced) or len(text.encode()) > _HOST_MAX:
         return False
@@ -120,7 +78,7 @@ def _reduced(char: str) -> str:
 
 
 def is_ipv4(text: str) -> bool:
-    """An address with dots; zeros may lead, as they did in older versions of Go."""
+    """Whether the string is an IPv4 address; leading zeros are allowed, as in older Go versions."""
     found = _IPV4.compiled.fullmatch(text)
     if found is not None:
         return all(int(part) <= 0xFF for part in found.groups())
@@ -128,7 +86,7 @@ def is_ipv4(text: str) -> bool:
 
 
 def is_ipv6(text: str) -> bool:
-    """An address with colons, without a zone."""
+    """Whether the string is an IPv6 address without a zone."""
     if "%" in text or ":" not in text:
         return False
     try:
@@ -139,7 +97,7 @@ def is_ipv6(text: str) -> bool:
 
 
 def is_cidr(text: str) -> bool:
-    """An address and the length of its prefix."""
+    """Whether the string is an IP address with a prefix length."""
     address, slash, length = text.partition("/")
     if not slash or not (length.isascii() and length.isdigit()):
         return False
@@ -149,7 +107,7 @@ def is_cidr(text: str) -> bool:
 
 
 def is_uri(text: str) -> bool:
-    """What may stand in the first line of a request: an absolute URI, or an absolute path."""
+    """Whether the string is a valid HTTP request target: an absolute URI, a path or ``*``."""
     if not text or any(ord(char) < 0x20 or char == "\x7f" for char in text):
         return False
     found = _URI.compiled.fullmatch(text)
@@ -168,7 +126,7 @@ def is_uri(text: str) -> bool:
 
 
 def is_isbn10(text: str) -> bool:
-    """An old book number with its check digit."""
+    """Whether the string is an ISBN-10 with a valid check digit."""
     digits = re.sub(r"[\s-]+", "", text)
     if re.fullmatch(r"[0-9]{9}X|[0-9]{10}", digits) is None:
         return False
@@ -177,7 +135,7 @@ def is_isbn10(text: str) -> bool:
 
 
 def is_isbn13(text: str) -> bool:
-    """A book number with its check digit."""
+    """Whether the string is an ISBN-13 with a valid check digit."""
     digits = re.sub(r"[\s-]+", "", text)
     if re.fullmatch(r"[0-9]{13}", digits) is None:
         return False
@@ -185,7 +143,7 @@ def is_isbn13(text: str) -> bool:
 
 
 def is_credit_card(text: str) -> bool:
-    """A card number with its check digit; other characters are skipped."""
+    """Whether the digits in the string are a card number with a valid check digit."""
     digits = re.sub(r"[^0-9]+", "", text)
     if not _CREDIT_CARD.fits(digits):
         return False
@@ -194,12 +152,12 @@ def is_credit_card(text: str) -> bool:
 
 
 def is_short_name(text: str) -> bool:
-    """A name of Kubernetes without dots."""
+    """Whether the string is a Kubernetes name without dots (DNS-1123 label)."""
     return len(text) <= _SHORT_MAX and _SHORT_NAME.fits(text)
 
 
 def is_long_name(text: str) -> bool:
-    """A name of Kubernetes that may have dots."""
+    """Whether the string is a Kubernetes name that may have dots (DNS-1123 subdomain)."""
     return len(text) <= _LONG_MAX and _LONG_NAME.fits(text)
 
 
@@ -213,7 +171,7 @@ def _uuid(third: str, fourth: str) -> Format:
 _HEX4, _VARIANT = "[0-9a-f]{4}", "[89ab][0-9a-f]{3}"
 _SSN = _Pattern(r"\d{3}[- ]?\d{2}[- ]?\d{4}")
 
-# Names are compared without their dashes: `date-time` is `datetime`.
+# Format names are looked up without dashes: `date-time` is `datetime`.
 STRING_FORMATS: dict[str, Format] = {
     "bsonobjectid": _Pattern(r"[0-9a-fA-F]{24}").fits,
     "uri": is_uri,
@@ -239,7 +197,7 @@ STRING_FORMATS: dict[str, Format] = {
     ).fits,
     "password": lambda _: True,
     "date": is_date,
-    "duration": is_duration,
+    "duration": is_loose_duration,
     "datetime": is_date_time,
     "k8sshortname": is_short_name,
     "k8slongname": is_long_name,
@@ -251,12 +209,12 @@ NUMBER_FORMATS: dict[str, tuple[str, ...]] = {
 
 
 def is_recognized(name: str, type_name: str) -> bool:
-    """Whether the format applies to values of a type."""
+    """Whether the format is known and applies to values of a type."""
     if type_name in ("", "string"):
         return name.replace("-", "") in STRING_FORMATS
     return name in NUMBER_FORMATS.get(type_name, ())
 
 
 def string_format(name: str) -> Format | None:
-    """The check of a format, if there is one."""
+    """Return the check of a format, None if the format is not enforced."""
     return STRING_FORMATS.get(name.replace("-", ""))

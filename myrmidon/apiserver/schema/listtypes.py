@@ -1,4 +1,4 @@
-"""Lists that are sets, and lists with keys: nothing in them may be there twice."""
+"""Check lists of type set and map for duplicates."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from myrmidon.apiserver.schema_node import Schema
 
 
 def check_lists(obj: Any, schema: Schema) -> list[StatusCause]:
-    """What is there twice.  Only the first repetition of a value is reported."""
+    """Return the errors of duplicates.  Only the first repetition of a value is reported."""
     trail = trail_to(schema, "lists", lambda node: node.list_type != "atomic")
     found: list[StatusCause] = []
     if trail is not None:
@@ -42,7 +42,7 @@ def _check_keys(
 
 
 def _may_repeat(items: list[Any], keys: tuple[str, ...]) -> bool:
-    """A quick look that is right for lists whose elements all have keys of texts."""
+    """Whether duplicates are possible: not if all items have a different string as their key."""
     if len(keys) != 1:
         return True
     values = [item.get(keys[0]) for item in items if item]
@@ -62,7 +62,7 @@ def _check_unique(items: list[Any], path: str, found: list[StatusCause]) -> None
 
 
 def _identity(item: Any) -> Any:
-    """What two equal values have in common; ``1``, ``1.0`` and ``true`` are not equal."""
+    """Return a key that only equal values share; ``1``, ``1.0`` and ``true`` are not equal."""
     if isinstance(item, dict | list):
         return dict, go_text.to_json(item)
     return item if isinstance(item, str) else (type(item), item)

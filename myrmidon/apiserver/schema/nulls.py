@@ -1,4 +1,4 @@
-"""Nulls that mean nothing are dropped."""
+"""Drop nulls from fields that are not nullable."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from myrmidon.apiserver.schema_node import Schema
 
 
 def drop_nulls(value: Any, schema: Schema | None) -> None:
-    """Drop the nulls of known fields that are neither nullable nor have a default, in place.
+    """Drop the nulls of known fields that are not nullable and have no default, in place.
 
-    Those with a default are left for ``default`` to fill in.  Nulls where the schema knows nothing
-    (preserved fields) and nulls in lists stay: the first are data of the user, the second would
-    change the positions of the others, so they are refused later.
+    Nulls of fields with a default are left for ``default`` to fill in.  Nulls of fields that are
+    not in the schema are kept as user data.  Nulls in lists are kept too, because dropping them
+    would change the index of other items; validation refuses them later.
     """
     if isinstance(value, dict):
         _drop_fields(value, schema)

@@ -1,14 +1,16 @@
-"""Metadata of custom objects as Go decodes it: known fields only, each of its type, empty ones left out.
+"""Decode the metadata of custom objects as Go does.
 
-The server reads the metadata of custom objects, and of objects embedded in them, into the same
-structure that built-in kinds have.  What does not fit is an error in the words of Go's decoder.
+The real server reads the metadata of a custom object, and of objects embedded in it, into the same
+struct as that of a built-in kind.  Only known fields are kept, each must be of the right type, and
+empty fields are left out.  A value of the wrong type is an error with the message of Go's decoder.
 """
 
 import re
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.apiserver.golang.times import TimeError, parse_time, written_time
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.timestamps import write_time
+from myrmidon.apiserver.golang.times import TimeError, parse_time
 from myrmidon.apiserver.golang.types import json_kind
 
 _OWNER = {
@@ -52,7 +54,7 @@ _GO_TYPES = {
     "finalizers": "[]string",
     "managedFields": "[]v1.ManagedFieldsEntry",
 }
-# Fields of an OwnerReference without `omitempty`: they are written even if they are empty.
+# The fields of an OwnerReference without `omitempty`: they are written even if they are empty.
 _ALWAYS = ("apiVersion", "kind", "name", "uid")
 _PYTHON = {"int64": int, "bool": bool, "raw": dict}
 
@@ -62,7 +64,10 @@ class ObjectMetaError(ValueError):
 
 
 def decode_object_meta(metadata: Any) -> tuple[Json, list[str]]:
-    """The metadata as it is kept, and the unknown fields that were dropped."""
+    """Return the metadata as it is stored, and the unknown fields that were dropped.
+
+    Raises ``ObjectMetaError`` if a field has the wrong type.
+    """
     if not isinstance(metadata, dict):
         if metadata is None:
             return {}, []
@@ -84,9 +89,9 @@ def _decode_fields(
         if value is None:
             continue
         kept = _decode(value, known[name], f"{struct}.{where}", where, unknown)
-        # A pointer is kept as it is; the zero value of anything else is left out.
+        # A pointer keeps its zero value; the zero values of other types are left out.
         is_pointer = known[name] == "bool" or name == "deletionGracePeriodSeconds"
-        # An empty list of managedFields is an order to clear them.
+        # A client sends an empty list of managedFields to reset the field ownership.
         if kept or is_pointer or name == "managedFields":
             decoded[name] = kept
     return decoded
@@ -113,9 +118,9 @@ def _decode(value: Any, kind: Any, go_field: str, path: str, unknown: list[str])
 
 
 def _in_utc(text: str) -> str:
-    """A time as it is kept: whole seconds, UTC."""
+    """Return a timestamp as it is stored: in UTC, with whole seconds."""
     try:
-        return written_time(parse_time(text))
+        return write_time(parse_time(text))
     except TimeError as error:
         raise ObjectMetaError(str(error)) from None
 
@@ -133,7 +138,7 @@ def _expect(value: Any, wanted: type, go_field: str, go_type: str) -> None:
     fits = type(value) is wanted or (wanted is int and type(value) is float and value.is_integer())
     if not fits:
         found = json_kind(value)
-        # Go names the structure and the field, but not where in a list it is.
+        # Go's message names the struct and the field, but not the index in a list.
         field = re.sub(r"\[\d+\]", "", go_field)
         raise ObjectMetaError(
             f"json: cannot unmarshal {found} into Go struct field {field} of type {go_type}"

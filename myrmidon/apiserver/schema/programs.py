@@ -1,7 +1,8 @@
-"""Where rules meet the interpreter of their language.
+"""Compile and run CEL expressions of a schema, with the package ``cel``.
 
-The interpreter is loaded with the first schema that has rules: most servers start without one, and
-starting is measured in milliseconds.
+``cel`` is imported when the first schema with rules is compiled: most servers never see one, and
+the import would add to the start-up time of all of them.  Its exceptions are translated here, so
+that other modules can catch them without importing it.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,25 +17,25 @@ _UNTYPED = "failed to convert to declType for CEL validation rules"
 
 
 class CompileError(ValueError):
-    """The expression makes no sense; the message is that of the real server."""
+    """The expression does not compile; the message is that of the real server."""
 
 
 class UntypedError(CompileError):
-    """The schema says too little about its values to have rules."""
+    """The schema has no CEL type, because it does not say enough about its values."""
 
 
 class EvaluationError(ValueError):
-    """The expression went wrong for these values."""
+    """The evaluation of the expression failed for these values."""
 
 
 class CostError(EvaluationError):
-    """The expression takes too long."""
+    """The evaluation of the expression exceeded its cost limit."""
 
 
 def compile_program(
     text: str, schema: Schema, *, root: bool, optional_old: bool, message: bool = False
 ) -> "Program":
-    """Compile a rule about values of a schema, or the message of one; raises ``CompileError``."""
+    """Compile a rule or, with ``message``, a messageExpression.  Raises ``CompileError``."""
     from myrmidon.apiserver import cel  # noqa: PLC0415 - see above
 
     compiler = cel.compile_message if message else cel.compile_rule
@@ -46,7 +47,7 @@ def compile_program(
 
 
 def evaluate(program: "Program", value: Any, old: Any) -> Any:
-    """Run an expression; without an old value if that is None.  Raises ``EvaluationError``."""
+    """Run a program; ``old`` is None without an old value.  Raises ``EvaluationError``."""
     from myrmidon.apiserver import cel  # noqa: PLC0415 - see above
 
     try:

@@ -1,8 +1,8 @@
-"""Fields that the schema does not know are dropped."""
+"""Prune the fields that are not in the schema."""
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.schema_node import Schema
 
 META_FIELDS = frozenset(("apiVersion", "kind", "metadata"))
@@ -11,10 +11,10 @@ _NOTHING = Schema()
 
 
 def prune(obj: Json, schema: Schema) -> list[str]:
-    """Drop unknown fields of an object, in place; the paths of what was dropped, sorted.
+    """Drop the unknown fields of an object, in place; return their paths, sorted.
 
-    What belongs to every object (``apiVersion``, ``kind``, ``metadata``) stays, at the root and
-    in embedded resources: the schema need not mention it.
+    ``apiVersion``, ``kind`` and ``metadata`` stay, at the root and in embedded objects: every
+    object has them, even if the schema does not mention them.
     """
     dropped: list[str] = []
     _prune_map(obj, schema, "", dropped, embedded=True)
@@ -23,7 +23,10 @@ def prune(obj: Json, schema: Schema) -> list[str]:
 
 
 def prune_value(value: Any, schema: Schema) -> list[str]:
-    """The same for a part of an object, which is an object itself only if it is embedded."""
+    """Drop the unknown fields of a part of an object, in place; return their paths.
+
+    ``apiVersion``, ``kind`` and ``metadata`` count as known only in embedded objects.
+    """
     dropped: list[str] = []
     if type(value) in CONTAINERS:
         _prune_value(value, schema, "", dropped)
@@ -62,7 +65,7 @@ def _prune_value(value: Any, schema: Schema, path: str, dropped: list[str]) -> N
 
 
 def _keep_items(value: list[Any], schema: Schema, path: str, dropped: list[str]) -> None:
-    """Walk a list whose unknown fields are preserved, which holds for its items, too."""
+    """Prune inside a list that preserves unknown fields; its items preserve theirs, too."""
     if schema.items is None:
         return
     for index, item in enumerate(value):

@@ -1,23 +1,24 @@
-"""What was wrong before may stay wrong, as long as a write does not change it.
+"""Ratcheting: an update may keep an invalid value that it does not change.
 
 A schema may become stricter while objects are stored.  An update that changes another field must
-not fail because of it, so findings about values that are as they were are forgiven.
+not fail because of that, so errors about unchanged values are dropped.  This module decides which
+values count as unchanged, and pairs the items of old and new lists by their keys.
 """
 
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.apiserver.golang.json import same
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.schema.problems import UNCORRELATED
 
 _SCALARS = (str, int, float, bool)
 
 
 def is_unchanged(value: Any, old: Any, source: Json) -> bool:
-    """Whether a value is what it was.
+    """Whether a value equals the old one.
 
-    The elements of a list with keys are found by their keys, in whatever order they are.  An object
-    with a field that the schema does not know never counts as unchanged.
+    Items of a list with keys are compared by their keys, in any order.  An object with a field that
+    is not in the schema never counts as unchanged.
     """
     if isinstance(value, dict) and isinstance(old, dict):
         return len(value) == len(old) and all(
@@ -33,7 +34,7 @@ def is_unchanged(value: Any, old: Any, source: Json) -> bool:
             before is not UNCORRELATED and is_unchanged(item, before, source["items"])
             for item, before in pairs
         )
-    return same(value, old)
+    return identical(value, old)
 
 
 def _is_field_unchanged(key: str, value: Any, old: Json, source: Json) -> bool:
@@ -43,14 +44,14 @@ def _is_field_unchanged(key: str, value: Any, old: Json, source: Json) -> bool:
 
 
 def map_keys(source: Json) -> tuple[str, ...]:
-    """The keys of a list with keys, none for other lists."""
+    """Return the keys of a list of type map; an empty tuple for any other schema."""
     if source.get("type") == "array" and source.get("x-kubernetes-list-type") == "map":
         return tuple(source.get("x-kubernetes-list-map-keys") or ())
     return ()
 
 
 def key_of(item: Any, keys: tuple[str, ...]) -> tuple[Any, ...] | None:
-    """What tells an element of a list apart; None if it lacks a key."""
+    """Return the keys of a list item with their types; None if one is missing or not a scalar."""
     if not isinstance(item, dict):
         return None
     found = tuple((type(item.get(key)), item.get(key)) for key in keys)
@@ -58,7 +59,7 @@ def key_of(item: Any, keys: tuple[str, ...]) -> tuple[Any, ...] | None:
 
 
 def by_keys(items: list[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...] | None, Any]:
-    """The elements of a list by their keys; the first one of several with the same."""
+    """Return the items of a list by their keys; the first of several items with the same keys."""
     found: dict[tuple[Any, ...] | None, Any] = {}
     for item in items:
         key = key_of(item, keys)

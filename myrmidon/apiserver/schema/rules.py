@@ -1,10 +1,22 @@
-"""Rules: ``x-kubernetes-validations``, evaluated on the objects that they are about."""
+"""Validation rules: evaluate ``x-kubernetes-validations`` on an object.
+
+The rules of a schema are compiled when the first object reaches them, and cached in its nodes.  The
+object is walked along the trail to the nodes that have rules.  Each value on the way has two
+counterparts in the old object: ``oldSelf`` for the rules, and the value that ratcheting compares
+with.  An item of a list has counterparts only in a list of type map, where its keys identify it.
+
+- A rule that uses ``oldSelf`` is skipped if there is no old value, unless ``optionalOldSelf`` is
+  set.
+- A rule that does not use ``oldSelf`` may fail for an unchanged value (ratcheting).
+- All rules of an object share one cost budget.  When it is exhausted, or when a single rule exceeds
+  its own limit, the evaluation ends with that error.
+"""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
@@ -27,42 +39,42 @@ _PLAN, _TRAIL = "rules", "rules-trail"
 _MESSAGE_BYTES_MAX = 5 * 1024
 _TYPE_FIELDS = ("apiVersion", "kind")
 _LAST = "no further validation rules will be run"
-BUDGET = 10_000_000  # for all rules of one object, in the units of the estimate
+BUDGET = 10_000_000  # for all rules of one object, in CEL cost units
 
 
 @dataclass(slots=True, eq=False)
 class _Rule:
-    """A rule, compiled."""
+    """A compiled rule."""
 
     written: Json
     program: "Program"
     message: "Program | None"
-    path: str  # of the field to blame, below the one that has the rule
+    path: str  # of the field that errors name, relative to the one that has the rule
     optional_old: bool
 
     @property
     def text(self) -> str:
-        """What the rule is called in messages about it."""
+        """The name of the rule in error messages: its message, or else its expression."""
         return str(self.written.get("message") or self.written.get("rule") or "").strip()
 
     @property
     def complaint(self) -> str:
-        """What is said when the rule does not hold and has no expression for it."""
+        """The error message of a failed rule that has no ``messageExpression``."""
         return self.text if self.written.get("message") else f"failed rule: {self.text}"
 
 
 @dataclass(slots=True, eq=False)
 class _Place:
-    """A value on the way, with what it was before, as far as that can be told."""
+    """A value on the way to the rules, with its counterparts in the old object."""
 
     value: Any
-    old: Any  # what rules call oldSelf; None where there is none
-    before: Any  # for ratcheting: UNCORRELATED where there is none
+    old: Any  # oldSelf of the rules; None if there is no old value
+    before: Any  # the old value for ratcheting; UNCORRELATED if there is none
     source: Json
     parent: "_Place | None"
 
     def is_forgiven(self) -> bool:
-        """Whether the value, or the nearest one around it that has a past, is as it was."""
+        """Whether the value, or its nearest ancestor with an old value, is unchanged."""
         place: _Place | None = self
         if self.before is UNCORRELATED:
             place = self.parent
@@ -72,31 +84,31 @@ class _Place:
 
 
 class _OutOfBudgetError(Exception):
-    """The rules of an object have cost too much."""
+    """The evaluation ends, because the rules of the object have exceeded their cost budget."""
 
 
 @dataclass(slots=True, eq=False)
 class _Findings:
-    """What is wrong with an object, and how much may still be spent on finding it out."""
+    """The errors found in an object, and the cost budget that is left."""
 
     causes: list[StatusCause]
     left: int = field(default_factory=lambda: BUDGET)
 
     def spend(self, program: "Program", path: str, schema: Schema) -> None:
-        """Pay for a run of a rule."""
+        """Subtract the cost of a program's last run; stop if the budget is exhausted."""
         self.left -= program.spent
         if self.left < 0:
             text = f"validation failed due to running out of cost budget, {_LAST}"
             self.stop(causes.invalid(path, schema.type, text))
 
     def stop(self, cause: StatusCause) -> NoReturn:
-        """Find nothing else."""
+        """Add the last error and end the evaluation."""
         self.causes.append(cause)
         raise _OutOfBudgetError
 
 
 def has_rules(schema: Schema) -> bool:
-    """Whether there are rules anywhere in the schema."""
+    """Whether any node of the schema has rules."""
     return _trail(schema) is not None
 
 
@@ -107,18 +119,18 @@ def _trail(schema: Schema) -> Trail | None:
 def check_rules(
     value: Any, schema: Schema, old: Any = None, *, path: str = "", root: bool = True
 ) -> list[StatusCause]:
-    """The rules that do not hold.
+    """Return the errors of all rules that do not hold for the value.
 
-    Rules that look at the old value are asked only where there is one, unless they say that they
-    can do without.  Other rules are forgiven for values that have not changed.  ``root`` says that
-    the value is a whole object, whose metadata its rules may look at.
+    ``old`` is None for a new object.  Rules that use the old value run only where it exists, or if
+    they set ``optionalOldSelf``; the other rules may fail for values that have not changed.  With
+    ``root``, the value is a whole object, and its rules can read its metadata.
     """
     trail = _trail(schema)
     found: list[StatusCause] = []
     if trail is not None:
         before = UNCORRELATED if old is None else old
         place = _Place(value, old, before, schema.source, None)
-        with suppress(_OutOfBudgetError):  # that is then the last thing found
+        with suppress(_OutOfBudgetError):  # its error is already the last of those found
             _walk(place, trail, path, _Findings(found), root=root)
     return found
 
@@ -131,13 +143,15 @@ def _walk(place: _Place, trail: Trail, path: str, found: "_Findings", *, root: b
             _apply(rule, place, trail.schema, path, found)
     for child, item, where in trail.below(place.value, path):
         key = where[len(path) :]
-        old, before = _past(place, trail.schema, item, key, root=root)
+        old, before = _old_values(place, trail.schema, item, key, root=root)
         below = _Place(item, old, before, child.schema.source, place)
         _walk(below, child, where, found, root=False)
 
 
-def _past(place: _Place, schema: Schema, item: Any, key: str, *, root: bool) -> tuple[Any, Any]:
-    """What a part of a value was: for rules, and for ratcheting."""
+def _old_values(
+    place: _Place, schema: Schema, item: Any, key: str, *, root: bool
+) -> tuple[Any, Any]:
+    """Return the old value of a field or item: as ``oldSelf``, and for ratcheting."""
     if isinstance(place.value, list):
         keys = schema.list_map_keys if schema.list_type == "map" else ()
         if not keys:
@@ -168,17 +182,17 @@ def _apply(rule: _Rule, place: _Place, schema: Schema, path: str, found: _Findin
         found.stop(causes.invalid(path, schema.type, text))
     except EvaluationError as error:
         found.spend(program, path, schema)
-        found.causes.append(causes.invalid(path, schema.type, _stumbled(str(error), rule)))
+        found.causes.append(causes.invalid(path, schema.type, _evaluation_error(str(error), rule)))
         return
     found.spend(program, path, schema)
     if holds is True:
         return
-    cause = _broken(rule, place, schema, path)
+    cause = _cause_of(rule, place, schema, path)
     if program.uses_old_self or not place.is_forgiven():
         found.causes.append(cause)
 
 
-def _stumbled(error: str, rule: _Rule) -> str:
+def _evaluation_error(error: str, rule: _Rule) -> str:
     if error.startswith("no such overload"):
         return (
             f"'{error}': call arguments did not match a supported operator, function or macro "
@@ -187,9 +201,9 @@ def _stumbled(error: str, rule: _Rule) -> str:
     return f"{error} evaluating rule: {rule.text}"
 
 
-def _broken(rule: _Rule, place: _Place, schema: Schema, path: str) -> StatusCause:
+def _cause_of(rule: _Rule, place: _Place, schema: Schema, path: str) -> StatusCause:
     where = causes.child(path, rule.path) if rule.path else path
-    detail = _said(rule, place) or rule.complaint
+    detail = _computed_message(rule, place) or rule.complaint
     value = causes.OMITTED if schema.type in ("object", "array") else place.value
     match rule.written.get("reason"):
         case causes.FORBIDDEN:
@@ -202,8 +216,8 @@ def _broken(rule: _Rule, place: _Place, schema: Schema, path: str) -> StatusCaus
             return causes.invalid(where, value, detail)
 
 
-def _said(rule: _Rule, place: _Place) -> str:
-    """The message that an expression makes, or nothing if it makes none that can be sent."""
+def _computed_message(rule: _Rule, place: _Place) -> str:
+    """Return the result of the messageExpression; empty if it fails or is not a valid message."""
     if rule.message is None:
         return ""
     try:

@@ -1,17 +1,18 @@
-"""Checks of single values: type, format, limits, enumerations.
+"""Compile the checks of single values: type, format, limits and enumerations.
 
-Every function here runs once per schema node and returns the check to run on every value, or None
-where the schema asks nothing.  The order and the oddities are those of the real server.
+Each function runs once per schema node and returns the check that runs on every value, or None if
+the schema does not restrict values in that respect.  The order of the checks, and the cases in
+which they deviate from JSON schema, are those of the real server.
 """
 
 from collections.abc import Callable
 from math import isfinite, trunc
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.golang import text as go_text
-from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.golang.regex import compile_pattern
 from myrmidon.apiserver.schema import formats, problems
 from myrmidon.apiserver.schema.problems import Check, Problem, Report
@@ -25,27 +26,27 @@ KINDS: dict[type, tuple[str, str]] = {
     dict: ("object", ""),
 }
 _INT64, _INT32 = (-(2**63), 2**63 - 1), (-(2**31), 2**31 - 1)
-_FLOAT32_MAX = 3.4028235677973366e38  # from here on a float32 is infinite
+_FLOAT32_MAX = 3.4028235677973366e38  # larger values overflow a float32
 _JSON_INTEGER_MAX = 2**53 - 1
 _ALMOST = 1e-9
 
 
 def types_of(source: Json) -> list[str]:
-    """The types that a value may have; empty where any may."""
+    """Return the types that a value may have; an empty list if it may have any."""
     if source.get("x-kubernetes-int-or-string"):
         return ["integer", "string"]
     return [source["type"]] if source.get("type") else []
 
 
 def format_of(source: Json) -> str:
-    """The format, if it applies to values of this type."""
+    """Return the format; "" if it is unknown or does not apply to the schema's type."""
     name, types = source.get("format") or "", types_of(source)
     type_name = types[0] if len(types) == 1 else ""
     return name if formats.is_recognized(name, type_name) else ""
 
 
 def is_integral(value: float) -> bool:
-    """Whether a float counts as an integer: no fraction, or next to none, and not too large."""
+    """Whether a float counts as an integer: almost no fraction, and exact in JSON (below 2**53)."""
     if not isfinite(value) or abs(value) > _JSON_INTEGER_MAX:
         return False
     whole = float(trunc(value))
@@ -53,7 +54,7 @@ def is_integral(value: float) -> bool:
 
 
 def type_verdict(source: Json, kind: type, *, integral: bool) -> tuple[str, str] | None:
-    """What is wrong with a value of some Python type: the expected type and the one found."""
+    """Return (expected type, actual type) if values of a Python type do not fit, else None."""
     types, name = types_of(source), format_of(source)
     found, found_format = KINDS[kind]
     if not types and not name:
@@ -68,12 +69,12 @@ def type_verdict(source: Json, kind: type, *, integral: bool) -> tuple[str, str]
             if not fits and found_format != name:
                 return name, found_format
         elif "number" not in types and "integer" not in types:
-            return None  # a list passes for a text with a format
+            return None  # the real server accepts a list for a string with a format
     return None if fits else (",".join(types), found)
 
 
 def type_check(source: Json, kind: type) -> Check | None:
-    """The check of the type of values that have some Python type."""
+    """Return the check of the type, for values of a Python type."""
     verdict = type_verdict(source, kind, integral=False)
     if verdict is None:
         return _oversized_check(source) if kind is int else None
@@ -91,7 +92,7 @@ def type_check(source: Json, kind: type) -> Check | None:
 
 
 def _oversized_check(source: Json) -> Check | None:
-    """An integer that needs more than 64 bits is a float to the server."""
+    """Return the check of integers that do not fit into 64 bits; to the server they are floats."""
     verdict = type_verdict(source, float, integral=False)
     if verdict is None:
         return None
@@ -107,7 +108,7 @@ def _oversized_check(source: Json) -> Check | None:
 
 
 def string_check(source: Json) -> Check | None:
-    """Length and pattern.  The first one that fails ends it."""
+    """Return the check of length and pattern.  Only the first error is reported."""
     longest, shortest = source.get("maxLength"), source.get("minLength")
     pattern = source.get("pattern") or ""
     if longest is None and not shortest and not pattern:
@@ -127,7 +128,7 @@ def string_check(source: Json) -> Check | None:
 
 
 def format_check(source: Json) -> Check | None:
-    """The format of a text."""
+    """Return the check of a string's format."""
     name = format_of(source)
     accepts = formats.string_format(name) if name else None
     if accepts is None:
@@ -141,7 +142,7 @@ def format_check(source: Json) -> Check | None:
 
 
 def enum_check(source: Json) -> Check | None:
-    """The enumeration of possible values."""
+    """Return the check that a value is in the enumeration."""
     choices = source.get("enum") or []
     if not choices:
         return None
@@ -149,24 +150,28 @@ def enum_check(source: Json) -> Check | None:
     others = [choice for choice in choices if not isinstance(choice, str)]
 
     def check(value: Any, path: str, _old: Any, report: Report) -> None:
-        found = value in words if type(value) is str else any(_is(value, each) for each in others)
+        found = (
+            value in words
+            if type(value) is str
+            else any(_equals_choice(value, each) for each in others)
+        )
         if not found:
             report.add(problems.unlisted(path, value, choices))
 
     return check
 
 
-def _is(value: Any, choice: Any) -> bool:
-    """Equality after Go's conversion to the type of the choice, which cuts fractions off."""
+def _equals_choice(value: Any, choice: Any) -> bool:
+    """Whether a value equals a choice after Go's conversion to its type, which truncates."""
     if value is None or isinstance(value, bool) or isinstance(choice, bool):
         return value is not None and type(value) is type(choice) and bool(value == choice)
     if isinstance(value, int | float) and isinstance(choice, int | float):
         return type(choice)(value) == choice
-    return same(value, choice)
+    return identical(value, choice)
 
 
 def number_check(source: Json) -> Check | None:
-    """Range of the type, multiples, minimum and maximum, in this order."""
+    """Return the check of the range of the type, multipleOf, minimum and maximum, in this order."""
     parts = [
         part
         for part in (
@@ -188,7 +193,7 @@ def number_check(source: Json) -> Check | None:
 
 
 def _fits_type(source: Json) -> Callable[[float], bool] | None:
-    """Whether a number is in the range of the type, None where every number is."""
+    """Return a check of the range of a number's type, None if every number fits."""
     types, name = types_of(source), format_of(source)
     if types == ["integer"]:
         low, high = _INT32 if name == "int32" else _INT64

@@ -1,8 +1,8 @@
-"""From the schema of a CustomResourceDefinition to the nodes that everybody walks."""
+"""Compile the schema of a CustomResourceDefinition into the nodes that all checks walk."""
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.schema_node import ListType, Schema
 
 _LIST_TYPES: dict[Any, ListType] = {"set": "set", "map": "map"}
@@ -11,8 +11,9 @@ _LIST_TYPES: dict[Any, ListType] = {"set": "set", "map": "map"}
 def compile_schema(openapi_v3: Json) -> Schema:
     """Compile an ``openAPIV3Schema``.
 
-    The definition has passed ``check_definition``, so it is structural: what ``anyOf`` and its
-    like say about values is left in ``source``, and the types are all outside them.
+    The definition must have passed ``check_definition``, so that the schema is structural: the
+    types of all fields are outside ``anyOf``, ``oneOf``, ``allOf`` and ``not``.  The restrictions
+    of values inside those stay in ``source``.
     """
     items, additional = openapi_v3.get("items"), openapi_v3.get("additionalProperties")
     default = openapi_v3.get("default")
@@ -40,11 +41,11 @@ def compile_schema(openapi_v3: Json) -> Schema:
 
 
 def _map_values(additional: Any) -> Schema | None:
-    """The schema of a map's values.
+    """Return the schema of a map's values, or None if the schema does not describe a map.
 
-    ``additionalProperties: true`` allows any key but says nothing about the values: scalars stay,
-    nulls stay, the fields of objects are unknown.  ``false`` prunes nothing either: such keys are
-    refused when the object is validated.
+    ``additionalProperties: true`` allows any key and says nothing about the values: scalars and
+    nulls are kept, and the fields of objects are unknown.  ``false`` does not prune either:
+    validation refuses such keys.
     """
     if isinstance(additional, dict):
         return compile_schema(additional)

@@ -1,7 +1,8 @@
-"""The part of a schema that leads to nodes of interest.
+"""Trails: the part of a schema that leads to the nodes that one check needs.
 
-Most schemas have few lists with keys, few embedded resources, few rules.  A trail is found once;
-what walks along it never looks at the rest of an object.
+Most schemas have few lists with keys, few embedded resources and few rules.  The trail to such
+nodes is computed once per schema and check.  A check that walks along its trail never visits the
+rest of an object.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from myrmidon.apiserver.schema_node import Schema
 
 @dataclass(slots=True, eq=False)
 class Trail:
-    """A node on the way.  ``here`` says whether it is itself of interest."""
+    """A schema node on the way to wanted nodes.  ``here``: whether it is wanted itself."""
 
     schema: Schema
     here: bool
@@ -22,7 +23,7 @@ class Trail:
     items: "Trail | None"
 
     def below(self, value: Any, path: str) -> Iterator[tuple["Trail", Any, str]]:
-        """The parts of a value that the trail leads to, with their paths."""
+        """Yield (trail, value, path) for each part of a value that the trail leads to."""
         if isinstance(value, dict):
             for name, trail in self.properties.items():
                 if name in value:
@@ -37,7 +38,7 @@ class Trail:
 
 
 def trail_to(schema: Schema, name: str, wanted: Callable[[Schema], bool]) -> Trail | None:
-    """The trail to all nodes that are ``wanted``, None if there are none; kept under ``name``."""
+    """Return the trail to all ``wanted`` nodes, or None without any; cached as plan ``name``."""
     if name not in schema.plans:
         schema.plans[name] = _find(schema, wanted)
     found: Trail | None = schema.plans[name]

@@ -1,14 +1,15 @@
-"""Whether an object is what its schema says.
+"""Validate an object against its schema.
 
-The real server asks four times: for the values, for embedded objects, for lists with rules in
-them twice, and for the rules (``rules.check_rules``), which are left out if the object is so wrong
-that they would stumble.
+Four checks run in the order of the real server: the values against the schema, the embedded
+objects, the lists of type set and map for duplicates, and the CEL rules (``rules.check_rules``).
+The rules do not run if an earlier check found an error that would break their evaluation, for
+example a value of the wrong type; an additional error says so.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.embedded import check_embedded
@@ -37,10 +38,10 @@ _NOT_CHECKED = causes.invalid(
 
 
 def validate(obj: Json, schema: Schema, old: Json | None = None) -> list[StatusCause]:
-    """Everything but the rules.
+    """Return the errors of all checks except the rules.
 
-    With ``old``, what was wrong there already may stay: values that have not changed are forgiven,
-    and lists are not asked for duplicates if the old object had some.
+    With ``old``, errors of values that have not changed are dropped, and duplicates in lists are
+    not reported if the old object had duplicates, too.
     """
     found = check_values(obj, schema, UNCORRELATED if old is None else old)
     found += check_embedded(obj, schema)
@@ -50,29 +51,29 @@ def validate(obj: Json, schema: Schema, old: Json | None = None) -> list[StatusC
 def check_values(
     value: Any, schema: Schema, old: Any = UNCORRELATED, path: str = ""
 ) -> list[StatusCause]:
-    """The value, or a part of an object at ``path``, against its schema alone."""
+    """Return the errors of a value, or of the part of an object at ``path``, against its schema."""
     check: Check | None = schema.plans.get(_PLAN)
     if check is None:
         check = schema.plans[_PLAN] = compile_node(schema.source).check
     report = Report()
     check(value, "", UNCORRELATED, report)
     if report.problems and old is not UNCORRELATED:
-        # Most objects are fine, so what they were before is looked at only if they are not.
+        # Most objects are valid, so the comparison with the old object is made only for errors.
         report = Report()
         check(value, "", old, report)
     return report.causes(path) if report.problems else []
 
 
 def check_object(obj: Json, schema: Schema, old: Json | None = None) -> list[StatusCause]:
-    """All that the schema asks of an object that is created, or updated from ``old``."""
+    """Return all errors of an object that is created, or updated from ``old``."""
     return _with_rules(validate(obj, schema, old), obj, schema, old)
 
 
 def check_status(obj: Json, schema: Schema, old: Json) -> list[StatusCause]:
-    """All that the schema asks of an update through the status subresource.
+    """Return all errors of an update through the status subresource.
 
-    Only the status is compared with its schema, as if it were an object of its own: the texts do
-    not say where it is.
+    The values of the status are validated as if it were an object of its own, so the paths in these
+    messages do not start with ``status``.
     """
     found: list[StatusCause] = []
     status_schema = schema.properties.get("status")
@@ -98,5 +99,5 @@ def _with_rules(
 
 
 def is_blocking(found: Iterable[StatusCause]) -> bool:
-    """Whether rules would stumble over what was found."""
+    """Whether one of the errors prevents the evaluation of rules."""
     return any(cause.reason in _BLOCKING for cause in found)

@@ -1,13 +1,17 @@
-"""From a schema to a check of values, compiled once.
+"""Compile a schema into a check of values.
 
-The result is a tree of nodes with closures.  Each node knows for each Python type which checks are
-worth running, and its parent does not even ask it about values of a type that always fits: most of
-an object is such values.
+The result is a tree of nodes with closures.  Each node has a list of checks per Python type.  A
+parent skips its child for values of a type without checks (``ValueNode.plain``): most values of an
+object are of such a type.
+
+``anyOf``, ``oneOf``, ``allOf`` and ``not`` run their alternatives on reports of their own, without
+ratcheting.  If no alternative fits, the alternatives run once more with counting, because the real
+server reports the errors of the alternative that passed most checks.
 """
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.golang import text as go_text
 from myrmidon.apiserver.schema import problems, scalars
@@ -18,7 +22,7 @@ _TYPE_FIELDS = ("apiVersion", "kind")
 
 
 class ValueNode:
-    """A schema, compiled.  Values of a type in ``plain`` need no check, unless checks are counted."""
+    """A compiled schema.  Values of a type in ``plain`` need no check, except for counting."""
 
     __slots__ = ("check", "plain")
 
@@ -27,7 +31,7 @@ class ValueNode:
 
 
 def compile_node(source: Json) -> ValueNode:
-    """The check of values against a schema as it was written."""
+    """Compile the check of values against a schema in its JSON form."""
     combined = _combinations(source)
     plans = {kind: _plan(source, kind, combined) for kind in scalars.KINDS}
     plans[type(None)] = _null_plan(source)
@@ -47,7 +51,7 @@ def compile_node(source: Json) -> ValueNode:
 
 
 def _plan(source: Json, kind: type, combined: list[Check]) -> tuple[tuple[Check, ...], int]:
-    """The checks for values of a Python type, and how many the real server would count."""
+    """Return the checks for values of a Python type, and how many the real server counts for it."""
     wrong = scalars.type_check(source, kind)
     typed = bool(scalars.types_of(source) or scalars.format_of(source))
     matches = 4 + (2 if typed else 0)
@@ -72,7 +76,7 @@ def _plan(source: Json, kind: type, combined: list[Check]) -> tuple[tuple[Check,
 
 
 def _null_plan(source: Json) -> tuple[tuple[Check, ...], int]:
-    """Null is asked for its type and the enumeration only."""
+    """Return the checks for null: the type and the enumeration, and nothing else."""
     types, enum = scalars.types_of(source), scalars.enum_check(source)
     rest = (enum,) if enum is not None else ()
     if not types or source.get("nullable"):
@@ -95,14 +99,14 @@ def _combinations(source: Json) -> list[Check]:
 
 
 def _try(check: Check, value: Any, path: str, around: Report) -> Report:
-    """Run an alternative on its own.  It is not forgiven what was wrong before."""
+    """Run an alternative on a report of its own, without ratcheting."""
     report = Report(counting=around.counting)
     check(value, path, UNCORRELATED, report)
     return report
 
 
 def _closest(alternatives: list[Check], value: Any, path: str) -> Report:
-    """What the alternative has found that passed most checks; all of them fail."""
+    """Return the report of the alternative that passed most checks, given that all of them fail."""
     reports = [Report(counting=True) for _ in alternatives]
     for alternative, report in zip(alternatives, reports, strict=True):
         alternative(value, path, UNCORRELATED, report)
@@ -228,7 +232,7 @@ def _size_check(source: Json) -> Check | None:
 
 
 def _fields_check(source: Json) -> Check:
-    """Each field against its schema.  This is where the time goes."""
+    """Return the check of the fields of an object.  Validation spends most of its time here."""
     nodes = {
         name: compile_node(schema) for name, schema in (source.get("properties") or {}).items()
     }
@@ -247,7 +251,7 @@ def _fields_check(source: Json) -> Check:
                 continue
             if earlier is not None:
                 before = earlier.get(key, UNCORRELATED)
-                # Old and new objects are converted to the same version, so these never change.
+                # Old and new objects are converted to the same version, so these never differ.
                 if not path and key in _TYPE_FIELDS:
                     before = UNCORRELATED
             where = f"{path}.{key}" if path or node is other else key

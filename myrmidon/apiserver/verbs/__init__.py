@@ -1,13 +1,13 @@
-"""What a request does, once it is known which resource it is about.
+"""The verbs: what a request does, after its resource type is known.
 
-dispatch                  from a call to its verb, and from a record to an answer
+dispatch                  runs the verb of a call, and turns its result into a response
 create update delete      writes
 patch apply               PATCH; ``patch_documents`` reads merge, JSON and strategic patches
-list watch                reads of many
-scale subresources        scale; bind, evict, tokens; ``containers`` says that none run here
+list watch                reads of collections
+scale subresources        scale; binding, eviction, tokens; ``containers`` for logs and exec
 reviews                   access and token reviews
-bodies options selectors  what a client sends: body, query, selectors
-tables managed_fields     answers as tables; owners of fields after a write
+bodies options selectors  read the body, the query options and the selectors of a request
+tables managed_fields     responses as tables; field ownership after a write
 """
 
 __all__: list[str] = []

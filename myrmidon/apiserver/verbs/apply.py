@@ -1,9 +1,14 @@
-"""Server-side apply: PATCH with a configuration that says what one manager wants."""
+"""Server-side apply: PATCH with the configuration of one field manager.
+
+The body, JSON or YAML, is merged into the live object by ``fields.after_apply``, which also detects
+conflicts and computes ``managedFields``.  The result then goes through the same steps as a create
+or an update: defaulting, admission, validation, and no write if nothing changed.
+"""
 
 import re
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import required
 from myrmidon.apiserver.failures import bad_request, conflict, internal
@@ -22,12 +27,12 @@ from myrmidon.apiserver.verbs.update import check_name, update
 from myrmidon.apiserver.wire.yaml import parse_yaml
 
 _COLLECTIONS = ("labels", "annotations", "finalizers", "ownerReferences")
-# JSON writes characters beyond 16 bits as two escapes; to YAML, neither of them is one.
+# JSON escapes characters beyond 16 bits as surrogate pairs, which are invalid escapes in YAML.
 _SURROGATE = re.compile(rb"(?<!\\)\\u[dD][89a-fA-F]")
 
 
 def apply(call: Call, subresource: str) -> tuple[Record, bool]:
-    """Apply the configuration of the body; returns whether that created the object."""
+    """Apply the configuration in the body.  Return the record, and whether it was created."""
     applied = read_configuration(call)
     _check_kind(call, applied)
     record = call.core.store.get(call.type.stored_as, call.key)
@@ -52,7 +57,7 @@ def apply(call: Call, subresource: str) -> tuple[Record, bool]:
     if record is None:
         obj["metadata"].pop("resourceVersion", None)
         return create_object(call, obj, applied=True), True
-    # Empty maps and lists are not stored, so a custom resource that has some is always written anew.
+    # Empty maps and lists are not stored, so a custom resource with such metadata always differs.
     applied_meta = result.object["metadata"]
     always = call.type.custom and any(applied_meta.get(field) in ({}, []) for field in _COLLECTIONS)
     return update(call, record, obj, subresource, applied=True, always=always), False
@@ -69,7 +74,7 @@ def _check_kind(call: Call, applied: Json) -> None:
 
 
 def read_configuration(call: Call) -> Json:
-    """The configuration of the body; a field manager is required."""
+    """Return the configuration in the body; raise a 422 without a field manager."""
     if not call.field_manager:
         raise options_failure(
             "PatchOptions", [required("fieldManager", "is required for apply patch")]
@@ -84,7 +89,7 @@ def read_configuration(call: Call) -> Json:
         body = go_json.decode(text)
         duplicates: list[str] = []
         if duplicate_fields(text, body):
-            _from_yaml(text, duplicates)  # the real server reads all of them as YAML
+            _from_yaml(text, duplicates)  # the real server reads every body as YAML
     except ValueError:
         body = _from_yaml(text, duplicates := [])
     if not isinstance(body, dict):
@@ -103,7 +108,10 @@ def _from_yaml(text: bytes, duplicates: list[str]) -> Any:
 
 
 def _read(call: Call, document: Json) -> Json:
-    """The result of an apply as an object; it fits the schema already, but for its metadata."""
+    """Return the result of an apply as an object with defaults.
+
+    The document already fits the schema, except for its metadata.
+    """
     strategy = call.type.strategy
     try:
         obj: Json = strategy.read_applied(copy_json(document))

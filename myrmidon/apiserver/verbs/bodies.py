@@ -1,12 +1,17 @@
-"""Reading what a client sends: media types, JSON and YAML, and what the body claims to be."""
+"""Read the body of a request: media type, JSON, YAML or protobuf, and the type it claims to be.
+
+The errors are those of the real server, in its order: media type (415), size (413), syntax, kind
+and apiVersion, decoding, and with ``fieldValidation=Strict`` unknown and duplicate fields (all
+400).
+"""
 
 import json
 import re
 from collections.abc import Iterable
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, bad_request, unsupported_media_type
 from myrmidon.apiserver.golang import json as go_json
@@ -24,7 +29,7 @@ _PARAMETERS = re.compile(r"(?:\s*+;\s*+[^\s;=]++=(?:\"[^\"]*\"|[^\s;=\"]++))*+\s
 
 
 def media_type(call: Call) -> str:
-    """The media type of the body, without parameters; what cannot be read is ``?``."""
+    """Return the media type of the body without parameters; ``?`` if the header is malformed."""
     media, _, parameters = call.request.headers.get("content-type", "").partition(";")
     if parameters and _PARAMETERS.fullmatch(f";{parameters}") is None:
         return "?"
@@ -32,7 +37,7 @@ def media_type(call: Call) -> str:
 
 
 def read_body(call: Call) -> bytes:
-    """The body, unless it is too large."""
+    """Return the body; raise a 413 if it is too large."""
     if len(call.request.body) > BODY_BYTES_MAX:
         raise Failure(
             413,
@@ -44,9 +49,9 @@ def read_body(call: Call) -> bytes:
 
 
 def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]]:
-    """The object of a POST or PUT: decoded, of the right type; and its duplicate fields.
+    """Return the object of a POST or PUT, of the right type, and messages for duplicate fields.
 
-    ``wanted`` is the type of a body that is none of the resource itself: a scale, say.
+    ``wanted`` is the kind of a body that is not of the resource's own kind, for example a Scale.
     """
     sent = read_object_type(call)
     text = read_body(call)
@@ -57,10 +62,10 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
         body = parse(text, sent, duplicates)
     except ValueError as error:
         raise _unrecognized(
-            kind, f"couldn't get version/kind; json parse error: {_said(text, error)}"
+            kind, f"couldn't get version/kind; json parse error: {_parse_problem(text, error)}"
         ) from None
     if body is None and not call.type.custom:
-        body = {}  # what Go makes of null
+        body = {}  # Go decodes null as an empty struct
     if not isinstance(body, dict):
         raise _unrecognized(
             kind,
@@ -74,8 +79,22 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
     return body, duplicates
 
 
+def decode_object(call: Call) -> Json:
+    """Return the object of the body, decoded, checked for unknown fields and with defaults."""
+    body, duplicates = read_object(call)
+    try:
+        obj, unknown = call.type.strategy.decode(body)
+    except DecodeError as error:
+        raise decode_failure(call, error) from None
+    problems = check_fields(call, unknown, duplicates)
+    if problems:
+        raise strict_failure(call, problems)
+    call.type.strategy.default(obj)
+    return obj
+
+
 def read_object_type(call: Call) -> str:
-    """The media type of a body that is an object; raises 415."""
+    """Return the media type of a body that holds an object; raise a 415."""
     sent = media_type(call)
     if sent not in {"", _JSON, _YAML} and (sent != protobuf.MEDIA_TYPE or call.type.custom):
         raise _unsupported()
@@ -83,13 +102,13 @@ def read_object_type(call: Call) -> str:
 
 
 def parse(text: bytes, sent: str, duplicates: list[str] | None = None) -> Any:
-    """A body in one of the forms that the server reads; raises ``ValueError``."""
+    """Return the parsed body; raise ``ValueError`` if it is malformed."""
     if sent == _YAML:
         return parse_yaml(text, duplicates)
     return protobuf.decode(text) if sent == protobuf.MEDIA_TYPE else go_json.decode(text)
 
 
-def _said(text: bytes, error: Exception) -> str:
+def _parse_problem(text: bytes, error: Exception) -> str:
     if not text.strip():
         return "unexpected end of JSON input (<empty>)"
     return f"{error}"
@@ -107,10 +126,10 @@ def _unsupported() -> Failure:
 
 
 def check_type(call: Call, body: Json, wanted: Kind, *, strict: bool) -> None:
-    """``apiVersion`` and ``kind`` must be those of the path.
+    """Check that ``apiVersion`` and ``kind`` are those of the path; raise a 400.
 
-    Built-in kinds may leave them out.  A custom resource of another kind is let through here: it is
-    an invalid object, not a bad request.
+    They are optional for built-in kinds.  A custom resource of another kind passes this check: it
+    is an invalid object (422), not a bad request.
     """
     for field in ("apiVersion", "kind"):
         if body.get(field) is not None and not isinstance(body[field], str):
@@ -157,7 +176,7 @@ def _excerpt(body: Json) -> str:
 
 
 def decode_failure(call: Call, error: DecodeError) -> Failure:
-    """400: the body does not fit the type."""
+    """Return the 400 for a body that does not fit the type."""
     kind = call.type.kind
     return bad_request(
         f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {error}'
@@ -165,9 +184,9 @@ def decode_failure(call: Call, error: DecodeError) -> Failure:
 
 
 def duplicate_fields(text: bytes, body: Any) -> list[str]:
-    """What to say about keys that stand twice in an object of the text.
+    """Return a message for each key that occurs twice in a JSON object of the body.
 
-    A text that has the size of its own content printed again has none, and most have.
+    A body as long as its compact encoding cannot have duplicates; for most bodies this is enough.
     """
     if len(text) == go_json.size_of(body):
         return []
@@ -177,7 +196,7 @@ def duplicate_fields(text: bytes, body: Any) -> list[str]:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The members of a JSON object, with those that repeat."""
+    """The members of a JSON object as pairs, including duplicate keys."""
 
 
 def _walk(value: Any, path: str, found: dict[str, None]) -> None:
@@ -195,7 +214,10 @@ def _walk(value: Any, path: str, found: dict[str, None]) -> None:
 
 
 def check_fields(call: Call, unknown: Iterable[str], duplicates: Iterable[str]) -> list[str]:
-    """What ``fieldValidation`` makes of fields: nothing, warnings, or the problems of a refusal."""
+    """Handle unknown and duplicate fields as ``fieldValidation`` says.
+
+    Ignore: return nothing.  Warn: add warnings to the response.  Strict: return the problems.
+    """
     if call.field_validation == "Ignore":
         return []
     problems = list(duplicates)
@@ -207,7 +229,7 @@ def check_fields(call: Call, unknown: Iterable[str], duplicates: Iterable[str]) 
 
 
 def strict_failure(call: Call, problems: list[str]) -> Failure:
-    """400: ``fieldValidation=Strict`` refuses the body."""
+    """Return the 400 for a body that ``fieldValidation=Strict`` refuses."""
     kind = call.type.kind
     return bad_request(
         f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: strict decoding '

@@ -1,11 +1,12 @@
-"""Subresources that reach into containers: logs, commands, ports.
+"""Subresources that need a running container: log, exec, attach, portforward, proxy.
 
-Nothing runs behind this server.  A pod that waits for a node is answered as by the real server; of
-one that is said to run, because a stand-in for kubelets says so, people are told the truth.
+No containers run behind this server.  A pod that waits for a node gets the responses of the real
+server.  For a pod that counts as running, because a stand-in for the kubelet set its status, the
+response is a 501 with the reason.
 """
 
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, bad_request
 from myrmidon.apiserver.resources import representation
@@ -15,33 +16,33 @@ _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
 
 def log(call: Call) -> HttpResponse:
-    """What a container has printed: nothing, as long as it waits."""
+    """Return the empty log of a pod that is pending.  Raise a 501 for any other pod."""
     pod = _pod(call)
-    if not _waits(pod):
+    if not _is_pending(pod):
         raise _nothing_runs(f"pod {call.route.name} has no logs")
     return HttpResponse(200, _TEXT)
 
 
 def connect(call: Call) -> HttpResponse:
-    """A command in a container, or a port of one."""
-    if _waits(_pod(call)):
+    """Refuse exec, attach and portforward: a 400 for a pod without a node, a 501 for any other."""
+    if _is_pending(_pod(call)):
         raise bad_request(f"pod {call.route.name} does not have a host assigned")
     raise _nothing_runs(f"{call.route.subresource} of pod {call.route.name} is not possible")
 
 
 def proxy(call: Call) -> HttpResponse:
-    """A request to a pod, a service or a node."""
+    """Refuse to proxy to a pod, a service or a node, with a 501."""
     call.stored()
     raise _nothing_runs(f"{call.type.kind.kind} {call.route.name} cannot be reached")
 
 
 def _nothing_runs(what: str) -> Failure:
-    """501: kubectl prints the text as it is."""
+    """Return a 501, whose message kubectl prints unchanged."""
     return Failure(501, "", f"{what}: no containers run behind this API server", details=False)
 
 
 def _pod(call: Call) -> Json:
-    """The pod, once it is known which of its containers is meant."""
+    """Return the pod, after a check of the ``container`` parameter."""
     pod = representation.shown(call.type, call.stored())
     if call.route.subresource != "portforward":
         _check_container(pod, call.route.name, call.query.get("container", ""))
@@ -59,6 +60,6 @@ def _check_container(pod: Json, name: str, wanted: str) -> None:
         )
 
 
-def _waits(pod: Json) -> bool:
+def _is_pending(pod: Json) -> bool:
     phase = (pod.get("status") or {}).get("phase", "")
     return not pod["spec"].get("nodeName") and phase in ("", "Pending")

@@ -1,23 +1,21 @@
-"""POST: from a body to a stored object."""
+"""POST: decode, name, admit, validate and store a new object.
+
+A PUT or an apply that creates an object runs the same steps (``create_object``).  All verbs write
+through ``commit``, which converts to the storage version and does not store in a dry run.
+"""
 
 from copy import copy
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.call import Admission, Call
 from myrmidon.apiserver.failures import already_exists, bad_request, internal
 from myrmidon.apiserver.golang.json import DepthError, settle_numbers
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validate_metadata
-from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs import managed_fields
-from myrmidon.apiserver.verbs.bodies import (
-    check_fields,
-    decode_failure,
-    read_object,
-    strict_failure,
-)
+from myrmidon.apiserver.verbs.bodies import decode_object
 from myrmidon.apiserver.verbs.options import read_write_options
 
 _NAME_BYTES_MAX = 63
@@ -25,22 +23,13 @@ _SUFFIX_BYTES = 5
 
 
 def create(call: Call) -> Record:
-    """Store the object of the body."""
+    """Create the object in the body."""
     read_write_options(call, "CreateOptions")
-    body, duplicates = read_object(call)
-    try:
-        obj, unknown = call.type.strategy.decode(body)
-    except DecodeError as error:
-        raise decode_failure(call, error) from None
-    problems = check_fields(call, unknown, duplicates)
-    if problems:
-        raise strict_failure(call, problems)
-    call.type.strategy.default(obj)
-    return create_object(call, obj)
+    return create_object(call, decode_object(call))
 
 
 def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:
-    """Store a decoded object; also the way of a PUT or apply that creates."""
+    """Create a decoded object; also used by a PUT or apply of an object that does not exist."""
     meta = obj.setdefault("metadata", {})
     check_namespace(call, meta)
     _name(call, meta)
@@ -70,7 +59,10 @@ def create_object(call: Call, obj: Json, *, applied: bool = False) -> Record:
 
 
 def check_namespace(call: Call, meta: Json) -> None:
-    """The namespace of the body is that of the path, or absent; cluster-scoped objects have none."""
+    """Set the namespace of the path; raise a 400 if the body has another one.
+
+    Cluster-scoped objects lose their namespace.
+    """
     if not call.type.kind.namespaced:
         meta.pop("namespace", None)
         return
@@ -89,7 +81,7 @@ def _name(call: Call, meta: Json) -> None:
 
 
 def _fill(call: Call, obj: Json) -> None:
-    """What the server alone decides about a new object."""
+    """Set the metadata that only the server writes."""
     meta = obj["metadata"]
     for field in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
         meta.pop(field, None)
@@ -106,7 +98,7 @@ def _exists(call: Call, existing: Record) -> Exception:
 
 
 def commit(call: Call, key: str, obj: Json) -> Record:
-    """Write an object, or only pretend to."""
+    """Store an object in its storage version; in a dry run, return it without storing it."""
     resource_type = call.type
     if resource_type.custom:
         try:

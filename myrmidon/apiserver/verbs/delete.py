@@ -1,15 +1,21 @@
-"""DELETE: of one object and of a collection; finalizers, grace periods, preconditions."""
+"""DELETE of one object and of a collection: preconditions, finalizers, grace periods.
+
+An object without finalizers and without a grace period is removed at once.  Any other object gets a
+``deletionTimestamp``; it is removed by the update that drops its last finalizer, or by a delete
+with a grace period of 0.  A propagation policy is stored as a finalizer (``orphan`` or
+``foregroundDeletion``), on which the garbage collector acts.
+"""
 
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.admission.steps import run_validating
 from myrmidon.apiserver.call import Admission, Call
 from myrmidon.apiserver.causes import invalid, not_supported
 from myrmidon.apiserver.failures import bad_request, conflict
-from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.outcomes import WaitFor
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import FOREGROUND, ORPHAN
@@ -26,18 +32,18 @@ _POLICIES = ("Background", "Foreground", "Orphan")
 
 @dataclass(slots=True)
 class DeleteOptions:
-    """How to delete."""
+    """The options of a delete.  ``uid`` and ``version`` are preconditions; ``""`` never holds."""
 
     grace_seconds: int | None = None
     policy: str = ""
     orphan: bool | None = None
-    uid: str | None = None  # what must be the case; an empty text is never
-    version: str | None = None
+    uid: str | None = None  # precondition
+    version: str | None = None  # precondition
     dry_run: bool = False
 
 
 def read_options(call: Call) -> DeleteOptions:
-    """The options of the body, or of the query where there is no body."""
+    """Return the options in the body, or those of the query if there is no body."""
     text = read_body(call)
     raw = _from_body(call, text) if text.strip() else _from_query(call)
     causes = dry_run_causes(raw.get("dryRun") or [])
@@ -118,13 +124,13 @@ def _from_query(call: Call) -> Json:
 
 
 def delete(call: Call) -> tuple[Record, bool]:
-    """Delete the object of the path; returns whether it is gone."""
+    """Delete the object that the path names.  Return it, and whether it was removed."""
     options = read_options(call)
     return delete_record(call, call.stored(), options)
 
 
 def delete_collection(call: Call) -> ListPage:
-    """Delete what the query selects; returns the objects as they were before."""
+    """Delete the objects that the query selects; return them as they were before."""
     options = read_options(call)
     page = list_page(call)
     if isinstance(page, WaitFor):
@@ -135,7 +141,10 @@ def delete_collection(call: Call) -> ListPage:
 
 
 def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[Record, bool]:
-    """Delete an object, or mark it as deleted if a finalizer or a grace period holds it."""
+    """Delete an object, or mark it if a finalizer or a grace period keeps it.
+
+    Return the object, and whether it was removed.
+    """
     old = representation.shown(call.type, record)
     call.warn(*call.type.strategy.delete_warnings(options.policy))
     run_validating(Admission(call, "DELETE", None, old))
@@ -154,14 +163,14 @@ def delete_record(call: Call, record: Record, options: DeleteOptions) -> tuple[R
         gone = Record(record.key, record.revision, old)
         if not call.dry_run:
             gone = call.core.store.remove(call.type.stored_as, record.key)
-        return (gone if grace is None else _marked_at_last(call, gone)), True
+        return (gone if grace is None else _with_deletion_marks(call, gone)), True
     if not already and strategy.deletes_gracefully:
         _mark(meta, call.timestamp, grace or 0)
     elif not already:
         meta["deletionTimestamp"] = call.timestamp
     elif grace is not None and grace < (meta.get("deletionGracePeriodSeconds") or 0):
         meta["deletionGracePeriodSeconds"] = grace
-    if go_json.same(obj, old):
+    if identical(obj, old):
         return record, False
     return commit(call, record.key, obj), False
 
@@ -173,8 +182,11 @@ def _mark(meta: Json, timestamp: str, grace: int) -> None:
         meta["generation"] += 1
 
 
-def _marked_at_last(call: Call, gone: Record) -> Record:
-    """What is answered of an object that had time left to stop, and goes at once all the same."""
+def _with_deletion_marks(call: Call, gone: Record) -> Record:
+    """Return the response for an object with a grace period that was removed at once.
+
+    As on the real server, it has a deletionTimestamp and a grace period of 0.
+    """
     meta = copy(gone.value["metadata"])
     if meta.get("deletionTimestamp"):
         meta["deletionGracePeriodSeconds"] = 0
@@ -204,7 +216,7 @@ def _check_preconditions(call: Call, old: Json, options: DeleteOptions) -> None:
 
 
 def _set_finalizers(meta: Json, options: DeleteOptions, strategy: Strategy) -> None:
-    """Let the garbage collector know what to do with the dependents."""
+    """Set the finalizer that tells the garbage collector what to do with the dependents."""
     if not strategy.collects_garbage:
         return
     present = meta.get("finalizers", [])
@@ -227,7 +239,7 @@ def _set_finalizers(meta: Json, options: DeleteOptions, strategy: Strategy) -> N
 
 
 def success(call: Call, obj: Json) -> Json:
-    """The answer to a deletion that is complete."""
+    """Return the Status for an object that was removed."""
     kind = call.type.kind
     details = {
         "name": obj["metadata"]["name"],

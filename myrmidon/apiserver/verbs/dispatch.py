@@ -1,11 +1,12 @@
-"""What each verb answers.
+"""Run the verb of a call, and turn its result into a response in the form that the client accepts.
 
-What few servers are asked for, patches and scales, is imported with the first request for it.
+The modules for patches and scales are imported with the first request that needs them, because many
+servers never get one.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, internal, method_not_allowed, verb_not_supported
 from myrmidon.apiserver.golang import json as go_json
@@ -40,7 +41,7 @@ Verb = Callable[[Call, Form], Outcome]
 
 
 def act(call: Call) -> Outcome:
-    """Do what the request asks for; what is asked for exists."""
+    """Run the verb of a call.  The handler has checked that the resource and subresource exist."""
     form = negotiate(
         call.request.headers.get("accept", ""), call.route.verb, custom=call.type.custom
     )
@@ -63,7 +64,7 @@ def _unsupported(call: Call) -> Failure:
 
 
 def failed(failure: Failure, warnings: Iterable[str] = (), *, yaml: bool = False) -> HttpResponse:
-    """A failure as an answer."""
+    """Return a failure as a response."""
     form = Form("yaml" if yaml else "json")
     headers = [("content-type", form.content_type), *_warnings(warnings)]
     if failure.retry_after is not None:

@@ -1,4 +1,11 @@
-"""GET of a collection: resource versions, pages, snapshots."""
+"""GET of a collection: resourceVersion, pages and consistent snapshots.
+
+Without a resourceVersion a list shows the current state.  All pages of a list with ``limit`` show
+the state at the revision of the first page, which the continue token holds together with the last
+key; the store rebuilds that state from its history.  If the history no longer reaches back that
+far, the response is a 410, with a token that continues at the current state instead.  A
+resourceVersion that the store has not reached yet is waited for (``WaitFor``).
+"""
 
 import base64
 import binascii
@@ -6,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import forbidden, not_supported
 from myrmidon.apiserver.failures import Failure, StatusCause, bad_request
@@ -19,7 +26,7 @@ from myrmidon.apiserver.verbs.options import options_failure, parse_int
 from myrmidon.apiserver.verbs.selectors import read_selection
 
 _VERSION_MAX = 2**64 - 1
-_VERSION_DIGITS_MAX = 100  # int() of very long texts is slow
+_VERSION_DIGITS_MAX = 100  # int() of a very long string is slow
 _EXPIRED = (
     "The provided continue parameter is too old to display a consistent list result. You can start a "
     "new list without the continue parameter, or use the continue token in this response to retrieve "
@@ -31,7 +38,7 @@ _EXPIRED = (
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """What a list answers."""
+    """One page of a list."""
 
     records: list[Record]
     revision: int
@@ -39,7 +46,7 @@ class ListPage:
     remaining: int | None = None
 
     def metadata(self, *, custom: bool) -> Json:
-        """The metadata of the list."""
+        """Return the metadata of the list."""
         meta: Json = {"resourceVersion": str(self.revision)}
         if custom or self.next_token:
             meta["continue"] = self.next_token
@@ -49,7 +56,7 @@ class ListPage:
 
 
 def list_page(call: Call) -> ListPage | WaitFor:
-    """The objects that the query asks for."""
+    """Return the page of objects that the query asks for, or a wait for its resourceVersion."""
     limit = parse_int(call.query, "limit") or 0
     parse_int(call.query, "timeoutSeconds")
     check_version_match(call)
@@ -57,7 +64,7 @@ def list_page(call: Call) -> ListPage | WaitFor:
     token = call.query.get("continue", "")
     version = call.query.get("resourceVersion", "")
     if version == "0":
-        limit = 0  # what a cache answers comes as a whole
+        limit = 0  # the real server answers from its cache, without pages
     if token:
         return _continued(call, selection, token, limit, version)
     at, wait = _revision(call, version, limit)
@@ -67,7 +74,7 @@ def list_page(call: Call) -> ListPage | WaitFor:
 
 
 def _revision(call: Call, version: str, limit: int) -> tuple[int | None, WaitFor | None]:
-    """The revision to list at (None: now), or what has to be waited for."""
+    """Return the revision to list at (None: the current one), or the revision to wait for."""
     number = parse_version(version)
     if not number:
         return None, None
@@ -83,7 +90,7 @@ def _revision(call: Call, version: str, limit: int) -> tuple[int | None, WaitFor
 
 
 def parse_version(version: str) -> int:
-    """The number of a resourceVersion; 0 where there is none."""
+    """Return the number of a resourceVersion, 0 if empty; raise a 400 if it is malformed."""
     if not version:
         return 0
     problem = version_problem(version)
@@ -93,7 +100,7 @@ def parse_version(version: str) -> int:
 
 
 def version_problem(version: str) -> str:
-    """What is wrong with a resourceVersion that is not a number of 64 bits."""
+    """Return the problem of a resourceVersion that is not a 64-bit number, or ``""``."""
     if not (version.isascii() and version.isdigit()):
         problem = "invalid syntax"
     elif len(version) > _VERSION_DIGITS_MAX or int(version) > _VERSION_MAX:
@@ -104,7 +111,7 @@ def version_problem(version: str) -> str:
 
 
 def too_large(wanted: int, current: int) -> Failure:
-    """504: the server does not know that revision yet, and has waited for it."""
+    """Return the 504 for a revision that the store did not reach in time."""
     return Failure(
         504,
         "Timeout",
@@ -115,12 +122,12 @@ def too_large(wanted: int, current: int) -> Failure:
 
 
 def expired(message: str) -> Failure:
-    """410: the revision is forgotten."""
+    """Return the 410 for a revision that is older than the history."""
     return Failure(410, "Expired", message, details=False)
 
 
 def check_version_match(call: Call) -> None:
-    """The combinations of parameters that make sense."""
+    """Raise a 422 if the resourceVersion parameters of a list or watch contradict each other."""
     query = call.query
     match, version = query.get("resourceVersionMatch", ""), query.get("resourceVersion", "")
     initial, paged = "sendInitialEvents" in query, bool(query.get("continue"))
@@ -174,7 +181,7 @@ def _page(call: Call, selection: Selection, at: int | None, limit: int, after: s
         records = [record for record in records if record.key > after]
     if limit <= 0:
         return ListPage(_selected(call, selection, records), revision)
-    # More may follow if there is anything behind the page, whether it will be selected or not.
+    # A page has a token if any object follows it, even if none of them matches the selectors.
     page = list(islice(_matching(call, selection, records), limit))
     behind = len(records) - records.index(page[-1]) - 1 if len(page) == limit else 0
     if not behind:

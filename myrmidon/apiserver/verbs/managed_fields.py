@@ -1,6 +1,6 @@
-"""Who owns which field: where writes meet ``managedFields``."""
+"""Update ``metadata.managedFields`` in a create, update or patch (see ``fields`` for the rules)."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.fields import Versions, after_update
 from myrmidon.apiserver.fields.checking import check
@@ -12,7 +12,7 @@ _STATUS = frozenset({"status"})
 
 
 def manager_of(call: Call) -> str:
-    """Who writes: the field manager of the query, or the first word of the user agent."""
+    """Return the field manager: from the query, or the first word of the user agent."""
     if call.field_manager:
         return call.field_manager
     agent = call.request.headers.get("user-agent", "").partition("/")[0]
@@ -20,7 +20,7 @@ def manager_of(call: Call) -> str:
 
 
 def versions_of(call: Call) -> Versions:
-    """The version of the request, and the other versions of its kind."""
+    """Return the schemas of all versions of the kind; an entry may refer to any of them."""
     kind, registry = call.type.kind, call.core.registry
 
     def schema_of(api_version: str) -> Schema | None:
@@ -32,18 +32,19 @@ def versions_of(call: Call) -> Versions:
 
 
 def begin(call: Call, obj: Json) -> None:
-    """Give a new object its first entry."""
+    """Set the managedFields of a new object."""
     _track(call, obj, None, "")
 
 
 def carry(call: Call, obj: Json, old: Json, subresource: str) -> None:
-    """Give a changed object the entries that follow from the change."""
+    """Set the managedFields of an updated object."""
     _track(call, obj, old, subresource)
 
 
 def _track(call: Call, obj: Json, old: Json | None, subresource: str) -> None:
     if call.type.custom and not obj["metadata"].get("managedFields"):
-        obj["metadata"].pop("managedFields", None)  # an empty list clears those of built-in kinds
+        # For built-in kinds, an empty list removes all entries; for custom resources it is ignored.
+        obj["metadata"].pop("managedFields", None)
     strategy = call.type.strategy
     if call.type.custom and not _fits(call, obj, old or {}, subresource):
         set_entries(obj, [])
@@ -62,10 +63,10 @@ def _track(call: Call, obj: Json, old: Json | None, subresource: str) -> None:
 
 
 def _fits(call: Call, obj: Json, old: Json, subresource: str) -> bool:
-    """Whether ownership can be told at all: the real server gives up on an object of another shape.
+    """Whether ownership can be computed: the real server drops all entries of an ill-shaped object.
 
-    What the write has a say in is compared, and validated later.  The rest is thrown away, so it may
-    be anything; only where it is not what it was does it have to be looked at here.
+    Fields that the write may change are validated later.  Fields that it may not change are reset
+    and so may have any shape; they are checked here if they differ from the stored object.
     """
     resets = _resets(call, subresource)
     if all(obj.get(key) == old.get(key) for key in obj if key in resets):
@@ -80,14 +81,14 @@ def _fits(call: Call, obj: Json, old: Json, subresource: str) -> bool:
 
 
 def _resets(call: Call, subresource: str) -> frozenset[str]:
-    """The fields at the top that a write to this path does not change."""
+    """Return the top-level fields that a write to this path does not change."""
     if subresource == "status":
         return frozenset(call.type.schema.properties) - {"status", "metadata"}
     return _STATUS if call.type.status else frozenset()
 
 
 def set_entries(obj: Json, entries: list[Json]) -> None:
-    """Put entries in; none at all leave no trace."""
+    """Set managedFields, or remove the field if there are no entries."""
     if entries:
         obj["metadata"]["managedFields"] = entries
     else:

@@ -1,4 +1,4 @@
-"""The options of writes: dryRun, fieldManager, fieldValidation; checked before anything else."""
+"""The query options of writes: dryRun, fieldManager, fieldValidation."""
 
 import re
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ _VALIDATIONS = ("Ignore", "Warn", "Strict")
 
 
 def options_failure(kind: str, causes: Iterable[StatusCause]) -> Failure:
-    """422: the options break rules."""
+    """Return the 422 for invalid options."""
     return invalid_object(kind, "meta.k8s.io", "", causes)
 
 
 def read_write_options(call: Call, kind: str) -> None:
-    """Take the options of a write from the query; ``kind`` is what failures call them."""
+    """Read the options of a write into the call; ``kind`` names them in the 422."""
     query = call.query
     causes: list[StatusCause] = []
     dry_run = [value for key, value in call.request.query if key == "dryRun"]
@@ -35,7 +35,7 @@ def read_write_options(call: Call, kind: str) -> None:
 
 
 def dry_run_causes(values: list[str]) -> list[StatusCause]:
-    """``All`` is the only dry run there is."""
+    """Return the problems of the dryRun values: only ``All`` is supported."""
     if all(value == "All" for value in values):
         return []
     return [not_supported("dryRun", values, ["All"])]
@@ -59,7 +59,7 @@ def _field_manager_causes(manager: str) -> list[StatusCause]:
 
 
 def parse_int(query: dict[str, str], name: str) -> int | None:
-    """A number of the query, None where it is left out."""
+    """Return an integer of the query, None if it is missing; raise a 400 if it is malformed."""
     text = query.get(name)
     if text is None:
         return None

@@ -1,9 +1,9 @@
-"""PATCH: from the current object and a patch to the new object."""
+"""PATCH: compute the new object from the current one and a patch, and update it."""
 
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import split_api_version
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import split_api_version
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import forbidden
 from myrmidon.apiserver.failures import bad_request, internal_error
@@ -26,7 +26,7 @@ from myrmidon.apiserver.verbs.update import check_name, undeterminable, update
 
 
 def read_patch_options(call: Call) -> str:
-    """The kind of patch, and the options of the query."""
+    """Read the options of the query; return the media type of the patch."""
     media = read_media_type(call)
     if not call.route.name:
         raise bad_request("name must be provided")
@@ -39,7 +39,7 @@ def read_patch_options(call: Call) -> str:
 
 
 def patch(call: Call, subresource: str = "") -> tuple[Record, bool]:
-    """Change the object of the path; returns whether it was created (by an apply)."""
+    """Patch the object that the path names.  Return the record, and whether an apply created it."""
     media = read_patch_options(call)
     if media == APPLY:
         return apply(call, subresource)
@@ -50,7 +50,7 @@ def patch(call: Call, subresource: str = "") -> tuple[Record, bool]:
 
 
 def read_patched(call: Call, document: Any) -> Json:
-    """The result of a patch as an object; what does not decode is an invalid patch."""
+    """Return the patched document as an object; raise a 422 if it cannot be decoded."""
     _check_type(call, document)
     try:
         obj, unknown = call.type.strategy.decode(copy_json(document))
@@ -58,7 +58,7 @@ def read_patched(call: Call, document: Any) -> Json:
         raise patch_failure(str(error)) from None
     api_version = document.get("apiVersion") or call.type.kind.api_version
     if split_api_version(api_version)[0] != call.type.kind.group:
-        unknown = []  # the fields of another group are unknown here
+        unknown = []  # the schema does not describe objects of another group
     problems = check_fields(call, unknown, ())
     if problems:
         raise patch_failure(f"strict decoding error: {', '.join(problems)}")
@@ -70,7 +70,11 @@ def read_patched(call: Call, document: Any) -> Json:
 
 
 def _check_type(call: Call, document: Any) -> None:
-    """A custom resource of another type is an invalid object; any other is an invalid patch."""
+    """Check the type of a patched document.
+
+    A custom resource with another kind or apiVersion passes: it is an invalid object, reported
+    later.  Any other document of the wrong type is an invalid patch.
+    """
     wanted = call.type.kind
     if not isinstance(document, dict):
         raise patch_failure("the result is not an object")
@@ -80,7 +84,7 @@ def _check_type(call: Call, document: Any) -> None:
             _check_texts(kind, api_version)
             return
         if api_version in (None, "") and kind and isinstance(kind, str):
-            # Go takes it for an internal version, which knows none of the fields.
+            # Go decodes it as the internal version, which has none of the fields.
             fields = sorted(document.keys() - {"apiVersion", "kind"})
             call.warn(*(f'unknown field "{field}"' for field in fields))
             raise undeterminable(call)
@@ -94,6 +98,9 @@ def _check_type(call: Call, document: Any) -> None:
 
 
 def _check_texts(*values: Any) -> None:
-    """A strategic merge patch is applied to an object, which is of its type whatever it says."""
+    """Check that kind and apiVersion are strings.
+
+    A strategic merge patch is applied to a typed object, which keeps its type whatever they say.
+    """
     if not all(isinstance(value, str | None) for value in values):
         raise patch_failure("cannot convert to string")

@@ -1,9 +1,14 @@
-"""Patch documents: reading one, and what it makes of an object's JSON."""
+"""Read a patch document (merge, JSON or strategic merge), and apply it to the JSON of an object.
+
+The patch must be JSON.  Its duplicate or unknown fields are handled as ``fieldValidation`` says.
+The ``copy`` operations of a JSON patch are limited, because a few of them can double an object many
+times.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import Failure, StatusCause, bad_request, internal, invalid_object
 from myrmidon.apiserver.golang import json as go_json
@@ -23,7 +28,10 @@ _BUILTIN = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
 
 
 def read_media_type(call: Call) -> str:
-    """The kind of patch that was sent; raises 415 before anything else is looked at."""
+    """Return the media type of the patch; raise a 415 if the resource does not accept it.
+
+    This is checked before anything else in the request.
+    """
     sent = media_type(call)
     known = _CUSTOM if call.type.custom else _BUILTIN
     if sent not in known:
@@ -38,7 +46,7 @@ def read_media_type(call: Call) -> str:
 
 
 def patched(call: Call, media: str, current: Json, schema: Schema) -> Any:
-    """What the patch of the body makes of an object; ``current`` is not changed."""
+    """Return the object with the patch in the body applied; ``current`` is not changed."""
     text = read_body(call)
     document = _PATCHERS[media](current, text, schema)
     problems = check_fields(call, (), _notes(media, text))
@@ -51,7 +59,7 @@ _OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
 
 
 def _notes(media: str, text: bytes) -> list[str]:
-    """Fields of the patch itself that stand twice, or are unknown."""
+    """Return messages for duplicate fields of the patch, and unknown fields of its operations."""
     document = go_json.decode(text) if text.strip() else None
     if document is None:
         return []
@@ -67,14 +75,14 @@ def _notes(media: str, text: bytes) -> list[str]:
     return [f"json patch {note}" for note in notes]
 
 
-_COPIED_VALUES_MAX = 100_000  # the real server counts 3 MiB
+_COPIED_VALUES_MAX = 100_000  # the real server's limit is 3 MiB
 
 
-def _merge(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG001 - one signature for all
+def _merge(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG001 - as _strategic
     return merge_as_server(current, _document(text))
 
 
-def _json_patch(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG001 - as above
+def _json_patch(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG001 - as _strategic
     try:
         operations = go_json.decode(text)
     except ValueError as error:
@@ -99,7 +107,10 @@ def _json_patch(current: Json, text: bytes, schema: Schema) -> Any:  # noqa: ARG
 
 
 def _perform(current: Json, operations: list[Any]) -> Any:
-    """The patched document.  Copies of copies grow without bound, so what they add is counted."""
+    """Return the patched document; raise ``JsonPatchError`` if ``copy`` adds too many values.
+
+    Repeated copies of copies grow exponentially.
+    """
     if all(operation.get("op") != "copy" for operation in operations):
         return apply_json_patch(current, operations)
     document: Any = current
@@ -138,7 +149,7 @@ _PATCHERS: Mapping[str, Callable[[Json, bytes, Schema], Any]] = {
 
 
 def _document(text: bytes, null: Any = None) -> Json:
-    """A patch that is a map; ``null`` is what a patch of null stands for."""
+    """Return a patch that is a JSON object; ``null`` is the value that a null patch stands for."""
     try:
         value = go_json.decode(text)
     except ValueError as error:
@@ -153,6 +164,6 @@ def _document(text: bytes, null: Any = None) -> Json:
 
 
 def patch_failure(problem: str) -> Failure:
-    """422: the patched document is not an object of the type."""
+    """Return the 422 for a patched document that is not an object of its type."""
     cause = StatusCause("patch", "FieldValueInvalid", f"Invalid value: {problem}")
     return invalid_object("", "", "", [cause])

@@ -1,8 +1,8 @@
-"""Questions about rights and identities: objects that are answered and never stored."""
+"""Access reviews and token reviews: objects that the server answers and never stores."""
 
 from collections.abc import Callable, Mapping
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.auth.rbac import RoleAuthorizer
 from myrmidon.apiserver.auth.users import Attributes, User
 from myrmidon.apiserver.call import Call
@@ -15,12 +15,12 @@ from myrmidon.apiserver.verbs.options import read_write_options
 
 
 def is_review(call: Call) -> bool:
-    """Whether objects of this type are questions."""
+    """Whether the resource type is a review."""
     return call.type.kind.kind in _REVIEWS and call.type.kind.group.startswith("auth")
 
 
 def review(call: Call) -> Json:
-    """The question with its answer as the status."""
+    """Return the review in the body, with its status filled in."""
     body, _ = read_object(call)
     try:
         obj, _ = call.type.strategy.decode(body)
@@ -36,7 +36,7 @@ def review(call: Call) -> Json:
     if kind.kind == "SelfSubjectReview":
         obj["metadata"]["creationTimestamp"] = call.timestamp
     elif kind.kind == "SelfSubjectRulesReview":
-        obj["spec"] = {}  # the answer is not about the question, says the real server
+        obj["spec"] = {}  # the real server returns an empty spec
     return {**obj, "status": status}
 
 

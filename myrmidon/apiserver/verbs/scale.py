@@ -1,10 +1,18 @@
-"""The scale subresource: another view of an object, with one number that can be written."""
+"""The scale subresource: a Scale view of an object, whose replicas can be written.
+
+Reading builds a Scale from the paths in ``ResourceType.scale``.  Writing takes ``spec.replicas`` of
+the Scale and updates the object with it, through the same steps as any other update.
+
+Field ownership is translated both ways: the ``managedFields`` entries that own the replicas of the
+object become entries of the Scale, the write is tracked on the Scale, and the result is merged back
+into the entries of the object.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.builtin.decoding import DecodingError, decode
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.catalog.types import schema_of
@@ -43,7 +51,7 @@ SCALE = Kind("autoscaling", "v1", "Scale", "scales")
 
 
 def get_scale(call: Call) -> Json:
-    """The scale of the object of the path."""
+    """Return the Scale of the object that the path names."""
     record = call.stored()
     obj = representation.shown(call.type, record)
     paths = _paths(call)
@@ -54,7 +62,7 @@ def get_scale(call: Call) -> Json:
 
 
 def replace_scale(call: Call) -> Json:
-    """PUT: take the number of the body."""
+    """Set the replicas from the Scale in the body (PUT)."""
     read_write_options(call, "UpdateOptions")
     body, duplicates = read_object(call, SCALE)
     try:
@@ -72,7 +80,7 @@ def replace_scale(call: Call) -> Json:
 
 
 def patch_scale(call: Call) -> Json:
-    """PATCH: patch the scale, then take its number."""
+    """Patch the Scale, and set the replicas from the result (PATCH)."""
     media = read_patch_options(call)
     record = call.stored()
     current = _owned_scale(call, record)
@@ -111,7 +119,7 @@ def _check_type(document: Any) -> None:
 
 
 def _write(call: Call, record: Record, scale: Json, entries: list[Json]) -> Json:
-    """Put the number of a scale, and its owners, into the object."""
+    """Write the replicas of a Scale, and their owners, to the object; return the new Scale."""
     replicas = scale["spec"].get("replicas", 0)
     if not call.type.custom:
         causes = validate_contents(scale["metadata"])
@@ -150,7 +158,7 @@ def _negative(call: Call, replicas: int) -> Failure:
 
 
 def _replicas_paths(call: Call) -> dict[str, Path | None]:
-    """Where each version of the kind has its number."""
+    """Return the path of the replicas for each version of the kind; None without a scale."""
     kind = call.type.kind
     return {
         each.kind.api_version: (
@@ -162,7 +170,7 @@ def _replicas_paths(call: Call) -> dict[str, Path | None]:
 
 
 def _owned_scale(call: Call, record: Record) -> Json:
-    """The scale of an object with the owners that it has there."""
+    """Return the Scale of an object, with the owners of its fields."""
     obj = representation.shown(call.type, record)
     scale = scale_of(call, obj)
     entries = to_scale(obj["metadata"].get("managedFields"), _replicas_paths(call))
@@ -198,11 +206,11 @@ def _applied(call: Call, current: Json) -> tuple[Json, list[Json]]:
     return result.object, result.managed_fields
 
 
-# ------------------------------------------------------------------------- the view
+# ------------------------------------------------------------------------- the Scale of an object
 
 
 def scale_of(call: Call, obj: Json) -> Json:
-    """The scale that an object shows."""
+    """Return the Scale of an object."""
     paths, meta = _paths(call), obj["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     replicas = _at(obj, paths.replicas) or 0
@@ -222,7 +230,7 @@ def scale_of(call: Call, obj: Json) -> Json:
 
 
 def selector_text(selector: Json) -> str:
-    """A label selector of an object as the text of a query."""
+    """Return a label selector of an object in the syntax of a query."""
     parts = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
     for requirement in selector.get("matchExpressions") or ():
         key, values = requirement["key"], ",".join(sorted(requirement.get("values") or ()))
@@ -239,7 +247,7 @@ def selector_text(selector: Json) -> str:
 
 
 def _paths(call: Call) -> ScalePaths:
-    assert call.type.scale is not None, "the handler checks that there is a scale"
+    assert call.type.scale is not None, "the handler checks that the resource has a scale"
     return call.type.scale
 
 

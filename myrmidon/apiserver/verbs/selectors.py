@@ -1,8 +1,8 @@
-"""Which objects a list or watch is about: label and field selectors of the query."""
+"""Parse the label and field selectors of a query."""
 
 import re
 
-from myrmidon.api.selectors import Requirement, Selector, parse_selector
+from myrmidon.api.requests.selectors import Requirement, Selector, parse_selector
 from myrmidon.apiserver import names
 from myrmidon.apiserver.builtin.field_selectors import unsupported
 from myrmidon.apiserver.call import Call
@@ -16,7 +16,7 @@ _EVERYWHERE = ("metadata.name", "metadata.namespace")
 
 
 def read_selection(call: Call) -> Selection:
-    """The selectors of the query; raises 400."""
+    """Return the selectors of the query; raise a 400 if one is malformed or not supported."""
     labels, fields = call.query.get("labelSelector", ""), call.query.get("fieldSelector", "")
     if not labels and not fields:
         return EVERYTHING
@@ -55,7 +55,7 @@ def _fields(call: Call, text: str) -> list[FieldTerm]:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
         field = found[1].rstrip()
         if not field and not found[3]:
-            continue  # "=" asks for nothing
+            continue  # "=" selects everything
         if not _is_selectable(call.type, field):
             raise bad_request(_unsupported(call, field))
         value = re.sub(r"\\(.)", r"\1", found[3])

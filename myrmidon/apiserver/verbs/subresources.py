@@ -1,13 +1,14 @@
-"""Subresources that are acts: binding a pod to a node, evicting it, asking for a token."""
+"""Subresources that are actions: bind a pod to a node, evict a pod, request a token."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.requests.transport import HttpResponse
+from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.builtin.decoding import DecodingError, decode
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.catalog.types import schema_of
@@ -15,7 +16,6 @@ from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import bad_request, internal, invalid_object
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.text import quote
-from myrmidon.apiserver.golang.times import written_time
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.schema.defaulting import copy_json
 from myrmidon.apiserver.verbs.bodies import read_object
@@ -40,13 +40,13 @@ _JSON = (("content-type", "application/json"),)
 
 
 def action(call: Call) -> Callable[[Call], HttpResponse] | None:
-    """What a request to a subresource does, if it is an act."""
+    """Return the function for an action subresource, or None for any other subresource."""
     route = call.route
     return _ACTIONS.get((route.verb, route.plural, route.subresource))
 
 
 def _body(call: Call, kind: Kind) -> Json:
-    """The body of a request, which is of another kind than the resource."""
+    """Return the body of a request, which is of another kind than the resource."""
     body, _ = read_object(call, kind)
     try:
         return decode(body, schema_of(kind)).object
@@ -58,7 +58,7 @@ def _body(call: Call, kind: Kind) -> Json:
 
 
 def _named_body(call: Call, kind: Kind) -> Json:
-    """The same, where it has to have the name of the object."""
+    """Return the body of a request, which must have the name of the object."""
     body = _body(call, kind)
     if body["metadata"].get("name") != call.route.name:
         raise bad_request(f"name in URL does not match name in {kind.kind} object")
@@ -67,7 +67,7 @@ def _named_body(call: Call, kind: Kind) -> Json:
 
 
 def _bind(call: Call) -> HttpResponse:
-    """A scheduler has found a node for a pod."""
+    """Assign a pod to a node, as a scheduler does."""
     read_write_options(call, "CreateOptions")
     target = _named_body(call, _BINDING).get("target") or {}
     if target.get("kind") not in (None, "", "Node"):
@@ -100,7 +100,7 @@ def _bind(call: Call) -> HttpResponse:
 
 
 def _evict(call: Call) -> HttpResponse:
-    """Evict a pod.  Disruption budgets are not enforced here."""
+    """Evict a pod.  Disruption budgets are not enforced."""
     read_write_options(call, "CreateOptions")
     options: dict[str, Any] = _named_body(call, _EVICTION).get("deleteOptions") or {}
     wanted = options.get("preconditions") or {}
@@ -127,7 +127,7 @@ def _token_seconds(wanted: int | None) -> int:
 
 
 def _token(call: Call) -> HttpResponse:
-    """A token for a service account.  It names the account; its signature is not checked."""
+    """Return a token for a service account.  It names the account and is not signed."""
     read_write_options(call, "CreateOptions")
     body = _body(call, _TOKEN_REQUEST)
     account = representation.shown(call.type, call.stored())
@@ -155,7 +155,7 @@ def _token(call: Call) -> HttpResponse:
         },
         "status": {
             "token": f"e30.{payload}.unsigned",
-            "expirationTimestamp": written_time(expires),
+            "expirationTimestamp": write_time(expires),
         },
     }
     return HttpResponse(201, _JSON, go_json.encode(answer))

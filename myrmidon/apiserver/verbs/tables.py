@@ -1,9 +1,9 @@
-"""Answers as tables: what ``kubectl get`` asks for."""
+"""Responses as tables, which ``kubectl get`` asks for."""
 
 from datetime import datetime
 from typing import get_args
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import bad_request
 from myrmidon.apiserver.golang import json as go_json
@@ -24,7 +24,7 @@ def _include(call: Call) -> Include:
 
 
 def table_of_page(call: Call, page: ListPage) -> Json:
-    """A list as a table."""
+    """Return a list as a table."""
     objects = [representation.shown(call.type, record) for record in page.records]
     return table(
         call.type.strategy.layout,
@@ -36,7 +36,7 @@ def table_of_page(call: Call, page: ListPage) -> Json:
 
 
 def table_of_object(call: Call, record: Record) -> Json:
-    """One object as a table."""
+    """Return one object as a table."""
     obj = representation.shown(call.type, record)
     return table(
         call.type.strategy.layout,
@@ -48,7 +48,7 @@ def table_of_object(call: Call, record: Record) -> Json:
 
 
 def table_of_scale(call: Call, scale: Json) -> Json:
-    """A scale as a table."""
+    """Return a Scale as a table."""
     return table(
         ScaleLayout(custom=call.type.custom),
         [scale],
@@ -59,7 +59,7 @@ def table_of_scale(call: Call, scale: Json) -> Json:
 
 
 class TableEncoder:
-    """Events of a watch as tables of one row; only the first one has columns."""
+    """Encodes watch events as tables of one row; only the first one has columns."""
 
     def __init__(self, call: Call) -> None:
         self._include: Include = _include(call)
@@ -67,7 +67,7 @@ class TableEncoder:
         self._first = True
 
     def __call__(self, resource_type: ResourceType, record: Record) -> bytes:
-        """The table of a record."""
+        """Return the table of a record as JSON."""
         obj = representation.shown(resource_type, record)
         now: datetime = self._environment.now()
         made = table(

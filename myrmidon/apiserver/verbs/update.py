@@ -1,22 +1,22 @@
-"""PUT, and what every change of an object goes through."""
+"""PUT, and the update path that PUT, PATCH, apply and scale share.
 
-from myrmidon.api.objects import Json
+``update`` computes field ownership, runs mutating admission, checks the resourceVersion, restores
+the fields that only the server writes, prepares and validates the object, runs validating admission
+and stores it.  An object that did not change is not written and keeps its resourceVersion.  An
+update that leaves a deleted object without finalizers removes the object instead.
+"""
+
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.admission.steps import run_mutating, run_validating
 from myrmidon.apiserver.call import Admission, Call
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import Failure, bad_request, internal, invalid_object
-from myrmidon.apiserver.golang.json import same
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.resources.metadata import drop_duplicate_owners, validate_metadata_update
-from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.apiserver.store import Record
 from myrmidon.apiserver.verbs import managed_fields
-from myrmidon.apiserver.verbs.bodies import (
-    check_fields,
-    decode_failure,
-    read_object,
-    strict_failure,
-)
+from myrmidon.apiserver.verbs.bodies import decode_object
 from myrmidon.apiserver.verbs.create import check_namespace, commit, create_object
 from myrmidon.apiserver.verbs.list import version_problem
 from myrmidon.apiserver.verbs.options import read_write_options
@@ -25,31 +25,23 @@ STALE = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
 _CRDS = "customresourcedefinitions"
-# Where the real server's storage has resources that it does not call by their names.
+# The real server's storage prefix of resources where it is not the plural.
 _REGISTRY = {
     "services": "services/specs",
     "endpoints": "services/endpoints",
     "nodes": "minions",
     "ingresses": "ingress",
 }
-# The server alone writes these; whatever a client sends is replaced.
+# Only the server writes these fields; the values that a client sends are replaced.
 _KEPT = ("creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
 def replace(call: Call, subresource: str = "") -> tuple[Record, bool]:
-    """Take the body as the new object; returns whether it was created."""
+    """Replace the object of the path with the body.  Return it, and whether it was created."""
     if not call.route.name:
         raise bad_request("name must be provided")
     read_write_options(call, "UpdateOptions")
-    body, duplicates = read_object(call)
-    try:
-        obj, unknown = call.type.strategy.decode(body)
-    except DecodeError as error:
-        raise decode_failure(call, error) from None
-    problems = check_fields(call, unknown, duplicates)
-    if problems:
-        raise strict_failure(call, problems)
-    call.type.strategy.default(obj)
+    obj = decode_object(call)
     meta = obj.setdefault("metadata", {})
     check_name(call, meta)
     check_namespace(call, meta)
@@ -70,13 +62,13 @@ def replace(call: Call, subresource: str = "") -> tuple[Record, bool]:
 
 
 def _at_version(record: Record, version: str) -> Record:
-    """An object that was not stored shows the version that it was sent with."""
+    """Return a dry-run object with the resourceVersion that the client sent."""
     metadata = {**record.value["metadata"], "resourceVersion": version}
     return Record(record.key, record.revision, {**record.value, "metadata": metadata})
 
 
 def check_name(call: Call, meta: Json) -> None:
-    """The name of an object must be that of the path."""
+    """Raise a 400 if the name of an object is not the name in the path."""
     name = meta.get("name", "")
     if not name:
         raise undeterminable(call)
@@ -87,21 +79,21 @@ def check_name(call: Call, meta: Json) -> None:
 
 
 def undeterminable(call: Call) -> Failure:
-    """400: an object without a name."""
+    """Return the 400 for an object without a name."""
     return bad_request(
         f"the name of the object ({call.route.name} based on URL) was undeterminable: name must be provided"
     )
 
 
 def check_uid(call: Call, meta: Json, record: Record) -> None:
-    """A uid in the body of a PUT is a precondition."""
+    """Raise a 409 if the body has a uid other than the stored one: it is a precondition."""
     wanted, found = meta.get("uid", ""), record.value["metadata"]["uid"]
     if wanted and wanted != found:
         raise storage_conflict(call, f"UID in precondition: {wanted}, UID in object meta: {found}")
 
 
 def storage_conflict(call: Call, problem: str) -> Failure:
-    """409 in the words of the storage layer."""
+    """Return a 409 with the message of the real server's storage layer."""
     kind = call.type.kind
     resource = _REGISTRY.get(kind.plural, kind.plural)
     where = f"{kind.group}/{resource}" if call.type.custom or kind.plural == _CRDS else resource
@@ -120,9 +112,10 @@ def update(
     applied: bool = False,
     always: bool = False,
 ) -> Record:
-    """Make ``obj``, a private copy, the new state of a stored object.
+    """Store ``obj``, a private copy, as the new state of a record.
 
-    ``applied``: its managedFields are right already; ``always``: it is written even if it is the same.
+    ``applied``: its managedFields are already computed.  ``always``: write it even if nothing
+    changed.
     """
     old = representation.shown(call.type, record)
     meta, old_meta = obj["metadata"], old["metadata"]
@@ -144,13 +137,13 @@ def update(
     meta["resourceVersion"] = str(record.revision)
     if _is_over(call, obj):
         return _finish_deletion(call, record, obj)
-    if same(obj, record.value) and not always:
+    if identical(obj, record.value) and not always:
         return record
     return commit(call, record.key, obj)
 
 
 def check_version(call: Call, meta: Json, record: Record) -> None:
-    """A resourceVersion must be the current one; some kinds insist on having one."""
+    """Raise a 409 if the resourceVersion is stale, and a 422 if the kind requires one."""
     version = meta.get("resourceVersion", "")
     problem = version_problem(version) if version else ""
     if problem:
@@ -166,7 +159,7 @@ def check_version(call: Call, meta: Json, record: Record) -> None:
 
 
 def _restore(meta: Json, old: Json) -> None:
-    """What a write cannot change is as it was."""
+    """Restore the metadata fields that a write cannot change."""
     meta.pop("selfLink", None)
     if not meta.get("uid"):
         meta["uid"] = old["uid"]
@@ -179,7 +172,7 @@ def _restore(meta: Json, old: Json) -> None:
 
 
 def _is_over(call: Call, obj: Json) -> bool:
-    """Whether nothing holds a deleted object any more."""
+    """Whether the object is being deleted, and nothing keeps it any longer."""
     meta = obj["metadata"]
     return bool(
         meta.get("deletionTimestamp")
@@ -190,7 +183,7 @@ def _is_over(call: Call, obj: Json) -> bool:
 
 
 def _finish_deletion(call: Call, record: Record, obj: Json) -> Record:
-    """The last finalizer went: the object goes, and nothing else is written."""
+    """Remove an object whose last finalizer was dropped; the update itself is not stored."""
     if not call.dry_run:
         call.core.store.remove(call.type.stored_as, record.key)
     gone = Record(record.key, record.revision, obj)

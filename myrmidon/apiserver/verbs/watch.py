@@ -1,4 +1,9 @@
-"""Opening a watch: what its parameters mean."""
+"""Open a watch as the query asks for it.
+
+Without a resourceVersion, or with ``0``, the watch starts with ADDED events for all existing
+objects; with one, after that revision.  ``sendInitialEvents`` decides explicitly, and then a
+bookmark ends the initial events if bookmarks are allowed.
+"""
 
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.failures import internal
@@ -17,7 +22,7 @@ from myrmidon.apiserver.wire.negotiation import Form, partial
 
 
 def open_watch(call: Call, form: Form) -> OpenWatch | WaitFor:
-    """The watch that the query asks for."""
+    """Return the watch that the query asks for, or a wait for its resourceVersion."""
     query = call.query
     check_version_match(call)
     selection = read_selection(call)

@@ -1,8 +1,8 @@
-"""The forms of bodies and answers.
+"""The formats of request and response bodies.
 
-negotiation    which form a client accepts
-protobuf       bodies in protobuf
-yaml           bodies in YAML
+negotiation    chooses the response format from the Accept header
+protobuf       reads bodies in protobuf
+yaml           reads bodies in YAML
 """
 
 __all__: list[str] = []

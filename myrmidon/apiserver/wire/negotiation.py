@@ -1,9 +1,9 @@
-"""What form an answer takes: JSON or YAML, and the object, its metadata alone, or a table."""
+"""Choose the form of a response: JSON or YAML, and the object, its metadata only, or a table."""
 
 import json
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.failures import Failure, internal
 from myrmidon.apiserver.golang import json as go_json
 
@@ -15,15 +15,15 @@ _MEDIA = {
 
 
 class Form(NamedTuple):
-    """The form that a client wants."""
+    """The form of a response."""
 
     media: str = "json"
-    shape: str = ""  # Table, PartialObjectMetadata, PartialObjectMetadataList, or the object itself
+    shape: str = ""  # Table, PartialObjectMetadata(List), or "" for the object itself
     version: str = "v1"
 
     @property
     def content_type(self) -> str:
-        """The media type of the answer."""
+        """The media type of the response."""
         return f"application/{self.media}"
 
 
@@ -31,7 +31,7 @@ PLAIN = Form()
 
 
 def negotiate(accept: str, verb: str, *, custom: bool) -> Form:
-    """The first form of the header that can be served; raises 406."""
+    """Return the first form in the Accept header that the server supports; raise a 406."""
     if not accept or accept in {"application/json", "*/*"}:
         return PLAIN
     known = False
@@ -52,7 +52,7 @@ def negotiate(accept: str, verb: str, *, custom: bool) -> Form:
 
 
 def not_acceptable(*, details: bool) -> Failure:
-    """406: the client reads nothing that the server can write."""
+    """Return the 406 for an Accept header without any supported media type."""
     return Failure(
         406,
         "NotAcceptable",
@@ -62,7 +62,7 @@ def not_acceptable(*, details: bool) -> Failure:
 
 
 def _fits(shape: str, options: dict[str, str], verb: str) -> bool:
-    """Whether objects can be shown in another shape: a list as a list, one object as one."""
+    """Whether the verb supports a shape: a list shape for lists, an object shape for objects."""
     if options.get("g") != "meta.k8s.io" or options.get("v") not in {"v1", "v1beta1"}:
         return False
     if verb == "watch":
@@ -72,7 +72,7 @@ def _fits(shape: str, options: dict[str, str], verb: str) -> bool:
 
 
 def reads_yaml(accept: str) -> bool:
-    """Whether failures, too, are wanted as YAML."""
+    """Whether error responses are sent as YAML, too."""
     for part in accept.split(","):
         media = part.partition(";")[0].strip().lower()
         if media in _MEDIA:
@@ -81,22 +81,22 @@ def reads_yaml(accept: str) -> bool:
 
 
 def render(form: Form, body: bytes) -> bytes:
-    """JSON in the form's media type."""
+    """Return a JSON body in the media type of the form."""
     if form.media == "json":
         return body
-    import yaml  # noqa: PLC0415 - few answers need it, and it is slow to load
+    import yaml  # noqa: PLC0415 - rarely needed, and slow to import
 
     text: str = yaml.safe_dump(json.loads(body), default_flow_style=False, allow_unicode=True)
     return text.encode()
 
 
 def encode(form: Form, obj: Any) -> bytes:
-    """An object in the form's media type."""
+    """Return an object in the media type of the form."""
     return render(form, go_json.encode(obj))
 
 
 def partial(form: Form, obj: Json) -> Json:
-    """The metadata of an object alone."""
+    """Return only the metadata of an object (PartialObjectMetadata)."""
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{form.version}",
@@ -105,7 +105,7 @@ def partial(form: Form, obj: Json) -> Json:
 
 
 def at_version(form: Form, table: Json) -> Json:
-    """A table in the version that is asked for, which differs in its name alone."""
+    """Return a table in the requested version; the versions differ only in apiVersion."""
     if form.version == "v1":
         return table
     api_version = f"meta.k8s.io/{form.version}"

@@ -1,8 +1,12 @@
-"""Reading protobuf: the form in which kubectl and other Go clients send built-in objects.
+"""Decode protobuf, the format in which kubectl and other Go clients send built-in objects.
 
-Answers are JSON, which every client accepts; only bodies have to be read.  The messages are a data
-file recorded from the sources of Kubernetes, and this is the wire format, which is small: a library
-would want the message types as generated code.
+Only requests are decoded: responses are JSON, which every client accepts.  The message definitions
+are a data file recorded from the sources of Kubernetes.  The wire format is decoded here, because
+it is small, and a library would need generated code for each message type.
+
+An object is sent in an envelope: the bytes ``k8s`` and zero, then a message with apiVersion, kind
+and the encoded object.  Unknown fields are skipped.  Messages that are not objects in JSON, such as
+times, quantities and raw JSON, have their own decoders.
 """
 
 import gzip
@@ -15,9 +19,10 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import split_api_version
-from myrmidon.apiserver.golang.times import from_unix, written_micro_time, written_time
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import split_api_version
+from myrmidon.api.values.timestamps import write_micro_time, write_time
+from myrmidon.apiserver.golang.times import from_unix
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 
@@ -33,11 +38,11 @@ _PACKAGES = {
 
 
 class ProtobufError(ValueError):
-    """Bytes that are not an object."""
+    """The bytes are not an encoded object."""
 
 
 def decode(body: bytes) -> Json:
-    """The object in an envelope, as JSON."""
+    """Return the object in an envelope, as JSON."""
     if not body.startswith(_MAGIC):
         raise ProtobufError(
             "provided data does not appear to be a protobuf message, expected prefix"
@@ -77,7 +82,7 @@ def _message(name: str, body: bytes) -> Any:
     obj: Json = {}
     for number, value in _fields(body):
         field = known.get(str(number))
-        if field is not None:  # a newer client may know more
+        if field is not None:  # unknown fields: a newer client may have more
             _put(obj, field, value)
     return obj
 
@@ -104,7 +109,7 @@ def _value(type_: str, value: int | bytes) -> Any:
 
 
 def _fields(body: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Field numbers and values as they come: numbers for varints, bytes for everything else."""
+    """Yield field numbers and values in order: integers for varints, bytes for everything else."""
     position = 0
     while position < len(body):
         tag, position = _varint(body, position)
@@ -184,14 +189,14 @@ def _time(body: bytes) -> str | None:
     moment = _numbers(body)
     if not moment.get(1):
         return None
-    return written_time(from_unix(moment[1]))
+    return write_time(from_unix(moment[1]))
 
 
 def _micro_time(body: bytes) -> str | None:
     moment = _numbers(body)
     if not moment.get(1):
         return None
-    return written_micro_time(from_unix(moment[1], moment.get(2, 0)))
+    return write_micro_time(from_unix(moment[1], moment.get(2, 0)))
 
 
 def _int_or_string(body: bytes) -> int | str:
@@ -216,7 +221,7 @@ def _items(body: bytes) -> list[str]:
 
 
 def _one_of(*readers: tuple[int, str]) -> Callable[[bytes], Any]:
-    """A message that is one of its fields, whichever is there."""
+    """Return a decoder for a message that stands for one of its fields, the one that is set."""
 
     def read(body: bytes) -> Any:
         found = dict(_fields(body))

@@ -1,12 +1,12 @@
-"""YAML as Go's parser reads it: JSON with fewer quotes.
+"""Read YAML as Go's parser does, into JSON values.
 
-A body is read twice.  The first pass looks at the events of the parser only: it refuses nesting beyond
-``DEPTH_MAX`` before anything recursive runs, and aliases that would expand a small text to a large
-object (a "YAML bomb"), by the rule of go-yaml: beyond 100 values that come from aliases and 1,000 in
-all, at most 99 % of the values may come from aliases, at most 10 % from 4,000,000 values on.  The second pass
-builds the value.
+A body is read twice.  The first pass reads only the parser's events.  It refuses nesting beyond
+``DEPTH_MAX`` before any recursive function runs, and aliases that would expand a small text to a
+large object (a "YAML bomb").  The rule is go-yaml's: beyond 100 values from aliases and 1,000
+values in all, at most 99 % of the values may come from aliases; the limit falls to 10 % at
+4,000,000 values.  The second pass builds the value.
 
-The parser is loaded with the first body that is YAML; most bodies are JSON, and it is slow to load.
+The parser is imported with the first YAML body: most bodies are JSON, and the import is slow.
 """
 
 import json
@@ -16,15 +16,16 @@ from typing import Any
 
 from myrmidon.apiserver.golang import json as go_json
 
-_RATIO_LOW, _RATIO_HIGH = (
-    400_000,
-    4_000_000,
-)  # values; between them the allowed share of aliases falls
-_VALUES_MAX = 4_000_000  # ours: what is larger would not fit into a request once it is JSON
+# Between these numbers of values, the allowed share of aliases falls.
+_RATIO_LOW, _RATIO_HIGH = 400_000, 4_000_000
+_VALUES_MAX = 4_000_000  # our own limit: as JSON, a larger value would not fit into a request
 
 
 def parse_yaml(text: bytes, duplicates: list[str] | None = None) -> Any:
-    """YAML as JSON; raises ``ValueError``.  Notes keys that stand twice in ``duplicates``."""
+    """Return YAML as JSON values; raise ``ValueError``.
+
+    A message for each duplicate key is added to ``duplicates``.
+    """
     import yaml  # noqa: PLC0415 - see above
 
     try:
@@ -42,12 +43,12 @@ def parse_yaml(text: bytes, duplicates: list[str] | None = None) -> Any:
 
 
 def _check_shape(text: bytes) -> None:
-    """Refuse what nests too deeply or expands too far, without building any of it."""
+    """Refuse values that nest too deeply or expand too far, without building them."""
     import yaml  # noqa: PLC0415
 
-    counts = [0]  # of the values of each open collection, aliases expanded
-    names: list[str | None] = []  # of the anchors of the open collections
-    sizes: dict[str, int] = {}  # of what an anchor stands for
+    counts = [0]  # values in each open collection, with aliases expanded
+    names: list[str | None] = []  # anchors of the open collections
+    sizes: dict[str, int] = {}  # number of values of each anchor
     aliased = 0
     for event in yaml.parse(text, Loader=_base_loader()):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -81,7 +82,7 @@ def _check_aliases(aliased: int, values: int) -> None:
 
 
 def _base_loader() -> Any:
-    """The loader in C where there is one: ten times as fast."""
+    """Return the C loader if it is available: it is ten times as fast."""
     import yaml  # noqa: PLC0415
 
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -97,7 +98,7 @@ def _loader_type() -> Any:
     base: Any = _base_loader()
 
     class Loader(base):  # type: ignore[misc]
-        """Safe YAML in which times are texts, ``y`` is true, and repeated keys are noted."""
+        """Safe YAML in which times are strings, ``y`` is true, and duplicate keys are recorded."""
 
         def __init__(self, stream: bytes) -> None:
             super().__init__(stream)

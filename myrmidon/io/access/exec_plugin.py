@@ -16,13 +16,14 @@ import tempfile
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from myrmidon.api.clock import Clock
+from myrmidon.api.values.timestamps import read_time
 from myrmidon.errors import UnreachableError
 from myrmidon.io.access.credentials import Renewable, bearer
 
@@ -182,10 +183,9 @@ def _time_of(text: object) -> datetime | None:
     if not text:
         return None
     try:
-        time = datetime.fromisoformat(str(text))
+        return read_time(str(text))
     except ValueError as error:
         raise ValueError(f"its expirationTimestamp is not a time: {str(text)[:40]}") from error
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _cluster_info(cluster: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from functools import lru_cache
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.errors import AmbiguousError, UnreachableError
 from myrmidon.io.connect_errors import why
 from myrmidon.io.http.streams import Stream

@@ -29,7 +29,7 @@ resourceVersion), which the server checks when the write takes effect.
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream, Transport
 
 _READS = frozenset({"GET", "HEAD"})
 

@@ -16,7 +16,7 @@ import asyncio
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.errors import AmbiguousError, UnreachableError, UsageError
 from myrmidon.io.access.addresses import Address
 from myrmidon.io.connect_errors import why

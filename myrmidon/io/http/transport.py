@@ -20,7 +20,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, query_string
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream, query_string
 from myrmidon.errors import AmbiguousError, TransportError, UnreachableError
 from myrmidon.io.access.addresses import Address
 from myrmidon.io.access.certificates import Certificates

@@ -9,7 +9,7 @@ such write, so that the manager can let the lease expire instead of releasing it
 from contextlib import AbstractAsyncContextManager
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream, Transport
 from myrmidon.errors import UnreachableError
 
 _READS = frozenset({"GET", "HEAD"})

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from myrmidon.api.objects import labels_of, name_of, namespace_of
-from myrmidon.api.paths import collection_path
-from myrmidon.api.refs import Kind
-from myrmidon.api.selectors import Selector, parse_selector
-from myrmidon.api.wire import JSON, HttpRequest
+from myrmidon.api.objects.accessors import labels_of, name_of, namespace_of
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.requests.paths import collection_path
+from myrmidon.api.requests.selectors import Selector, parse_selector
+from myrmidon.api.requests.transport import JSON, HttpRequest
 
 _METADATA_LIST = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
 _METADATA = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"

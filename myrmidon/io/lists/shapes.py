@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.io.lists.scanner import Scanner
 
 DEPTH_MAX = 1024

@@ -22,8 +22,8 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting, metadata
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting, metadata
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.io.lists.events import Listing, WatchEvent
 from myrmidon.io.lists.scope import Scope
 from myrmidon.io.lists.shapes import UID_MAX, Unreadable, problem_in

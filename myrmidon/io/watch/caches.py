@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.io.client import Client
 from myrmidon.io.lists.scope import Scope
 from myrmidon.io.tasks import lasting

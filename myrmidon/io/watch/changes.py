@@ -22,8 +22,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
 
 Entry: TypeAlias = bytes
 """A stored object.  A tuple of JSON, uid and version would cost 150 bytes more for each object."""

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json, labels_of, owners_of
+from myrmidon.api.objects.accessors import Json, labels_of, owners_of
 from myrmidon.errors import UsageError
 
 Key: TypeAlias = tuple[str, str]  # namespace, name
@@ -75,7 +75,7 @@ class Indexes:
     def move(self, name: str, key: Key, old: Json | None, new: Json | None) -> None:
         """Move an object in one index from the words of ``old`` to the words of ``new``."""
         function, words = self._functions[name], self._keys[name]
-        before, after = _words(name, function, old), _words(name, function, new)
+        before, after = words_of(name, function, old), words_of(name, function, new)
         for word in before:
             if word not in after and word in words:
                 words[word].pop(key, None)
@@ -85,7 +85,7 @@ class Indexes:
             words.setdefault(word, {})[key] = None
 
 
-def _words(name: str, function: IndexFunction, obj: Json | None) -> dict[str, None]:
+def words_of(name: str, function: IndexFunction, obj: Json | None) -> dict[str, None]:
     """Return the words of an object; none if the index function raises, which is logged."""
     if obj is None:
         return {}

@@ -36,7 +36,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json, annotations_of, version_of
+from myrmidon.api.objects.accessors import Json, annotations_of, version_of
 from myrmidon.errors import (
     AmbiguousError,
     ApiError,

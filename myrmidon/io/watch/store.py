@@ -7,9 +7,9 @@ because a controller that took it for absent would try to create it.  Lists leav
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json, labels_of
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.selectors import selector
+from myrmidon.api.objects.accessors import Json, labels_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import selector
 from myrmidon.errors import UnreadableObjectError
 from myrmidon.io.lists.events import identify
 from myrmidon.io.watch.changes import (

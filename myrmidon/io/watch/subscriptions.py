@@ -26,6 +26,8 @@ class Subscription:
         self._existing: deque[_Existing] = deque()  # read first, since they were there first
         self._changes: deque[Change] = deque()
         self._arrived = asyncio.Event()
+        self.taken = 0
+        """How many changes were read so far: the position of the change that was read last."""
 
     def put(self, changes: Iterable[Change]) -> None:
         """Add changes.  This never waits, so a slow reader does not hold up the cache."""
@@ -37,6 +39,11 @@ class Subscription:
         if len(cache):
             self._existing.append(_Existing(cache))
             self._arrived.set()
+
+    @property
+    def arrived(self) -> int:
+        """How many changes were added so far: the position of the change that was added last."""
+        return self.taken + len(self)
 
     def __len__(self) -> int:
         return len(self._changes) + sum(map(len, self._existing))
@@ -50,6 +57,7 @@ class Subscription:
         while not self._changes and not self._existing:
             self._arrived.clear()
             await self._arrived.wait()
+        self.taken += 1
         if not self._existing:
             return self._changes.popleft()
         existing = self._existing[0]

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.errors import RemoteUnavailableError, UsageError
 from myrmidon.io.watch.subscriptions import Shared, Subscription
 

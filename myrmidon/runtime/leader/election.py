@@ -27,7 +27,7 @@ Lease to look released while a replica leads.  In both cases two replicas may le
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.errors import UsageError
 from myrmidon.runtime.leader.lease import (
     RELEASED_SECONDS,

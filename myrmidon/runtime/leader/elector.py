@@ -6,13 +6,13 @@ this process may no longer write, also if this loop is late.
 
 import asyncio
 from contextlib import suppress
-from datetime import datetime
 from typing import NoReturn
 
-from myrmidon.api import kinds
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.values.timestamps import write_micro_time
 from myrmidon.errors import (
     ApiError,
     ConflictError,
@@ -96,7 +96,7 @@ class Elector:
     async def _step(self) -> float:
         """Make one attempt; return the seconds until the next."""
         sent_at = self._clock.monotonic()
-        step = self._election.step(sent_at, _stamp(self._clock.now()))
+        step = self._election.step(sent_at, write_micro_time(self._clock.now()))
         if isinstance(step, Follow):
             await self._pause(step.seconds)
             return await self._read()
@@ -142,7 +142,7 @@ class Elector:
     async def _release(self) -> None:
         """Release the Lease; after a conflict with our own last renewal, try once more."""
         for is_last in (False, True):
-            stamp = _stamp(self._clock.now())
+            stamp = write_micro_time(self._clock.now())
             lease = self._election.resignation(self._clock.monotonic(), stamp)
             if lease is None:
                 return
@@ -197,8 +197,3 @@ class Elector:
             "kind": kinds.LEASE.kind,
             "metadata": {**lease.get("metadata", {}), **place},
         }
-
-
-def _stamp(now: datetime) -> str:
-    """Return the time in the format of a Lease, with exactly six digits of microseconds."""
-    return now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

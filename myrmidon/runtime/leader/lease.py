@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 
 SECONDS_MAX = 3600.0
 """The longest lease duration that is respected: a typo must not block a takeover for years."""

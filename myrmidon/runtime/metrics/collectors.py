@@ -12,8 +12,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from myrmidon.api.conditions import READY
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.conditions import READY
+from myrmidon.api.objects.refs import ObjectRef
 
 PORTION = 100
 """Objects in one portion; printing their series takes about five milliseconds."""

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from myrmidon.api.objects import Json, ref_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.texts import event_reason
+from myrmidon.api.objects.accessors import Json, ref_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.values.texts import event_reason
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome
@@ -81,6 +81,10 @@ class Observing:
         counter = self.metrics.timeouts if timed_out else self.metrics.panics
         counter.labels(self._name).inc()
 
+    def gave_up(self) -> None:
+        """Count an object whose retries were given up."""
+        self.metrics.retries_given_up.labels(self._name).inc()
+
     def queue_looked_at(self, queue: WorkQueue[ObjectRef], now: float) -> None:
         """Set the gauges of the queue and of the busy workers, for a scrape."""
         self._active.set(len(queue.working))
@@ -113,6 +117,10 @@ class Observing:
             self.metrics.suspension_of(ref, suspended)
         self.metrics.readiness_of(ref, status)
         self._shown[ref] = (status, suspended)
+
+    def is_ready(self, ref: ObjectRef) -> bool:
+        """Whether the gauge of the object shows that its last pass left it Ready."""
+        return self._shown.get(ref, ("", False))[0] == "True"
 
     def recorded_event(self, obj: Json, event_type: str, reason: str) -> None:
         """Count a Kubernetes Event.  Labels are cleaned: one bad value would break /metrics."""

@@ -19,7 +19,7 @@ from prometheus_client import (
     ProcessCollector,
 )
 
-from myrmidon.api.refs import Kind, ObjectRef
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.runtime.metrics.collectors import OfObjects, PlainCounter, Readiness
 from myrmidon.runtime.metrics.series import Counter, Histogram
 
@@ -223,6 +223,12 @@ class Metrics:
             ("kind", "verb", "outcome"),
             registry=self.registry,
         )
+        self.retries_given_up = Counter(
+            "myrmidon_retries_given_up_total",
+            "Objects whose retries were given up, because of max_attempts or retry_for.",
+            ("controller",),
+            registry=self.registry,
+        )
         self.stalled = Gauge(
             "myrmidon_stalled_objects",
             "Outputs that are changed back after each write, and therefore written less often.",
@@ -298,6 +304,7 @@ class Metrics:
         self.workers_max.labels(controller).set(workers)
         self.workers_active.labels(controller).set(0)
         self.stalled.labels(controller).set(0)
+        self.retries_given_up.labels(controller)
 
     def user_function_failed(self, controller: str, function: str) -> None:
         """Count an exception that a user's function raised for one object."""

@@ -20,9 +20,9 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import ApiError, TransportError
 from myrmidon.io.client import Client
 

@@ -5,7 +5,7 @@ that (the model became stricter, a permission was revoked, a state fails), the o
 cause, and the command with which a person can remove the finalizer by hand.
 """
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import ForbiddenError, MyrmidonError
 from myrmidon.fsm.results import Failed, Wait
 from myrmidon.runtime.reconcile.write_errors import refusal

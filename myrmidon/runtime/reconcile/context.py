@@ -3,25 +3,31 @@
 A state may read only the kinds that its controller declares, because only those are cached, watched
 and part of the generated role; any other read raises ``UndeclaredReadError``.  The kinds that were
 read are recorded (``Declared.read``): if the pass later changes one of them, the object gets
-another pass, because the earlier state may have decided on old data.
+another pass, because the earlier state may have decided on old data.  The objects and lists that were
+read from the caches are recorded as well (``runtime.readers``): when one of them changes, the object
+gets a pass.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind, ObjectRef
-from myrmidon.api.resource import Resource
-from myrmidon.api.selectors import selector
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.selectors import selector
+from myrmidon.api.typed.object_types import kind_of, raw_of, reader_of
 from myrmidon.errors import NotFoundError, ProgrammingError, UndeclaredReadError
 from myrmidon.fsm.context import Cause, Reader
-from myrmidon.fsm.controller import Controller, kind_of
+from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.external import External
 from myrmidon.fsm.readiness import is_ready
+from myrmidon.fsm.results import Failed, Result, Wait
 from myrmidon.io.client import Client
 from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.readers import Listed, Readers, Reading, Record
 
+Observed = TypeVar("Observed")
 Index = tuple[str, str]
 Labels = Mapping[str, str] | str | None
 
@@ -45,14 +51,23 @@ def _together(*kinds: Kind) -> frozenset[Kind]:
 class Declared:
     """The kinds that a controller declares; checks each read of a state against them."""
 
-    def __init__(self, controller: type[Controller[Any]], namespace: str) -> None:
-        self._controller, self.namespace = controller, namespace
+    def __init__(
+        self,
+        controller: type[Controller[Any]],
+        key: ObjectRef,
+        readers: Readers,
+        read: dict[Kind, None],
+    ) -> None:
+        self._controller, self.namespace = controller, key.namespace
+        self._key, self._readers = key, readers
+        self._reading: Reading | None = None  # made by the first read
+        self._over = False
         self.readiness = controller.readiness_rules
         self._kinds = _together(
             controller.kind(), *controller.managed_kinds, *controller.read_kinds
         )
         self.state = ""
-        self.read: dict[Kind, None] = {}
+        self.read = read
         """The kinds that this pass has read so far.  If it changes one of them later, a state that
         ran before may have decided on old data."""
 
@@ -68,6 +83,39 @@ class Declared:
             raise UndeclaredReadError(self._controller.__name__, self.state, name)
         self.read[kind] = None
         return kind
+
+    def depends(self, record: Record) -> None:
+        """Record that the pass depends on an object or a list that it reads from a cache.
+
+        A task that a state left behind may read after the end of the pass; that does not count.
+        """
+        if self._over or not self._controller.shapes[record.kind].wakes:
+            return
+        if self._reading is None:
+            self._reading = self._readers.begin(self._key)
+        self._reading.note(record, self.state)
+
+    def end(self, *, complete: bool) -> None:
+        """End the pass: what it has read replaces what the pass before had read."""
+        self._over = True
+        if self._reading is not None:
+            self._reading.end(complete=complete)
+        elif complete:
+            self._readers.forget(self._key)
+
+    def is_cached(self, kind: Kind) -> bool:
+        """Whether a kind is read from a cache; otherwise from the server, see ``Reads.cached``."""
+        return self._controller.shapes[kind].cached
+
+    def check_list(self, kind: Kind) -> None:
+        """Raise unless objects of the kind can be listed: the role of an uncached kind has only get."""
+        if not self.is_cached(kind):
+            name = self._controller.__name__
+            raise ProgrammingError(
+                f"{name}.{self.state} lists {kind}, which {name}.reads declares with cached=False: "
+                "it may only be read by name.\n"
+                f"  fix: use ctx.get, or drop cached=False in {name}.reads"
+            )
 
     def check_index(self, kind: Kind, name: str) -> None:
         """Raise unless the controller declares an index of that name for the kind."""
@@ -115,9 +163,9 @@ class LiveReader:
         if index is not None:
             raise ProgrammingError("ctx.live.list has no indexes.\n  fix: use ctx.list, or labels")
         where = self._declared.namespace if namespace is None else namespace
-        found = await self._client.list(
-            self._declared.kind(kind, cluster), where, labels=str(selector(labels))
-        )
+        declared = self._declared.kind(kind, cluster)
+        self._declared.check_list(declared)
+        found = await self._client.list(declared, where, labels=str(selector(labels)))
         return [_typed(kind, obj) for obj in found]
 
 
@@ -135,21 +183,35 @@ class PassContext:
         cause: tuple[Cause, ...],
         record: Callable[[str, str, str], None],
         managed: Callable[[], Awaitable[Iterable[ObjectRef]]],
+        external: Callable[[External[Any, Any], bool], Awaitable[Any]],
+        planning: bool,
     ) -> None:
         self._declared, self._objects, self._client = declared, objects, client
-        self._record, self._managed = record, managed
-        self.now, self.log, self.cause = now, log, cause
+        self._record, self._managed, self._external = record, managed, external
+        self.now, self.log, self.cause, self.planning = now, log, cause, planning
 
     @property
     def live(self) -> Reader:
         """The same reads, answered by the server instead of the caches."""
         return LiveReader(self._client, self._declared)
 
+    @property
+    def api(self) -> Any:
+        """A kubernetes_asyncio ``ApiClient`` over the connection of the controller."""
+        # Imported here, because the library is slow to import and few controllers use it.
+        from myrmidon.io.kubernetes_asyncio import api_client  # noqa: PLC0415
+
+        return api_client(self._client)
+
     async def get(
         self, kind: Any, name: str, namespace: str | None = None, cluster: str = ""
     ) -> Any:
-        """Return the cached object, None if there is none."""
-        obj = self._objects.get(self._declared.ref(kind, name, namespace, cluster))
+        """Return the cached object, None if there is none; from the server if it is not cached."""
+        ref = self._declared.ref(kind, name, namespace, cluster)
+        if not self._declared.is_cached(ref.kind):
+            return await self.live.get(kind, name, namespace, cluster)
+        self._declared.depends(ref)
+        obj = self._objects.get(ref)
         return None if obj is None else _typed(kind, obj)
 
     async def list(
@@ -163,11 +225,12 @@ class PassContext:
         """Return all cached objects that match."""
         where = self._declared.namespace if namespace is None else namespace
         declared = self._declared.kind(kind, cluster)
+        self._declared.check_list(declared)
         if index is not None:
             self._declared.check_index(declared, index[0])
-        found = self._objects.list(
-            declared, where if declared.namespaced else "", labels=labels, index=index
-        )
+        where = where if declared.namespaced else ""
+        self._declared.depends(Listed(declared, where, str(selector(labels)), index))
+        found = self._objects.list(declared, where, labels=labels, index=index)
         return [_typed(kind, obj) for obj in found]
 
     async def children(self) -> Mapping[ObjectRef, Json | None]:
@@ -179,15 +242,25 @@ class PassContext:
         self._declared.read.update(dict.fromkeys(ref.kind for ref in refs))
         return {ref: self._objects.get(ref) for ref in refs}
 
+    async def ensure(self, external: External[Any, Observed]) -> Observed | Wait | Failed:
+        """Create or update the external resource; return it as it is then, or what stopped us."""
+        ensured: Observed | Wait | Failed = await self._external(external, True)
+        return ensured
+
+    async def remove(self, external: External[Any, Any]) -> Result:
+        """Delete the external resource; ``Done`` when it is gone, else a ``Wait`` or ``Failed``."""
+        removed: Result = await self._external(external, False)
+        return removed
+
     def event(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Record a Kubernetes Event about the object."""
         self._record(kind, reason, message)
 
     def is_ready(self, obj: Any) -> bool:
         """Whether the object is ready, by the controller's ``readiness`` or its kind's rule."""
-        return is_ready(getattr(obj, "raw", obj), self._declared.readiness)
+        return is_ready(raw_of(obj), self._declared.readiness)
 
 
 def _typed(kind: Any, obj: Json) -> Any:
-    """Return the object as an instance of ``kind`` if that is a Resource class, else as JSON."""
-    return kind.from_json(obj) if isinstance(kind, type) and issubclass(kind, Resource) else obj
+    """Return the object as an instance of ``kind`` if that is a class, else as JSON."""
+    return reader_of(kind)(obj) if isinstance(kind, type) else obj

@@ -5,15 +5,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.typed.object_types import reader_of
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.status_home import StatusHome, home_of
 from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.runtime.cluster_view import ClusterView
 from myrmidon.runtime.metrics.controller import Observing
+from myrmidon.runtime.readers import Readers
 from myrmidon.runtime.refused_outputs import RefusedOutputs
+from myrmidon.runtime.retries import Retries
+from myrmidon.sets.outputs import OutputDefaults
+from myrmidon.sets.standard_labels import standard_labels
 
 
 @dataclass(slots=True)
@@ -32,7 +38,20 @@ class PassDependencies:
     observing: Observing
     record_event: Callable[[Json, str, str, str], None]
     discovery: Discovery
+    retries: Retries
     refused: RefusedOutputs = field(default_factory=RefusedOutputs)
+    readers: Readers = field(default_factory=Readers)
+    """What the last pass over each object has read."""
+    planning: bool = False
+    """Whether no pass may have an effect outside the API server (``ManagerOptions.planning``)."""
+    shared: bool = False
+    """Whether another controller of this program reconciles the same kind."""
+    shares_status: bool = False
+    """Whether ``status.resourceRefs`` belongs to another controller of the same kind."""
+    home: StatusHome = field(init=False)
+    """Where conditions and the record of children are kept."""
+    read_object: Callable[[Json], Any] = field(init=False)
+    """Return an object as its states get it; raise ``UnfitObjectError`` if it does not fit."""
     settled: dict[ObjectRef, tuple[str, str]] = field(default_factory=dict)
     """Per object: the last status patch that the server accepted but stored differently (for
     example pruned), and the resourceVersion it produced; it is not sent again for that version."""
@@ -44,9 +63,23 @@ class PassDependencies:
     foreign_conditions: dict[ObjectRef, dict[str, None]] = field(default_factory=dict)
     """Per object: types of conditions that no state declares and that another writer wrote."""
 
+    def __post_init__(self) -> None:
+        self.home = home_of(self.controller, shared=self.shares_status)
+        self.read_object = reader_of(self.controller.resource)
+
+    def output_defaults(self, ref: ObjectRef) -> OutputDefaults | None:
+        """Return the options that every output of an object has; None without any."""
+        options = self.controller.options
+        if not (options.standard_labels or options.remove_undeclared):
+            return None
+        labels = standard_labels(self.controller.name, ref.name) if options.standard_labels else {}
+        return OutputDefaults(labels, options.remove_undeclared)
+
     def forget(self, ref: ObjectRef) -> None:
         """Drop everything that is remembered about an object, because it is gone."""
         self.observing.forget(ref)
+        self.readers.forget(ref)
+        self.retries.forget(ref)
         self.refused.drop(ref)
         for memory in (self.settled, self.unsure, self.strangers, self.foreign_conditions):
             memory.pop(ref, None)

@@ -8,8 +8,8 @@ repeated with backoff.
 
 from collections.abc import Callable
 
-from myrmidon.api.objects import finalizers_of, is_deleting
-from myrmidon.api.requests import Request
+from myrmidon.api.objects.accessors import finalizers_of, is_deleting
+from myrmidon.api.requests.request import Request
 from myrmidon.errors import MyrmidonError, NotFoundError
 from myrmidon.fsm.engine import ACTED, Report
 from myrmidon.fsm.finalizers import add_finalizer, remove_finalizer

@@ -15,19 +15,21 @@ record managers of their entries, so such a condition has to be removed by hand.
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
-from myrmidon.api.conditions import READY, STALLED
-from myrmidon.api.managed_fields import conditions_of
-from myrmidon.api.objects import conditions_in
+from myrmidon.api.objects.accessors import conditions_in
+from myrmidon.api.objects.conditions import READY, RECONCILING, STALLED
+from myrmidon.api.objects.managed_fields import conditions_of
 from myrmidon.errors import ApiError, TransportError
+from myrmidon.fsm.controller import Controller
 from myrmidon.runtime.reconcile.subject import Subject
 
 
 def undeclared_conditions(subject: Subject) -> list[str]:
     """Return the condition types that no state declares and that may be ours."""
-    controller = subject.deps.controller
-    declared = _declared(controller.graph.conditions, controller.options.ready_condition)
-    listed = conditions_in(subject.obj)
+    declared = own_conditions(subject.deps.controller)
+    home, obj = subject.deps.home, subject.obj
+    listed = conditions_in(obj if home.is_plain else home.seen(obj))
     try:
         if declared.issuperset([one["type"] for one in listed]):
             return []
@@ -42,6 +44,8 @@ def undeclared_conditions(subject: Subject) -> list[str]:
 async def former_conditions(subject: Subject, undeclared: Sequence[str]) -> tuple[str, ...]:
     """Return the undeclared types that this controller wrote; remember the others as foreign."""
     deps = subject.deps
+    if deps.home.where != "status":
+        return tuple(undeclared)  # no other writer has conditions there
     try:
         fresh = await deps.client.get(subject.ref)
     except (ApiError, TransportError) as error:
@@ -53,7 +57,14 @@ async def former_conditions(subject: Subject, undeclared: Sequence[str]) -> tupl
     return tuple(kind for kind in undeclared if kind in ours)
 
 
+def own_conditions(controller: Controller[Any]) -> frozenset[str]:
+    """Return the types of the conditions that a controller may write."""
+    options = controller.options
+    return _declared(controller.graph.conditions, options.ready_condition, options.kstatus)
+
+
 @cache  # every pass of a controller uses the same ones
-def _declared(conditions: tuple[str, ...], ready: bool) -> frozenset[str]:
+def _declared(conditions: tuple[str, ...], ready: bool, kstatus: bool) -> frozenset[str]:
     own = (*conditions, STALLED)  # Stalled is removed by the first pass that is not stalled
+    own = (*own, RECONCILING) if kstatus else own
     return frozenset((*own, READY) if ready else own)

@@ -17,30 +17,30 @@ reconciler requeues the object.
 
 Where the parts are:
 
-    the loop over actions, running states, writing their outputs     here
+    the loop over actions, running states                            here
+    writing the outputs of states                                    ``output_writer``
     adding and removing our finalizer                                ``finalizer_edits``
     the status write                                                 ``status_writer``
     children without an owner reference                              ``tracked_children``
     deleting children that are no longer emitted                     ``pruning``
+    deleting children by selector                                    ``selected_deletes``
+    the policies observe and orphan                                  ``policies``
+    resources outside the cluster                                    ``external``
 """
 
-import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from myrmidon.api.conditions import STALLED, status_of
-from myrmidon.api.objects import Json, finalizers_of, generation_of, is_deleting
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.resource import Resource
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.typed.resource import Resource
+from myrmidon.api.typed.status import LAST_HANDLED
 from myrmidon.errors import (
-    OutputError,
+    ForeignStatusError,
     RemoteUnavailableError,
-    SelfOutputError,
-    StalledError,
     StatusError,
     UnreadableObjectError,
-    UnwatchedNamespaceError,
 )
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import (
@@ -57,26 +57,38 @@ from myrmidon.fsm.engine import (
     Write,
     unfinished,
 )
+from myrmidon.fsm.external import External
+from myrmidon.fsm.policies import policy_of
+from myrmidon.fsm.reconcile_request import revision_of
 from myrmidon.fsm.results import Failed, failure_of
+from myrmidon.fsm.retry_limits import attempt_fields
 from myrmidon.fsm.states import State
-from myrmidon.fsm.status import own_fields, status_after
+from myrmidon.fsm.status import own_fields, reference, status_after
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
-from myrmidon.io.applicator import Written
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.reconcile.blocked_deletion import BLOCKED, remedy
 from myrmidon.runtime.reconcile.context import Declared, PassContext
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
+from myrmidon.runtime.reconcile.external import (
+    ensure_external,
+    remove_external,
+    unremoved_externals,
+)
 from myrmidon.runtime.reconcile.finalizer_edits import ensure_finalizer, release_finalizer
-from myrmidon.runtime.reconcile.former_conditions import former_conditions, undeclared_conditions
+from myrmidon.runtime.reconcile.former_conditions import (
+    former_conditions,
+    own_conditions,
+    undeclared_conditions,
+)
+from myrmidon.runtime.reconcile.makers import is_ours
+from myrmidon.runtime.reconcile.output_writer import OutputWriter
+from myrmidon.runtime.reconcile.policies import release_children
 from myrmidon.runtime.reconcile.pruning import settle_unsure, tidy
 from myrmidon.runtime.reconcile.run_state import run_state
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import Subject
-from myrmidon.runtime.reconcile.tracked_children import delete_children, record_children
-from myrmidon.runtime.reconcile.write_errors import refusal
-from myrmidon.runtime.refused_outputs import REFUSALS, is_blocked
-from myrmidon.sets.output_set import Apply, Delete, Output, OutputSet
-from myrmidon.sets.ownership import is_tracked
+from myrmidon.runtime.reconcile.tracked_children import delete_children
+from myrmidon.sets.output_set import OutputSet
 
 
 class Pass:
@@ -94,7 +106,8 @@ class Pass:
         controller = self._controller = deps.controller
         self._now = deps.clock.now()
         self._subject = Subject(deps, ref, obj, log)
-        self._generation = generation_of(obj)  # of the spec that states see
+        self._subject.policy = policy_of(obj, controller.options.policy)
+        self._revision = revision_of(obj)  # of the object that states see
         self._declared: Declared | None = None  # for the first state with a context
         self._walk = Walk(
             type(controller).__name__,
@@ -103,23 +116,29 @@ class Pass:
             finalizers=finalizers_of(obj),
             deleting=is_deleting(obj),
             suspended=is_suspended(obj),
+            policy=self._subject.policy,
+            now=self._now,
         )
         # If no state runs, the object need not be valid for its model: it can still be deleted.
         runs = not isinstance(self._walk.action, Skip | ReleaseFinalizer)
-        self._typed: Resource[Any, Any] | None = (
-            controller.resource.from_json(obj) if runs else None
-        )
-        self.wrote: list[str] = []
-        """The writes of this pass, for the log."""
-        self.overtaken = False
-        """True if the pass changed a kind that an earlier state had read, or if an object that was
-        in the way of an output is gone: the pass decided on stale data, so the object gets another."""
+        self._typed: Any = deps.read_object(obj) if runs else None
+        self._outputs = OutputWriter(self._subject)
         self._out: OutputSet
 
     @property
     def obj(self) -> Json:
         """The object, including the writes of this pass to it."""
         return self._subject.obj
+
+    @property
+    def wrote(self) -> list[str]:
+        """The outputs that this pass wrote, for the log."""
+        return self._outputs.wrote
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether the pass decided on data that it has changed itself, so that another must follow."""
+        return self._outputs.overtaken
 
     @property
     def moved(self) -> bool:
@@ -135,7 +154,7 @@ class Pass:
                 case Enter(state):
                     report = await self._enter(state)
                 case Write(state):
-                    report = await self._write(state)
+                    report = await self._outputs.write(self._out, state.name)
                 case Finish(outcome):
                     return await self._finish(outcome)
                 case EnsureFinalizer():
@@ -151,6 +170,13 @@ class Pass:
         """End an interrupted pass and write the failure to the status."""
         return await self._finish(self._walk.abandon(failure).outcome)
 
+    def end(self, *, complete: bool) -> None:
+        """Take note of what the states have read; to be called when no state runs any more."""
+        if self._declared is not None:
+            self._declared.end(complete=complete)
+        elif complete and self._deps.readers.is_used:
+            self._deps.readers.forget(self._ref)
+
     # -------------------------------------------------------------------------- actions
 
     def _skip(self, reason: str) -> None:
@@ -163,8 +189,8 @@ class Pass:
     async def _ensure_finalizer(self) -> Report:
         report = await ensure_finalizer(self._subject)
         if isinstance(report, Acted):
-            self._typed = self._controller.resource.from_json(self.obj)
-            self._generation = generation_of(self.obj)
+            self._typed = self._deps.read_object(self.obj)
+            self._revision = revision_of(self.obj)
             self._subject.moved = False  # states see the object with that change
         return report
 
@@ -175,6 +201,8 @@ class Pass:
             controller=self._controller.name,
             state=state.name,
             class_name=type(self._controller).__name__,
+            own=self._ref,
+            defaults=self._deps.output_defaults(self._ref),
         )
         method = getattr(self._controller, state.name)
         call = partial(method, self._typed, self._out)
@@ -183,34 +211,15 @@ class Pass:
         ran = self._deps.observing.state_ran
         return await run_state(state, call, self._deps.clock, self._log, ran)
 
-    async def _write(self, state: State) -> Report:
-        outputs = list(self._out)
-        if not outputs:
-            return ACTED
-        objects, tracked = self._deps.objects, list[ObjectRef]()
-        for output in outputs:
-            ref = output.ref
-            if ref == self._ref or not (objects.covers_all or objects.covers(ref)):
-                misplaced = self._misplaced(output, state)
-                if misplaced is not None:
-                    return refusal(ref, misplaced)
-            if isinstance(output, Apply) and is_tracked(output):
-                tracked.append(ref)
-        obstacle = await record_children(self._subject, tracked) if tracked else None
-        return obstacle or await self._flush(outputs, state.name)
-
-    def _misplaced(self, output: Output, state: State) -> OutputError | None:
-        """Return the error of an output that must not be written; checked before any is written."""
-        ref, name = output.ref, type(self._controller).__name__
-        if ref == self._ref and isinstance(output, Apply):
-            return SelfOutputError(name, state.name, str(ref))
-        if self._deps.objects.covers(ref):
-            return None
-        watched = self._deps.objects.namespaces
-        return UnwatchedNamespaceError(name, state.name, str(ref), ref.namespace, watched)
-
     async def _release_finalizer(self) -> Report:
-        report = await delete_children(self._subject, self._flush)
+        left = unremoved_externals(self._subject)
+        if left is not None:
+            return left
+        report: Report = ACTED
+        if self._subject.policy == "orphan":
+            report = await release_children(self._subject, self._outputs.flush)
+        elif self._subject.policy == "manage":
+            report = await delete_children(self._subject, self._outputs.flush)
         return await release_finalizer(self._subject) if isinstance(report, Acted) else report
 
     async def _finish(self, outcome: Outcome) -> Outcome:
@@ -218,107 +227,81 @@ class Pass:
             return outcome
         if outcome.ended:
             try:
-                outcome = await tidy(self._subject, outcome, self._flush)
+                outcome = await tidy(self._subject, outcome, self._outputs.flush)
             except (UnreadableObjectError, RemoteUnavailableError) as error:
                 outcome = unfinished(outcome, failure_of(error))
         outcome, changed = self._own_fields(outcome)
-        hint = ""
+        outcome = self._deps.retries.judged(self._ref, outcome, self._revision)
+        hint = outcome.attempt.said if outcome.attempt is not None else ""
         if outcome.failure is not None and is_deleting(self.obj):
-            hint = remedy(self._ref)
-            self._subject.event("Warning", BLOCKED, f"{outcome.failure.message}; {hint}")
-        self.overtaken = self.overtaken or bool(changed)
-        strange = undeclared_conditions(self._subject)
-        former = await former_conditions(self._subject, strange) if strange else ()
+            hint = "; ".join(filter(None, (hint, remedy(self._ref))))
+            failed = "; ".join(failure.message for failure in outcome.failures)
+            self._subject.event("Warning", BLOCKED, f"{failed}; {hint}")
+        self._outputs.overtaken = self._outputs.overtaken or bool(changed)
+        home, options = self._deps.home, self._controller.options
+        token = self._revision[1]
+        if token:
+            changed = {**changed, LAST_HANDLED: token}
+        if options.report_attempts:
+            fields = attempt_fields(outcome.attempt, self._deps.clock.now(), outcome.after)
+            changed = {**changed, **fields}
+        if home.conditions is None:
+            if outcome.failure is not None and not hint:
+                self._subject.event("Warning", outcome.failure.reason, outcome.failure.message)
+        else:
+            strange = undeclared_conditions(self._subject)
+            former = await former_conditions(self._subject, strange) if strange else ()
+            make = partial(self._status, outcome, changed, hint, former)
+            outcome = await write_status(self._subject, home.conditions, make, outcome)
+        if not home.records_all and self._subject.managed.recorded(self.obj):
+            outcome = await write_status(self._subject, home.records, self._record, outcome)
+        return outcome
 
-        def status(obj: Json) -> Json:
-            return status_after(
-                outcome,
-                self._controller.graph,
-                obj,
-                now=self._now,
-                managed=self._subject.managed.by_now(obj),
-                own_fields=changed,
-                ready=self._controller.options.ready_condition,
-                generation=self._generation,
-                hint=hint,
-                former=former,
-            )
+    def _status(
+        self, outcome: Outcome, changed: Json, hint: str, former: tuple[str, ...], obj: Json
+    ) -> Json:
+        """Return the status that the object should have after this pass."""
+        home, controller = self._deps.home, self._controller
+        status = status_after(
+            outcome,
+            controller.graph,
+            obj if home.is_plain else home.seen(obj),
+            now=self._now,
+            managed=self._subject.managed.by_now(obj) if home.records_all else (),
+            own_fields=changed,
+            ready=controller.options.ready_condition,
+            generation=self._revision[0],
+            hint=hint,
+            former=former,
+            kstatus=controller.options.kstatus,
+        )
+        return status if home.is_plain else home.fitting(status, own_conditions(controller))
 
-        return await write_status(self._subject, status, outcome)
+    def _record(self, obj: Json) -> Json:
+        """Return the record of tracked children that the object should have after this pass."""
+        left = self._subject.managed.still_recorded(obj)
+        return {"resourceRefs": [reference(ref) for ref in left]}
 
     def _own_fields(self, outcome: Outcome) -> tuple[Outcome, Json]:
         """Return the status fields that states changed; a failed outcome if they are not JSON."""
-        if self._typed is None:
+        if not isinstance(self._typed, Resource):
             return outcome, {}
         try:
-            return outcome, own_fields(self._typed)
+            changed = own_fields(self._typed)
         except StatusError as error:
             return unfinished(outcome, Failed(error.reason, error, retry=False)), {}
-
-    # -------------------------------------------------------------------------- outputs
-
-    async def _flush(self, outputs: Sequence[Apply | Delete], state: str) -> Report:
-        """Write the outputs; return the first refusal, or ``ACTED`` if there was none."""
-        creating = not is_deleting(self._subject.obj)
-        try:
-            written = await self._deps.applicator.write(
-                outputs, self._subject.parent, creating=creating, by=self._subject.by
-            )
-        except asyncio.CancelledError:
-            for output in outputs:
-                self._note_unsure(output)
-            raise
-        report: Report = ACTED
-        for one in written:
-            self._note(one, state)
-            if one.error is not None and report is ACTED:
-                report = refusal(one.output.ref, one.error)
-                if isinstance(one.error, StalledError) and status_of(self.obj, STALLED) != "True":
-                    self._subject.event("Warning", STALLED, str(one.error))
-        return report
-
-    def _note(self, written: Written, state: str) -> None:
-        output, outcome, verb, error, adopted = written
-        ref, applied = output.ref, isinstance(output, Apply)
-        said = verb or ("apply" if applied else "delete")
-        self._deps.observing.wrote(ref.kind.kind, said, outcome)
-        if error is None and applied:
-            self._subject.managed.applied[ref] = None
-            if verb is None:
-                return  # nothing was sent
-        if outcome == "changed" and self._declared is not None and ref.kind in self._declared.read:
-            self.overtaken = True
-        if verb is not None:
-            self.wrote.append(f"{verb} {ref}")
-            self._log.debug("wrote", output=ref, state=state, outcome=outcome)
-        if adopted:
-            self._subject.event(
-                "Normal", "Adopted", f"{ref} existed before and is managed from now on"
-            )
-        if error is not None:
-            self._note_unsure(output)
-            if isinstance(error, REFUSALS):
-                self._note_refused(output)
-        elif not applied and self._deps.objects.get(ref) is None:
-            self._subject.managed.gone[ref] = None
-
-    def _note_refused(self, output: Output) -> None:
-        """Wait for the object in the way; look again at once if it has gone away meanwhile."""
-        self._deps.refused.note(self._ref, output.ref)
-        current = self._deps.objects.get(output.ref)
-        if not is_blocked(current, output, self._subject.parent):
-            self.overtaken = True
-
-    def _note_unsure(self, output: Output) -> None:
-        """Remember an output that may exist, because its write got no clear answer."""
-        if isinstance(output, Apply) and self._deps.applicator.is_unknown(output.ref):
-            self._deps.unsure.setdefault(self._ref, {})[output.ref] = None
+        if changed and self._deps.home.where != "status":
+            foreign = ForeignStatusError(type(self._controller).__name__, str(self._ref.kind))
+            return unfinished(outcome, Failed(foreign.reason, foreign, retry=False)), {}
+        return outcome, changed
 
     # --------------------------------------------------------------------------- others
 
     def _context(self, state: State) -> PassContext:
         if self._declared is None:
-            self._declared = Declared(type(self._controller), self._ref.namespace)
+            self._declared = Declared(
+                type(self._controller), self._ref, self._deps.readers, self._outputs.read
+            )
         self._declared.state = state.name
         return PassContext(
             self._declared,
@@ -329,7 +312,13 @@ class Pass:
             cause=self._causes,
             record=self._subject.event,
             managed=self._children,
+            external=partial(self._settle_external, state.name),
+            planning=self._deps.planning,
         )
+
+    async def _settle_external(self, state: str, external: External[Any, Any], wanted: bool) -> Any:
+        act = ensure_external if wanted else remove_external
+        return await act(self._subject, external, self._typed, state)
 
     async def _children(self) -> list[ObjectRef]:
         """Return the managed objects; during a deletion also children that no status records."""
@@ -337,4 +326,8 @@ class Pass:
         if not is_deleting(self.obj):
             return list(managed)
         await settle_unsure(self._subject)
-        return list(dict.fromkeys((*managed, *self._subject.children())))
+        found = [ref for ref in self._subject.children() if ref not in managed]
+        if self._deps.shared:
+            objects = self._deps.objects
+            found = [ref for ref in found if await is_ours(self._subject, ref, objects.get(ref))]
+        return [*managed, *found]

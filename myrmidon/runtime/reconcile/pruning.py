@@ -12,8 +12,8 @@ children are therefore looked up in three places:
 
 A child that is found by its owner reference alone may belong to another writer: if the object is of
 a kind that another project defines, that project's controller creates children of it, too.  Such a
-child is ours only if it carries our fingerprint or our field manager (``is_made_by``); the live
-read for that is made once per child.
+child is ours only if it carries our fingerprint or our field manager (``makers``); the live read
+for that is made once per child.
 
 Recorded children outside the kinds and namespaces that the controller declares are read and deleted
 live (``unseen_children``).
@@ -28,13 +28,14 @@ it has an owner reference, the garbage collector deletes it with its parent.
 from collections.abc import Sequence
 from datetime import timedelta
 
-from myrmidon.api.objects import is_deleting, uid_of
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import is_deleting
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import MyrmidonError, PruneRefusedError
 from myrmidon.fsm.engine import Outcome, unfinished
 from myrmidon.fsm.results import Failed, Wait
-from myrmidon.runtime.children import is_child, is_made_by
+from myrmidon.runtime.children import is_child
 from myrmidon.runtime.reconcile.blocked_deletion import child_refused
+from myrmidon.runtime.reconcile.makers import made_by_us
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import Flush
 from myrmidon.runtime.reconcile.unseen_children import UnseenChild, delete_unseen, read_unseen
@@ -47,7 +48,11 @@ _LOOK_AGAIN = timedelta(seconds=30)
 async def tidy(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
     """Look up the children that this pass did not apply; delete them if ``prune`` is on."""
     deps = subject.deps
-    prunes = deps.controller.options.prune and not is_deleting(subject.obj)
+    prunes = (
+        deps.controller.options.prune
+        and subject.policy != "observe"
+        and not is_deleting(subject.obj)
+    )
     unwanted = subject.managed.unwanted(subject.obj)
     if not (prunes or unwanted or subject.ref in deps.unsure):
         return outcome
@@ -87,22 +92,12 @@ async def settle_unsure(subject: Subject, recorded: Sequence[ObjectRef] = ()) ->
 
 async def _find_unrecorded(subject: Subject) -> None:
     """Add to ``managed.found`` the children that exist and are ours, but that no status records."""
-    deps, managed, uid = subject.deps, subject.managed, subject.parent.uid
+    deps, managed = subject.deps, subject.managed
     for ref in subject.children():
         if ref in managed.applied or ref in managed.recorded(subject.obj):
             continue
-        child = deps.objects.get(ref)
-        known = deps.strangers.get(subject.ref, {})
-        if child is None or uid_of(child) in known:
-            continue
-        if not is_made_by(child, deps.controller.name):
-            child = await deps.applicator.read(ref)
-        if child is None or not is_child(child, uid):
-            continue
-        if is_made_by(child, deps.controller.name):
+        if await made_by_us(subject, ref, deps.objects.get(ref)):
             managed.found[ref] = None
-        else:
-            deps.strangers.setdefault(subject.ref, {})[uid_of(child)] = None
 
 
 async def _prune(

@@ -12,12 +12,14 @@ What must hold: every failure ends in an ``Outcome`` or an exception that the wo
 retry with backoff.  Which key is reconciled when is not decided here but in the queue.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
 
-from myrmidon.api.conditions import READY, status_of
-from myrmidon.api.objects import Json, generation_of, is_deleting
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Request, Verb
+from myrmidon.api.objects.accessors import Json, generation_of, is_deleting
+from myrmidon.api.objects.conditions import READY, status_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
+from myrmidon.api.typed.status import LAST_HANDLED
 from myrmidon.errors import (
     ApiError,
     ConflictError,
@@ -29,8 +31,9 @@ from myrmidon.errors import (
 )
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.raised import UnexpectedError
+from myrmidon.fsm.reconcile_request import token_of
 from myrmidon.fsm.results import Failed, Wait, failure_of
-from myrmidon.fsm.status import status_after
+from myrmidon.fsm.status import ready_of, status_after
 from myrmidon.fsm.suspension import is_suspended
 from myrmidon.io.own_writes import author
 from myrmidon.io.timers.deadlines import Deadlines
@@ -38,12 +41,13 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.queue import Turn
 from myrmidon.runtime.reconcile.blocked_deletion import remedy
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
+from myrmidon.runtime.reconcile.former_conditions import own_conditions
 from myrmidon.runtime.reconcile.passes import Pass
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
 from myrmidon.runtime.reconcile.write_errors import refusal
 from myrmidon.sets.manifests import manifest_of
-from myrmidon.sets.planning import write_query
+from myrmidon.sets.requests import write_query
 
 
 class Reconciler:
@@ -111,14 +115,20 @@ class Reconciler:
     async def _in_time(self, single: Pass) -> Outcome | None:
         """Run a pass; end it with a failure when ``pass_timeout`` is over."""
         limit = self._deps.controller.options.pass_timeout
+        complete = False
         try:
             with self._deadlines.within(limit.total_seconds()):
-                return await single.run()
+                outcome = await single.run()
         except TimeoutError:
             self._deps.observing.pass_broke(timed_out=True)
             return await single.give_up(Failed("PassTimeout", f"the pass took longer than {limit}"))
         except (UnreadableObjectError, RemoteUnavailableError) as error:  # a child, read by us
             return await single.give_up(failure_of(error))
+        else:
+            complete = True
+            return outcome
+        finally:
+            single.end(complete=complete)
 
     async def _read(self, ref: ObjectRef) -> Json | None:
         """Return the cached object; if the last write got no clear answer, read it live."""
@@ -171,22 +181,36 @@ class Reconciler:
         self, ref: ObjectRef, obj: Json, error: UnfitObjectError, log: Logger
     ) -> tuple[Outcome, Json]:
         """Write to the status which fields are not valid for the model; other objects go on."""
+        self._deps.readers.forget(ref)  # no state ran, so nothing was read
         failed = Outcome(failure=Failed("InvalidObject", "; ".join(error.problems), retry=False))
         controller, now = self._deps.controller, self._deps.clock.now()
-        hint = ""
+        hint, token = "", token_of(obj)
         if is_deleting(obj):
             hint = remedy(ref)
             said = f"its finalizer cannot run, because {error}; {hint}"
             self._deps.record_event(obj, "Warning", "InvalidObject", said)
 
-        def status(obj: Json) -> Json:
-            ready = controller.options.ready_condition
-            made = status_after(failed, controller.graph, obj, now=now, ready=ready, hint=hint)
-            made.pop("resourceRefs", None)  # the recorded children stay
-            return made
+        home, subject = self._deps.home, Subject(self._deps, ref, obj, log)
+        if home.conditions is None:
+            subject.event("Warning", "InvalidObject", str(error))
+            return failed, obj
 
-        subject = Subject(self._deps, ref, obj, log)
-        outcome = await write_status(subject, status, failed)
+        def status(obj: Json) -> Json:
+            options = controller.options
+            made = status_after(
+                failed,
+                controller.graph,
+                home.seen(obj),
+                now=now,
+                own_fields={LAST_HANDLED: token} if token else None,
+                ready=options.ready_condition,
+                hint=hint,
+                kstatus=options.kstatus,
+            )
+            made.pop("resourceRefs", None)  # the recorded children stay
+            return home.fitting(made, own_conditions(controller))
+
+        outcome = await write_status(subject, home.conditions, status, failed)
         if subject.moved:
             self._again(ref)  # another writer changed it: it may be valid now
         return outcome, subject.obj
@@ -203,7 +227,13 @@ class Reconciler:
         if outcome is not None and outcome.released:
             self._deps.forget(turn.key)
             return
-        status = "Deleted" if is_deleting(obj) else status_of(obj, READY)
+        home = self._deps.home
+        if is_deleting(obj):
+            status = "Deleted"
+        elif home.conditions is None:
+            status = ready_of(outcome).status if outcome is not None else "Unknown"
+        else:
+            status = status_of(obj if home.is_plain else home.seen(obj), READY)
         self._deps.observing.shows(turn.key, status, suspended=is_suspended(obj))
 
     def _report(
@@ -218,15 +248,23 @@ class Reconciler:
             self._deps.observing.processed(
                 turn.key, generation, turn.added_at, now, success=not failed
             )
-        if outcome.failure is not None:
+        if not failed:
+            return
+        for failure, state in zip(outcome.failures, _failed_states(outcome), strict=False):
             log.failed(
                 "pass failed",
-                _raised(outcome.failure),
-                state=outcome.visits[-1].state.name if outcome.visits else "",
-                reason=outcome.failure.reason,
-                error=outcome.failure.message,
-                retry=outcome.failure.retry,
+                _raised(failure),
+                state=state,
+                reason=failure.reason,
+                error=failure.message,
+                retry=failure.retry,
             )
+
+
+def _failed_states(outcome: Outcome) -> Iterator[str]:
+    """Return the states of the failures, in their order, then the last state that ran."""
+    yield from (visit.state.name for visit in outcome.visits if visit.failed)
+    yield from repeat(outcome.visits[-1].state.name if outcome.visits else "")
 
 
 def _raised(failure: Failed) -> BaseException | None:

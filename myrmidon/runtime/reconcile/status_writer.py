@@ -1,4 +1,4 @@
-"""Write the status of the object of a pass.
+"""Write the status of the object of a pass, in the status or in an annotation.
 
 The first attempt is a merge patch with the resourceVersion that the pass read.  If another writer
 was faster, the object is read live, the status is computed again from it (conditions of other
@@ -13,11 +13,11 @@ same status is not sent again for the resourceVersion that it produced
 from collections.abc import Callable
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json, version_of
+from myrmidon.api.objects.accessors import Json, version_of
 from myrmidon.errors import ApiError, ConflictError, MyrmidonError, NotFoundError
 from myrmidon.fsm.engine import Outcome, unfinished
-from myrmidon.fsm.status import status_request
-from myrmidon.fsm.status_edits import status_edits
+from myrmidon.fsm.status import changes_of
+from myrmidon.fsm.status_home import StatusPlace
 from myrmidon.runtime.reconcile.subject import ATTEMPTS_MAX, GoneError, Subject
 from myrmidon.runtime.reconcile.write_errors import is_overtaken, refusal
 from myrmidon.sets.fingerprints import fingerprint
@@ -26,10 +26,12 @@ MakeStatus: TypeAlias = Callable[[Json], Json]
 """Return the status fields that the given object should have."""
 
 
-async def write_status(subject: Subject, make: MakeStatus, outcome: Outcome) -> Outcome:
+async def write_status(
+    subject: Subject, place: StatusPlace, make: MakeStatus, outcome: Outcome
+) -> Outcome:
     """Write the status if it differs; return the outcome, unfinished if the write failed."""
     try:
-        await send_status(subject, make)
+        await send_status(subject, place, make)
     except GoneError:
         raise
     except ConflictError:
@@ -42,14 +44,14 @@ async def write_status(subject: Subject, make: MakeStatus, outcome: Outcome) -> 
     return outcome
 
 
-async def send_status(subject: Subject, make: MakeStatus) -> None:
+async def send_status(subject: Subject, place: StatusPlace, make: MakeStatus) -> None:
     """Send the fields that differ; raise if the server refuses, ``GoneError`` if it is gone."""
     deps, ref = subject.deps, subject.ref
     status = make(subject.obj)
-    request = status_request(ref, subject.obj, status)
+    request = place.request(ref, subject.obj, status)
     if request is None:
         return
-    attempt = (fingerprint(request.body["status"]), version_of(subject.obj))
+    attempt = (_differing(subject, place, status), version_of(subject.obj))
     if deps.settled.get(ref) == attempt:
         return
     overtaken: ApiError | None = None
@@ -57,7 +59,7 @@ async def send_status(subject: Subject, make: MakeStatus) -> None:
         if overtaken is not None:
             await subject.refresh()
             status = make(subject.obj)
-            request = status_edits(ref, subject.obj, status)
+            request = place.edits(ref, subject.obj, status)
             if request is None:
                 return
         try:
@@ -69,16 +71,20 @@ async def send_status(subject: Subject, make: MakeStatus) -> None:
                 raise
             overtaken = error
         else:
-            _settle(subject, status)
+            _settle(subject, place, status)
             return
     raise ConflictError(409, "Conflict", str(overtaken))
 
 
-def _settle(subject: Subject, status: Json) -> None:
+def _settle(subject: Subject, place: StatusPlace, status: Json) -> None:
     """Remember the status if the server stored it differently from how it was sent."""
-    again = status_request(subject.ref, subject.obj, status)
-    if again is None:
+    if place.request(subject.ref, subject.obj, status) is None:
         subject.deps.settled.pop(subject.ref, None)
     else:
-        left = (fingerprint(again.body["status"]), version_of(subject.obj))
+        left = (_differing(subject, place, status), version_of(subject.obj))
         subject.deps.settled[subject.ref] = left
+
+
+def _differing(subject: Subject, place: StatusPlace, status: Json) -> str:
+    """Return a hash of the status fields that differ from the object's."""
+    return fingerprint(changes_of(place.seen(subject.obj), status))

@@ -5,17 +5,20 @@ them write it.  They share one ``Subject``, so that each works on the answer to 
 not on the copy that the pass began with.
 """
 
-from myrmidon.api.objects import Json, uid_of
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.requests import Patch, Request
+from myrmidon.api.objects.accessors import Json, uid_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Patch, Request
 from myrmidon.errors import MyrmidonError
+from myrmidon.fsm.policies import Policy
 from myrmidon.fsm.results import Wait
 from myrmidon.io.own_writes import author
 from myrmidon.patch.json_patch import apply_json_patch
+from myrmidon.patch.merge_patch import merge
 from myrmidon.runtime.children import Managed
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.write_errors import CONFLICT
+from myrmidon.sets.outputs import Edit, Output
 from myrmidon.sets.ownership import Parent
 
 _COUNTED = ("resourceVersion", "managedFields")
@@ -30,7 +33,7 @@ class GoneError(MyrmidonError):
 class Subject:
     """The object of a pass, its children, and the methods to read and write it."""
 
-    __slots__ = ("by", "deps", "log", "managed", "moved", "obj", "parent", "ref")
+    __slots__ = ("by", "deps", "log", "managed", "moved", "obj", "parent", "policy", "ref")
 
     def __init__(self, deps: PassDependencies, ref: ObjectRef, obj: Json, log: Logger) -> None:
         self.deps, self.ref, self.log = deps, ref, log
@@ -41,7 +44,9 @@ class Subject:
         self.moved = False
         """True if the answer to a write shows a change of another writer that no state saw."""
         self.parent = Parent(ref, uid_of(obj))
-        self.managed = Managed(deps.controller.managed_kinds, ref)
+        self.policy: Policy = "manage"
+        """What may be done for the object."""
+        self.managed = Managed(deps.controller.managed_kinds, ref, deps.home.records)
 
     def children(self) -> list[ObjectRef]:
         """Return the cached objects that name this one as their parent, except itself."""
@@ -64,6 +69,19 @@ class Subject:
             self.moved = self.moved or expected != _content(answer)
         self.obj = answer
 
+    def take_own_edit(self, output: Output) -> None:
+        """Keep the object as it is after ``out.label_self`` or ``out.annotate_self``.
+
+        The request carries no resourceVersion, so the answer may contain a change of another
+        writer, as in ``send``.
+        """
+        fresh = self.deps.objects.get(self.ref)
+        if not isinstance(output, Edit) or fresh is None or uid_of(fresh) != self.parent.uid:
+            return
+        expected = _content(merge(self.obj, output.body))
+        self.moved = self.moved or expected != _content(fresh)
+        self.obj = fresh
+
     async def refresh(self) -> None:
         """Read the object live, after a conflict; raise ``GoneError`` if it is gone.
 
@@ -82,6 +100,6 @@ class Subject:
 
 
 def _content(obj: Json) -> Json:
-    """Return the object without the fields that the server changes on every write."""
-    meta = {key: value for key, value in obj["metadata"].items() if key not in _COUNTED}
+    """Return the object without empty metadata, and without what the server changes on every write."""
+    meta = {key: value for key, value in obj["metadata"].items() if value and key not in _COUNTED}
     return {**obj, "metadata": meta}

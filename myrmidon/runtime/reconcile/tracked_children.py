@@ -4,16 +4,17 @@ The garbage collector does not delete them, so the controller must:
 
 1. Before a tracked child is created, its parent gets our finalizer, so that the parent cannot
    disappear before the child is deleted.
-2.  Then the child is written to ``status.resourceRefs``.  A crash after its creation therefore
-   cannot leave a child that no later pass knows of.
+2. Then the child is recorded in ``resourceRefs``, in the status or in an annotation
+   (``fsm.status_home``).  A crash after its creation therefore cannot leave a child that no later
+   pass knows of.
 3. Before the finalizer is removed, all tracked children are deleted and known to be gone.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json, finalizers_of, is_deleting
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.engine import ACTED, Acted, Report
 from myrmidon.fsm.results import Wait
@@ -21,13 +22,14 @@ from myrmidon.fsm.status import reference
 from myrmidon.runtime.children import is_tracked_child
 from myrmidon.runtime.reconcile.blocked_deletion import child_refused
 from myrmidon.runtime.reconcile.finalizer_edits import ensure_finalizer
+from myrmidon.runtime.reconcile.makers import is_ours
 from myrmidon.runtime.reconcile.status_writer import send_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
 from myrmidon.runtime.reconcile.unseen_children import delete_unseen, read_unseen
 from myrmidon.runtime.reconcile.write_errors import refusal
-from myrmidon.sets.output_set import Delete
+from myrmidon.sets.outputs import Delete, Release
 
-Flush: TypeAlias = Callable[[Sequence[Delete], str], Awaitable[Report]]
+Flush: TypeAlias = Callable[[Sequence[Delete | Release], str], Awaitable[Report]]
 
 
 async def record_children(subject: Subject, tracked: Iterable[ObjectRef]) -> Report | None:
@@ -45,7 +47,7 @@ async def record_children(subject: Subject, tracked: Iterable[ObjectRef]) -> Rep
         return {"resourceRefs": [reference(ref) for ref in (*subject.managed.recorded(obj), *new)]}
 
     try:
-        await send_status(subject, with_new)
+        await send_status(subject, subject.deps.home.records, with_new)
     except MyrmidonError as error:
         if isinstance(error, GoneError):
             raise
@@ -69,7 +71,7 @@ async def delete_children(subject: Subject, flush: Flush) -> Report:
             child = subject.deps.objects.get(ref) or await subject.deps.applicator.read(ref)
         except MyrmidonError as error:
             return child_refused(ref, error)
-        if is_tracked_child(child, subject.parent.uid):
+        if is_tracked_child(child, subject.parent.uid) and await is_ours(subject, ref, child):
             seen.append(ref)
     if seen:
         report = await flush([Delete(ref) for ref in seen], "finalizer")

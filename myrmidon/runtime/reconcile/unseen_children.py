@@ -13,12 +13,12 @@ status names the child and what to do about it (``blocked_deletion``).
 
 from typing import NamedTuple
 
-from myrmidon.api.objects import Json, is_deleting
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json, is_deleting
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import NotFoundError, UnknownClusterError
 from myrmidon.runtime.children import is_child
 from myrmidon.runtime.reconcile.subject import Subject
-from myrmidon.sets.output_set import Delete
+from myrmidon.sets.outputs import Delete
 from myrmidon.sets.planning import plan
 
 

@@ -4,12 +4,12 @@ Each kind of error has its own condition reason, and a message that names the ob
 so that the condition alone explains the problem, without the log.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from myrmidon.api.conditions import STALLED
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.conditions import STALLED
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import (
     AlreadyOwnedError,
     ApiError,
@@ -18,6 +18,7 @@ from myrmidon.errors import (
     ForbiddenError,
     InvalidError,
     LeadershipLostError,
+    MissingObjectError,
     NamespaceTerminatingError,
     NotAdoptedError,
     NotFoundError,
@@ -37,6 +38,7 @@ from myrmidon.errors import (
 from myrmidon.fsm.results import Failed, Wait
 
 CONFLICT = "ApplyOutputsConflict"
+_NAMED_MAX = 10  # refused outputs that a message names; the rest is counted
 
 
 def refusal(ref: ObjectRef, error: Exception) -> Wait | Failed:
@@ -52,6 +54,31 @@ def refusal(ref: ObjectRef, error: Exception) -> Wait | Failed:
         if isinstance(error, kind):
             return meaning(ref, error)
     return Failed("InternalError", error)
+
+
+def refusals(refused: Sequence[Wait | Failed]) -> Wait | Failed:
+    """Return one result for several refused outputs of a state, whose message names each of them.
+
+    A failure has precedence over a Wait; the first of them gives the reason.  It is retried if
+    retrying may help one of the outputs.
+    """
+    if len(refused) == 1:
+        return refused[0]
+    first = next((one for one in refused if isinstance(one, Failed)), refused[0])
+    others = [one for one in refused if one is not first]
+    named = [one.message for one in (first, *others[: _NAMED_MAX - 1])]
+    if len(refused) > _NAMED_MAX:
+        named.append(f"and {len(refused) - _NAMED_MAX} more outputs were refused")
+    message = "\n".join(dict.fromkeys(named))
+    if isinstance(first, Failed):
+        return Failed(first.reason, message, retry=any(map(_is_retried, refused)))
+    times = [one.after for one in refused if isinstance(one, Wait)]
+    known = [time for time in times if time is not None]
+    return Wait(first.reason, message, after=min(known) if len(known) == len(times) else None)
+
+
+def _is_retried(result: Wait | Failed) -> bool:
+    return isinstance(result, Wait) or result.retry
 
 
 def is_overtaken(error: Exception) -> bool:
@@ -125,6 +152,7 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed
         TerminatingError,
         _wait("ObjectTerminating", "is being deleted; it is created again when it is gone"),
     ),
+    (MissingObjectError, _wait("ObjectMissing", "does not exist; it is patched when it does")),
     (
         NamespaceTerminatingError,
         _wait("NamespaceTerminating", "is in a namespace that is being deleted"),

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from myrmidon.api import Json, kinds
+from myrmidon.api import Json
+from myrmidon.api.objects import kinds
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.certificates import make_certificate

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.decoding import DecodingError, decode
 from myrmidon.apiserver.catalog.resources import builtin_resources
 from myrmidon.apiserver.catalog.types import GoType, schema_of

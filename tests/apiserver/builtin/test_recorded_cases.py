@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.base_strategy import BuiltinStrategy
 from myrmidon.apiserver.builtin.lookup import EmptyLookup
 from myrmidon.apiserver.catalog.resources import BuiltinResource, builtin_resources

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.cel.ast import (
     AND,
     BINARY,
@@ -31,7 +32,6 @@ from myrmidon.apiserver.cel.ast import (
 from myrmidon.apiserver.cel.errors import CelCompileError, CelEvaluationError
 from myrmidon.apiserver.cel.escaping import escape, unescape
 from myrmidon.apiserver.cel.functions.conversions import format_double
-from myrmidon.apiserver.cel.functions.quantity import parse_quantity
 from myrmidon.apiserver.cel.parser import parse
 from myrmidon.apiserver.cel.program import compile_expression, compile_rule
 from myrmidon.apiserver.cel.times import parse_duration, parse_timestamp, print_timestamp

@@ -14,7 +14,7 @@ from io import BytesIO
 import aiohttp
 from yarl import URL
 
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream, Transport
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream, Transport
 from myrmidon.apiserver.actors import GarbageCollector, NamespaceController
 from myrmidon.apiserver.auth.users import MASTERS, User
 from myrmidon.apiserver.environment import CountingEnvironment

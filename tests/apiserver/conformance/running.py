@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from myrmidon.api.wire import HttpRequest, HttpResponse, Transport
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, Transport
 from tests.apiserver.conformance import places
 from tests.apiserver.conformance.scenarios import (
     ACCEPTS,

@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from myrmidon.api.wire import HttpRequest, ResponseStream, Transport
+from myrmidon.api.requests.transport import HttpRequest, ResponseStream, Transport
 
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.outcomes import WaitFor
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.verbs.dispatch import failed

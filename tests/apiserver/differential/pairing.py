@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.requests.transport import HttpResponse
 from tests.apiserver.conformance.comparing import (
     EXACT_REASONS,
     arrange_managed_fields,

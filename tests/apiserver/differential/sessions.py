@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.auth.users import MASTERS, User
 from tests.apiserver.conformance import places
 from tests.apiserver.conformance.scenarios import definitions, whole_definition

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.catalog import files
 from myrmidon.apiserver.discovery import groups, openapi
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.server import ApiServer
 
 FLOW = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"

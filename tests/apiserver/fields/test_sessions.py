@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.builtin.decoding import decode, forget_empty
 from myrmidon.apiserver.catalog.types import GoType, schema_of
 from myrmidon.apiserver.fields import (

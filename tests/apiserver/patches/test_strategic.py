@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.catalog.types import schema_of
 from myrmidon.apiserver.patches.strategic import StrategicPatchError, strategic_merge
 
@@ -104,6 +104,16 @@ def test_retain_keys_drops_the_others() -> None:
     patch = {"spec": {"strategy": {"$retainKeys": ["type"], "type": "Recreate"}}}
     result = strategic_merge(original, patch, DEPLOYMENT)
     assert result["spec"]["strategy"] == {"type": "Recreate"}
+
+
+def test_a_key_of_another_type_is_another_key() -> None:
+    """``1 == true`` in Python, and ``1 == 1.0``; in Go the keys differ, so elements are added."""
+    port = {"containerPort": 1, "name": "one"}
+    original = {"containers": [{"name": "c", "ports": [port]}]}
+    for key in (True, 1.0):
+        patch = {"containers": [{"name": "c", "ports": [{"containerPort": key}]}]}
+        (container,) = merged(original, patch)["containers"]
+        assert len(container["ports"]) == 2
 
 
 def test_finalizers_are_added_and_taken_off() -> None:

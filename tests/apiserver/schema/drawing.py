@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.schema.conforming import conform
 from myrmidon.apiserver.schema.defaulting import default
 from myrmidon.apiserver.schema_node import Schema

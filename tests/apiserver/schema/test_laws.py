@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import assume, given
 
-from myrmidon.api.objects import Json
-from myrmidon.apiserver.golang.json import same
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.schema.conforming import reshape
 from myrmidon.apiserver.schema.defaulting import default
 from myrmidon.apiserver.schema.nulls import drop_nulls
@@ -26,7 +26,7 @@ def test_pruning_twice_is_pruning_once(source: Json, obj: Json) -> None:
     pruned = deepcopy(obj)
 
     assert prune(obj, schema) == []
-    assert same(obj, pruned)
+    assert identical(obj, pruned)
 
 
 @given(source=schemas(), obj=contents())
@@ -53,7 +53,7 @@ def missing(before: Any, after: Any, path: str) -> list[str]:
             for index, (one, other) in enumerate(zip(before, after, strict=True))
             for name in missing(one, other, f"{path}[{index}]")
         ]
-    assert same(before, after)
+    assert identical(before, after)
     return []
 
 
@@ -84,7 +84,7 @@ def test_defaulting_twice_is_defaulting_once(source: Json, obj: Json) -> None:
     filled = deepcopy(obj)
     default(obj, schema)
 
-    assert same(obj, filled)
+    assert identical(obj, filled)
 
 
 @given(source=schemas(), obj=contents())
@@ -94,7 +94,7 @@ def test_defaulting_changes_nothing_that_is_there(source: Json, obj: Json) -> No
     default(obj, compile_schema(source))
 
     for key, value in sent.items():
-        assert value is None or isinstance(value, dict | list) or same(obj[key], value)
+        assert value is None or isinstance(value, dict | list) or identical(obj[key], value)
 
 
 @given(source=schemas(), obj=contents())
@@ -104,7 +104,7 @@ def test_defaults_are_copies(source: Json, obj: Json) -> None:
     default(obj, schema)
     spoil(obj)
 
-    assert same(source, pristine)
+    assert identical(source, pristine)
 
 
 def spoil(value: Any) -> None:
@@ -162,7 +162,7 @@ def test_validation_changes_nothing(source: Json, obj: Json) -> None:
     seen = deepcopy(obj)
     validate(obj, compile_schema(source), {})
 
-    assert same(obj, seen)
+    assert identical(obj, seen)
 
 
 @given(source=schemas(), obj=contents())

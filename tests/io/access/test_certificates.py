@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import TransportError, UnreachableError, UsageError
 from myrmidon.io.access.certificates import ssl_context
 from myrmidon.io.access.kubeconfig import Endpoint, Tls

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import UnreachableError, UsageError
 from myrmidon.io.access import exec_plugin
 from myrmidon.io.access.exec_plugin import ExecPlugin

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.wire import HttpResponse
+from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.errors import AmbiguousError, UnreachableError
 from myrmidon.io.http.connections import Connection
 from myrmidon.io.http.wires import Wire

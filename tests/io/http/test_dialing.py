@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import UnreachableError
 from myrmidon.io.access.addresses import Address
 from myrmidon.io.access.kubeconfig import Endpoint

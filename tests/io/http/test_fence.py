@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from myrmidon.api.kinds import CONFIG_MAP
-from myrmidon.api.refs import ObjectRef
-from myrmidon.api.wire import HttpRequest, HttpResponse
+from myrmidon.api.objects.kinds import CONFIG_MAP
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.errors import LeadershipLostError
 from myrmidon.io.client import Client
 from myrmidon.io.http.fence import FencedTransport

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import AmbiguousError, LeadershipLostError, TransportError, UnreachableError
 from myrmidon.io.access.addresses import Address
 from myrmidon.io.access.kubeconfig import Endpoint, Tls

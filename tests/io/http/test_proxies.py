@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import TransportError, UnreachableError, UsageError
 from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint
 from myrmidon.io.http.transport import HttpTransport

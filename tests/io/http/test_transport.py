@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import AmbiguousError, UnreachableError, UsageError
 from myrmidon.io.access.certificates import ssl_context
 from myrmidon.io.access.credentials import Fixed

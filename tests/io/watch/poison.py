@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from myrmidon.api.kinds import CONFIG_MAP
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
+from myrmidon.api.objects.kinds import CONFIG_MAP
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.cache import Cache

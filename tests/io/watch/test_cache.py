@@ -5,9 +5,9 @@ from typing import Any
 import orjson
 import pytest
 
-from myrmidon.api.kinds import CONFIG_MAP, NAMESPACE, POD
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.kinds import CONFIG_MAP, NAMESPACE, POD
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import UsageError
 from myrmidon.io.lists.events import Listing, WatchEvent
 from myrmidon.io.lists.scope import Scope

@@ -7,9 +7,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from myrmidon.api.kinds import CONFIG_MAP
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.kinds import CONFIG_MAP
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import AmbiguousError, ExpiredError
 from myrmidon.io.lists.events import Listing, WatchEvent
 from myrmidon.io.watch.cache import Cache

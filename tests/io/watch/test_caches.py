@@ -2,8 +2,8 @@
 
 import pytest
 
-from myrmidon.api.kinds import CONFIG_MAP, NAMESPACE
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.kinds import CONFIG_MAP, NAMESPACE
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import UsageError
 from myrmidon.io.watch.indexes import by_owner
 from tests.io.fakes import broken, until

@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import orjson
 import pytest
 
-from myrmidon.api.kinds import CONFIG_MAP
-from myrmidon.api.wire import HttpRequest, HttpResponse, ResponseStream
+from myrmidon.api.objects.kinds import CONFIG_MAP
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream
 from myrmidon.errors import AmbiguousError, ApiError, ExpiredError, ForbiddenError
 from myrmidon.io.client import Client
 from myrmidon.io.lists.scope import Scope

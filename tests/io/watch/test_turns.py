@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from myrmidon.api.kinds import CONFIG_MAP
+from myrmidon.api.objects.kinds import CONFIG_MAP
 from myrmidon.io.client import Client
 from myrmidon.io.lists.scope import Scope
 from myrmidon.io.own_writes import OwnWrites

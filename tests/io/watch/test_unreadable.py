@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.kinds import CONFIG_MAP
+from myrmidon.api.objects.kinds import CONFIG_MAP
 from myrmidon.errors import AmbiguousError, UnreadableObjectError
 from myrmidon.io.client import Client
 from myrmidon.io.lists.events import Listing, WatchEvent

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm import Done, Result
@@ -301,7 +301,7 @@ def overlap(cluster: Harness, one: Replica, other: Replica, seconds: float) -> t
     both = neither = 0.0
     for _ in range(int(seconds * 10)):
         cluster.advance(timedelta(seconds=0.1))
-        electors = [each.manager._home.elector for each in (one, other)]
+        electors = [each.manager._clients.elector for each in (one, other)]
         leading = [elector.leads for elector in electors if elector]
         both += 0.1 * all(leading)
         neither += 0.1 * (not any(leading))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
 from myrmidon import Failed
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import Outcome
 from myrmidon.runtime.metrics.controller import Observing

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from prometheus_client.exposition import generate_latest
 
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.runtime.metrics.collectors import PORTION
 from myrmidon.runtime.metrics.exposition import exposition
 from myrmidon.runtime.metrics.families import Metrics

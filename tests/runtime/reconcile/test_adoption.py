@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from examples.config_copy.controller import ConfigCopies, ConfigCopy, ConfigCopySpec
-from myrmidon.api import kinds
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet

@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from myrmidon.api import Model, Resource, kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api import Model, Resource
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.fsm import Controller, ControllerOptions, Done, Failed, Result, state
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet

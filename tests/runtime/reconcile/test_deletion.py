@@ -3,8 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
 from myrmidon.fsm import Controller, Done, Failed, Result, Wait, delete_children_foreground, state
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import Model, Resource, Status, kinds
+from myrmidon.api import Model, Resource, Status
+from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller, Done, Result, state
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.fsm import Controller, ControllerOptions, Done, Failed, Result, Wait, state
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Fault, Harness, Status

@@ -6,10 +6,11 @@ from typing import Annotated, Any, ClassVar
 import pytest
 from pydantic import Field
 
-from myrmidon.api import Model, Resource, Rule, Status, kinds
-from myrmidon.api.conditions import Condition
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api import Model, Resource, Rule, Status
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.conditions import Condition
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.fsm import Done, Result, Wait
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet

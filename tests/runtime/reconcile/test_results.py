@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.conditions import ConditionValue
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.fsm import Done, Failed, Result, Wait
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet

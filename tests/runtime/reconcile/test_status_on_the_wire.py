@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.fsm import Done, Failed, Result, Wait
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet

@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json, controller_of, labels_of
-from myrmidon.api.wire import HttpRequest
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, controller_of, labels_of
+from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.fsm import (
     Controller,
     ControllerOptions,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from myrmidon import Controller, Model, Resource, Status, kinds, state
-from myrmidon.api.conditions import Condition, ConditionValue
+from myrmidon.api.objects.conditions import Condition, ConditionValue
 from myrmidon.fsm import Done, Failed, Result, Wait
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet

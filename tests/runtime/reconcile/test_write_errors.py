@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from myrmidon.api import kinds
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import ObjectRef
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import (
     AlreadyOwnedError,
     AmbiguousError,

@@ -1,8 +1,9 @@
-"""What the server fills in, by type.
+"""Defaults of the built-in kinds, by type.
 
-Defaults belong to types, not to kinds: a probe is completed in the same way in a Pod and in the
-template of a CronJob.  ``COMPLETIONS`` has a function for each type that has defaults; decoding
-calls it once the struct and all that is in it have been read.
+Defaults belong to types, not to kinds: a probe gets the same defaults in a Pod and in the template
+of a CronJob.  ``COMPLETIONS`` has a function for each type with defaults.  Decoding calls it after
+the struct and everything inside it were read, so an inner struct always has its defaults before the
+outer one is completed.
 """
 
 from myrmidon.apiserver.builtin.defaults.access import ACCESS

@@ -1,6 +1,6 @@
-"""Roles and their bindings."""
+"""Defaults of RoleBindings and ClusterRoleBindings."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 
 _RBAC = "rbac.authorization.k8s.io"

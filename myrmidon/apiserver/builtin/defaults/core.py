@@ -1,8 +1,8 @@
-"""The other kinds of the core group."""
+"""Defaults of the core group, apart from pods and services."""
 
 from base64 import b64encode
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 
 

@@ -1,6 +1,6 @@
-"""Webhooks, admission policies, CustomResourceDefinitions."""
+"""Defaults of webhook configurations, admission policies and CustomResourceDefinitions."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 
 

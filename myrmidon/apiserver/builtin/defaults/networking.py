@@ -1,6 +1,6 @@
-"""Network policies, ingress classes, endpoint slices."""
+"""Defaults of NetworkPolicies, IngressClasses and EndpointSlices."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 
 

@@ -1,15 +1,16 @@
-"""Pods and what they are made of."""
+"""Defaults of Pods and of the types that pod templates consist of."""
 
 import re
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
-from myrmidon.apiserver.builtin.quantities import rounded_to_milli
 
 _HOUR = 3600
+_MILLI = -3
 
 
-# What distribution takes for the name of an image: a host, a path, a tag, a digest.
+# A valid image reference: host, path, tag and digest.
 _REFERENCE = re.compile(
     r"(?:[A-Za-z0-9.-]+(?::[0-9]+)?/|\[[0-9a-fA-F:]+\](?::[0-9]+)?/)?"
     r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*"
@@ -18,7 +19,7 @@ _REFERENCE = re.compile(
 
 
 def is_latest(image: str) -> bool:
-    """Whether an image is named without a tag or digest, or with the tag ``latest``."""
+    """Whether an image reference has neither tag nor digest, or the tag ``latest``."""
     if not _REFERENCE.fullmatch(image):
         return False
     name, digest = image.partition("@")[::2]
@@ -47,7 +48,7 @@ def _volume(volume: Json) -> None:
 def _resources(resources: Json) -> None:
     for part in ("limits", "requests"):
         for name, amount in resources.get(part, {}).items():
-            resources[part][name] = rounded_to_milli(amount)
+            resources[part][name] = str(parse_quantity(amount).rounded_up(_MILLI))
 
 
 def _pod(pod: Json) -> None:
@@ -72,7 +73,7 @@ def _pod_spec(spec: Json) -> None:
         terminationGracePeriodSeconds=30,
         schedulerName="default-scheduler",
     )(spec)
-    # Two names for one thing: whichever is given, both are shown.
+    # serviceAccount is the deprecated name of serviceAccountName; both are set.
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
@@ -80,7 +81,7 @@ def _pod_spec(spec: Json) -> None:
 
 def _pod_status(status: Json) -> None:
     fill(phase="Pending")(status)
-    # One address, and all of them: each is told from the other.
+    # podIP is the first of podIPs; each is derived from the other.
     if status.get("podIPs"):
         status["podIP"] = status["podIPs"][0].get("ip", "")
     elif status.get("podIP"):

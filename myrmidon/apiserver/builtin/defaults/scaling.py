@@ -1,6 +1,6 @@
-"""Autoscalers."""
+"""Defaults of HorizontalPodAutoscalers."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 
 

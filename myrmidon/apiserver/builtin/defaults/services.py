@@ -1,6 +1,6 @@
-"""Services and endpoints."""
+"""Defaults of Services and Endpoints."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 
 _THREE_HOURS = 10800

@@ -1,4 +1,4 @@
-"""Storage classes, CSI drivers; and priority classes."""
+"""Defaults of StorageClasses, CSIDrivers and PriorityClasses."""
 
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 

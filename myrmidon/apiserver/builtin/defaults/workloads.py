@@ -1,9 +1,9 @@
-"""Deployments, sets and jobs."""
+"""Defaults of Deployments, DaemonSets, StatefulSets, ReplicaSets, Jobs and CronJobs."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.defaults.completions import Completion, fill
 
-_FOR_EVER = 2**31 - 1
+_UNLIMITED = 2**31 - 1
 
 
 def _deployment_spec(spec: Json) -> None:
@@ -49,14 +49,14 @@ def _job(job: Json) -> None:
         spec["completions"] = 1
     fill(
         parallelism=1,
-        backoffLimit=_FOR_EVER if "backoffLimitPerIndex" in spec else 6,
+        backoffLimit=_UNLIMITED if "backoffLimitPerIndex" in spec else 6,
         completionMode="NonIndexed",
         suspend=False,
         podReplacementPolicy="Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed",
         manualSelector=False,
     )(spec)
     if labels:
-        # One map in two places, as in the real server: what is added there appears here.
+        # Both share one map, as in the real server: labels added to the template appear in the Job.
         job["metadata"].setdefault("labels", labels)
 
 

@@ -1,13 +1,14 @@
-"""What the server does to an object of a kind before it looks whether it is valid.
+"""Changes to an object of a built-in kind before validation.
 
-On creation it resets what clients may not set and fills in what is neither a default nor
-computed by a controller; on an update it restores what the request may not change.
+On a create, they reset the fields that clients may not set, and fill in values that are neither
+defaults nor computed by a controller, such as the cluster IP of a Service.  On an update, they
+restore the fields that the request may not change.
 """
 
 from collections.abc import Callable
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.builtin.preparing import core, pods, services, storage, workloads
 

@@ -1,11 +1,11 @@
-"""Pods: quality of service, tolerations, priority."""
+"""Preparation of Pods: QoS class, tolerations, priority."""
 
 from collections.abc import Iterable
 from decimal import Decimal
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
-from myrmidon.apiserver.builtin.quantities import parse_quantity
 from myrmidon.apiserver.failures import Failure
 
 _NOT_READY = "node.kubernetes.io/not-ready"
@@ -15,9 +15,9 @@ _SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critic
 
 
 def create_pod(pod: Json, cluster: ObjectLookup) -> None:
-    """A new pod waits, with a priority, and tolerates a node that is away for five minutes."""
+    """Set status, priority and QoS class, and the tolerations of an unavailable node."""
     spec = pod["spec"]
-    _tolerate_short_absence(spec)
+    _add_default_tolerations(spec)
     _set_priority(pod, cluster)
     pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
@@ -34,16 +34,16 @@ def create_pod(pod: Json, cluster: ObjectLookup) -> None:
 
 
 def update_pod(pod: Json, old: Json, cluster: ObjectLookup) -> None:
-    """Tolerations and a priority that were taken away come back."""
+    """Restore the tolerations and the priority if the request removed them."""
     del cluster
-    _tolerate_short_absence(pod["spec"])
+    _add_default_tolerations(pod["spec"])
     for field in ("priority", "preemptionPolicy"):
         if field in old["spec"]:
             pod["spec"].setdefault(field, old["spec"][field])
 
 
 def update_pod_status(pod: Json, old: Json, cluster: ObjectLookup) -> None:
-    """The quality of service is decided once; owners do not change with a status."""
+    """Keep the QoS class and the owner references, which a status update cannot change."""
     del cluster
     if "qosClass" in old["status"]:
         pod["status"].setdefault("qosClass", old["status"]["qosClass"])
@@ -52,7 +52,7 @@ def update_pod_status(pod: Json, old: Json, cluster: ObjectLookup) -> None:
         pod["metadata"]["ownerReferences"] = old["metadata"]["ownerReferences"]
 
 
-def _tolerate_short_absence(spec: Json) -> None:
+def _add_default_tolerations(spec: Json) -> None:
     tolerations = spec.get("tolerations", [])
     missing = [
         key
@@ -103,7 +103,7 @@ def _set_priority(pod: Json, cluster: ObjectLookup) -> None:
 
 
 def update_ephemeral(pod: Json, old: Json) -> None:
-    """Nothing but the ephemeral containers changes through their path."""
+    """Restore everything except the ephemeral containers."""
     added = pod["spec"].get("ephemeralContainers")
     meta = {**old["metadata"]}
     for field in ("managedFields", "resourceVersion"):
@@ -116,7 +116,7 @@ def update_ephemeral(pod: Json, old: Json) -> None:
 
 
 def quality_of_service(spec: Json) -> str:
-    """``Guaranteed``, ``Burstable`` or ``BestEffort``, by what the containers ask for."""
+    """Return ``Guaranteed``, ``Burstable`` or ``BestEffort``, from all requests and limits."""
     if spec.get("resources"):
         parts = [spec["resources"]]
     else:

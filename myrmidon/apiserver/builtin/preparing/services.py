@@ -1,33 +1,34 @@
-"""Services: addresses and ports that the server hands out.
+"""Preparation of Services: allocate cluster IPs and node ports.
 
-What is taken is read from the services that exist, so there is no second record to keep true.
+There is no separate record of the allocated addresses and ports: those in use are read from the
+existing Services.
 """
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 
 ADDRESSES = IPv4Network("10.0.0.0/24")
 NODE_PORTS = range(30000, 32768)
-# Addresses at the start of the range are for those who ask for one by name.
+# The first addresses of the range are allocated last, as Services may request them explicitly.
 _FIRST_DYNAMIC = 17
 HEADLESS = "None"
 
 
 def needs_address(service: Json) -> bool:
-    """Whether a service has a cluster IP, be it ``None``."""
+    """Whether a Service has a cluster IP, which may be ``None`` (headless)."""
     return bool(service["spec"].get("type") != "ExternalName")
 
 
 def needs_node_ports(service: Json) -> bool:
-    """Whether the ports of a service are opened on every node."""
+    """Whether the ports of a Service are opened on every node."""
     return service["spec"].get("type") in ("NodePort", "LoadBalancer")
 
 
 def create_service(service: Json, cluster: ObjectLookup) -> None:
-    """Give it an address and ports, where it needs them and names none."""
+    """Allocate the cluster IP and node ports that the Service needs and does not specify."""
     spec = service["spec"]
     service["status"] = {"loadBalancer": {}}
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
@@ -38,9 +39,9 @@ def create_service(service: Json, cluster: ObjectLookup) -> None:
 
 
 def update_service(service: Json, old: Json, cluster: ObjectLookup) -> None:
-    """Keep what was given before, drop what the new type does not need."""
+    """Keep the allocated values, and release those that the new type does not need."""
     spec, before = service["spec"], old["spec"]
-    _follow_singular(spec, before)
+    _sync_cluster_ips(spec, before)
     if needs_address(service) and needs_address(old):
         for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
             if not spec.get(field) and before.get(field):
@@ -54,8 +55,8 @@ def update_service(service: Json, old: Json, cluster: ObjectLookup) -> None:
     _set_node_ports(service, cluster)
 
 
-def _follow_singular(spec: Json, before: Json) -> None:
-    """``clusterIP`` is what older clients know; ``clusterIPs`` follows it."""
+def _sync_cluster_ips(spec: Json, before: Json) -> None:
+    """Set ``clusterIPs`` from a changed ``clusterIP``, for clients that only know the latter."""
     address, addresses = spec.get("clusterIP", ""), spec.get("clusterIPs", [])
     if address == before.get("clusterIP", ""):
         return
@@ -151,7 +152,7 @@ def _set_node_ports(service: Json, cluster: ObjectLookup) -> None:
 
 
 def addresses_in_use(cluster: ObjectLookup, *, but: str = "") -> Iterator[str]:
-    """The cluster IPs of all services, the first of them being that of the server itself."""
+    """Yield the cluster IPs of all Services except ``but``, and that of the API server."""
     yield str(ADDRESSES[1])
     for service in cluster.objects("", "services"):
         if service["metadata"]["uid"] != but:
@@ -159,7 +160,7 @@ def addresses_in_use(cluster: ObjectLookup, *, but: str = "") -> Iterator[str]:
 
 
 def node_ports_in_use(cluster: ObjectLookup, *, but: str = "") -> Iterator[int]:
-    """The node ports of all services."""
+    """Yield the node ports of all Services except ``but``."""
     for service in cluster.objects("", "services"):
         if service["metadata"]["uid"] != but:
             yield from _node_ports(service)
@@ -174,5 +175,5 @@ def _node_ports(service: Json) -> Iterator[int]:
 
 
 def in_range(address: str) -> bool:
-    """Whether an address is one that services may have."""
+    """Whether an address is in the service CIDR."""
     return IPv4Address(address) in ADDRESSES

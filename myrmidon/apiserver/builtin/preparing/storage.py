@@ -1,13 +1,13 @@
-"""Volumes and claims."""
+"""Preparation of PersistentVolumes and PersistentVolumeClaims."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
 def create_volume(volume: Json, cluster: ObjectLookup) -> None:
-    """A volume is protected while a claim uses it."""
+    """Reset the status, and set the finalizer that protects a volume while a claim uses it."""
     del cluster
     volume["status"] = {
         "phase": "Pending",
@@ -17,7 +17,7 @@ def create_volume(volume: Json, cluster: ObjectLookup) -> None:
 
 
 def update_volume_status(volume: Json, old: Json, cluster: ObjectLookup) -> None:
-    """The time of the last transition stays unless the request has a new one."""
+    """Keep the time of the last phase transition if the phase is unchanged and no time is given."""
     del cluster
     if volume["status"].get("phase") == old["status"].get("phase"):
         since = old["status"].get("lastPhaseTransitionTime")
@@ -26,11 +26,11 @@ def update_volume_status(volume: Json, old: Json, cluster: ObjectLookup) -> None
 
 
 def create_claim(claim: Json, cluster: ObjectLookup) -> None:
-    """A claim is protected while a pod uses it, and is of the default class if it names none."""
+    """Reset the status; set the finalizer that protects a claim, and the default storage class."""
     claim["status"] = {"phase": "Pending"}
     _protect(claim, "kubernetes.io/pvc-protection")
     spec = claim["spec"]
-    _agree_on_source(spec)
+    _sync_data_sources(spec)
     if "storageClassName" in spec:
         return
     defaults = [
@@ -43,8 +43,8 @@ def create_claim(claim: Json, cluster: ObjectLookup) -> None:
         spec["storageClassName"] = newest["metadata"]["name"]
 
 
-def _agree_on_source(spec: Json) -> None:
-    """``dataSource`` and ``dataSourceRef`` say the same unless the latter crosses namespaces."""
+def _sync_data_sources(spec: Json) -> None:
+    """Copy ``dataSource`` to ``dataSourceRef`` or back, unless the latter has a namespace."""
     if "dataSource" in spec and "dataSourceRef" not in spec:
         spec["dataSourceRef"] = dict(spec["dataSource"])
     elif "dataSourceRef" in spec and not spec["dataSourceRef"].get("namespace"):

@@ -1,6 +1,6 @@
-"""Deployments, daemon sets and jobs."""
+"""Preparation of Deployments, DaemonSets and Jobs."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.golang.numbers import read_int
 
@@ -8,7 +8,7 @@ _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
 def create_job(job: Json, cluster: ObjectLookup) -> None:
-    """A job selects its pods by its own uid, unless it was told to use another selector."""
+    """Generate the selector from the uid of the Job, unless ``manualSelector`` is set."""
     del cluster
     if job["spec"].get("manualSelector"):
         return
@@ -25,14 +25,14 @@ def create_job(job: Json, cluster: ObjectLookup) -> None:
 
 
 def create_daemon_set(daemon_set: Json, cluster: ObjectLookup) -> None:
-    """A field of an older version lives on as an annotation."""
+    """Set the annotation that keeps ``templateGeneration``, a field of an older API version."""
     del cluster
     annotations = daemon_set["metadata"].setdefault("annotations", {})
     annotations.setdefault(_TEMPLATE_GENERATION, "1")
 
 
 def update_daemon_set(daemon_set: Json, old: Json, cluster: ObjectLookup) -> None:
-    """The annotation counts changes of the template."""
+    """Increase ``templateGeneration`` in the annotation if the template changed."""
     del cluster
     counted = old["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "1")
     generation = read_int(counted) if counted.isascii() and counted.isdigit() else 0
@@ -43,14 +43,14 @@ def update_daemon_set(daemon_set: Json, old: Json, cluster: ObjectLookup) -> Non
 
 
 def update_daemon_set_status(daemon_set: Json, old: Json, cluster: ObjectLookup) -> None:
-    """The annotation belongs to the spec, which a status leaves alone."""
+    """Restore the annotation of ``templateGeneration``, which belongs to the spec."""
     del cluster
     counted = old["metadata"].get("annotations", {}).get(_TEMPLATE_GENERATION, "1")
     daemon_set["metadata"].setdefault("annotations", {})[_TEMPLATE_GENERATION] = counted
 
 
 def update_deployment_status(deployment: Json, old: Json, cluster: ObjectLookup) -> None:
-    """Labels do not change with a status; annotations and finalizers do."""
+    """Restore the labels; annotations and finalizers can change with the status."""
     del cluster
     deployment["metadata"].pop("labels", None)
     if "labels" in old["metadata"]:

@@ -1,11 +1,15 @@
-"""The tables of the built-in kinds, with the columns that the real server gives them."""
+"""Tables of the built-in kinds, with the columns and cells of the real server.
+
+A printer returns the cells of one object.  The columns are recorded from a real server
+(``catalog``).
+"""
 
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from myrmidon.api.objects import Json
-from myrmidon.api.refs import Kind
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.builtin.tables import (
     access,
     core,
@@ -22,7 +26,7 @@ from myrmidon.apiserver.resources.tables import AGE_TEXT, NAME_TEXT, Row, column
 
 Printer: TypeAlias = Callable[[Json, datetime], list[Any]]
 
-# By kind; the groups of a kind agree on its table.
+# By kind; a kind that is in several groups has the same table in all of them.
 PRINTERS: dict[str, Printer] = {
     **access.PRINTERS,
     **core.PRINTERS,
@@ -37,7 +41,7 @@ PRINTERS: dict[str, Printer] = {
 
 
 class BuiltinLayout:
-    """The columns of one built-in kind."""
+    """The table of one built-in kind."""
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
@@ -45,14 +49,14 @@ class BuiltinLayout:
 
     @property
     def columns(self) -> list[Json]:
-        """As recorded from a real server."""
+        """The columns as recorded from a real server; name and creation time without a record."""
         return columns_of(self._kind) or [
             column("Name", "string", NAME_TEXT, format_="name"),
             column("Created At", "date", AGE_TEXT),
         ]
 
     def row(self, obj: Json, now: datetime) -> Row:
-        """The row of an object."""
+        """Return the row of an object."""
         conditions = pods.row_conditions(obj) if self._kind.kind == "Pod" else ()
         return Row(self._printer(obj, now), conditions)
 

@@ -1,9 +1,9 @@
-"""Role bindings, certificate signing requests and leases."""
+"""Tables of role bindings, CertificateSigningRequests and Leases."""
 
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.tables import cells
 from myrmidon.apiserver.resources.tables import human_duration
 

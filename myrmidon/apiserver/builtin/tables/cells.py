@@ -1,9 +1,9 @@
-"""What several tables have in common."""
+"""Cells that several tables have in common."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.resources.tables import since
 
 NONE = "<none>"
@@ -11,34 +11,34 @@ UNSET = "<unset>"
 
 
 def name(obj: Json) -> str:
-    """The name of an object."""
+    """Return the name of an object."""
     return str(obj["metadata"].get("name", ""))
 
 
 def age(obj: Json, now: datetime) -> str:
-    """How long an object has been there."""
+    """Return the age of an object."""
     return since(obj["metadata"].get("creationTimestamp"), now)
 
 
 def containers(spec: Json) -> tuple[str, str]:
-    """The names and the images of the containers of a pod."""
+    """Return the names and the images of the containers of a pod."""
     listed = spec.get("containers") or []
     names = ",".join(container.get("name", "") for container in listed)
     return names, ",".join(container.get("image", "") for container in listed)
 
 
 def labels(values: Mapping[str, str] | None) -> str:
-    """Labels in one line."""
+    """Return labels in one line."""
     return ",".join(f"{key}={value}" for key, value in sorted((values or {}).items())) or NONE
 
 
 def selector(value: Json | None) -> str:
-    """A selector in one line."""
+    """Return a label selector in one line, ``<none>`` if it is empty."""
     return selector_text(value) or NONE
 
 
 def selector_text(value: Json | None) -> str:
-    """A selector in one line, empty where it selects everything."""
+    """Return a label selector in one line, "" if it is empty."""
     value = value or {}
     parts = [(key, f"{key}={text}") for key, text in value.get("matchLabels", {}).items()]
     parts += [(each["key"], _expression(each)) for each in value.get("matchExpressions", ())]
@@ -59,7 +59,7 @@ def _expression(expression: Json) -> str:
 
 
 def some(items: Iterable[str], most: int, *, separator: str = ",", empty: str = UNSET) -> str:
-    """A list of which only the beginning is shown."""
+    """Return the first items of a list, and how many more there are."""
     listed = list(items)
     if not listed:
         return empty

@@ -1,9 +1,9 @@
-"""The core group without pods and storage."""
+"""Tables of the core group, apart from pods and storage."""
 
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.tables import cells
 from myrmidon.apiserver.resources.tables import since
 
@@ -63,7 +63,7 @@ def _external(service: Json) -> str:
 
 
 def balanced(obj: Json) -> list[str]:
-    """The addresses of a load balancer, sorted."""
+    """Return the addresses of a load balancer, sorted."""
     ingress = obj.get("status", {}).get("loadBalancer", {}).get("ingress", ())
     return sorted({point.get("ip") or point.get("hostname", "") for point in ingress} - {""})
 
@@ -112,7 +112,7 @@ def _address(status: Json, kind: str) -> str:
 
 
 def _event(event: Json, now: datetime) -> list[Any]:
-    # Events of both groups are shown by the names of the core group.
+    # An Event has the field names of its group.
     about = event.get("involvedObject") or event.get("regarding") or {}
     source = event.get("source") or event.get("deprecatedSource") or {}
     first = event.get("firstTimestamp") or event.get("deprecatedFirstTimestamp")

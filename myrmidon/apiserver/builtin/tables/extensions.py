@@ -1,9 +1,9 @@
-"""Webhooks, admission policies, aggregated APIs, flow control."""
+"""Tables of webhook configurations, admission policies, APIServices and flow control."""
 
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.tables import cells
 
 

@@ -1,9 +1,9 @@
-"""Ingresses, network policies, endpoint slices and addresses."""
+"""Tables of Ingresses, NetworkPolicies, EndpointSlices and IP addresses."""
 
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.tables import cells
 from myrmidon.apiserver.builtin.tables.core import balanced
 

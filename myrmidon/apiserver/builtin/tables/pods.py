@@ -1,10 +1,10 @@
-"""Pods."""
+"""The table of Pods."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.tables import cells
 from myrmidon.apiserver.resources.tables import since
 
@@ -25,7 +25,7 @@ _CONDITIONS = {
 
 
 def row_conditions(pod: Json) -> Sequence[Json]:
-    """A pod that has ended is marked, so that it can be left out."""
+    """Return a condition for a pod that has ended, which lets clients hide its row."""
     condition = _CONDITIONS.get(pod.get("status", {}).get("phase", ""))
     return [condition] if condition else ()
 
@@ -63,7 +63,7 @@ def _gates(spec: Json, status: Json) -> str:
 
 
 class _Progress:
-    """How far the containers of a pod have come, and one word for it."""
+    """The number of ready containers and restarts of a pod, and the reason shown as its status."""
 
     def __init__(self, pod: Json) -> None:
         self._spec, self._status = pod["spec"], pod.get("status", {})

@@ -1,10 +1,10 @@
-"""Autoscalers and disruption budgets."""
+"""Tables of HorizontalPodAutoscalers and PodDisruptionBudgets."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.conversion import autoscaler_to_v2
 from myrmidon.apiserver.builtin.tables import cells
 

@@ -1,9 +1,9 @@
-"""Priority and runtime classes, devices and their claims."""
+"""Tables of priority classes, runtime classes, devices and resource claims."""
 
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.tables import cells
 
 

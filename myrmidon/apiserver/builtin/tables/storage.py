@@ -1,9 +1,9 @@
-"""Volumes, claims and classes."""
+"""Tables of PersistentVolumes, PersistentVolumeClaims and storage classes."""
 
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.tables import cells
 
 _SHORT = {

@@ -1,10 +1,10 @@
-"""Deployments, sets and jobs."""
+"""Tables of Deployments, DaemonSets, StatefulSets, ReplicaSets, Jobs and CronJobs."""
 
 from datetime import datetime
 from typing import Any
 
-from myrmidon.api.objects import Json, controller_of
-from myrmidon.api.refs import split_api_version
+from myrmidon.api.objects.accessors import Json, controller_of
+from myrmidon.api.objects.refs import split_api_version
 from myrmidon.apiserver.builtin.tables import cells
 from myrmidon.apiserver.golang.times import parse_time
 from myrmidon.apiserver.resources.tables import human_duration, since

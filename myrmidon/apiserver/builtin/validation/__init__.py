@@ -1,12 +1,13 @@
-"""What the server refuses, by kind, with the fields, reasons and words of the real one.
+"""Validation of the built-in kinds, with the fields, reasons and messages of the real server.
 
-A rule is a generator of causes.  Metadata is looked at elsewhere, as it is the same for all.
+A rule is a generator of causes.  The tables below have the rules by group and kind, one table for
+each situation.  Metadata is validated in ``resources.metadata``, in the same way for all kinds.
 """
 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.builtin.validation import (
     access,
@@ -33,12 +34,12 @@ _RBAC = "rbac.authorization.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"
 _NETWORKING = "networking.k8s.io"
 
-# Rules that come before all others: where they are broken, nothing else is looked at.
+# Rules that run before all others: if they find errors, no other rule runs.
 FIRST_RULES: dict[tuple[str, str], CreateRule] = {
     ("", "Service"): services.check_addresses,
 }
 
-# Rules for an object by itself, also after a change.
+# Rules for an object, on create and update.
 RULES: dict[tuple[str, str], CreateRule] = {
     ("", "ConfigMap"): config.check_config_map,
     ("", "Event"): events.check_event,
@@ -79,7 +80,7 @@ RULES: dict[tuple[str, str], CreateRule] = {
     ("apps", "ControllerRevision"): workloads.check_revision,
 }
 
-# Rules for a new object only.
+# Additional rules on create.
 CREATE_RULES: dict[tuple[str, str], CreateRule] = {
     ("", "Pod"): ephemeral.check_ephemeral_creation,
     ("scheduling.k8s.io", "PriorityClass"): policies.check_priority_class,
@@ -88,7 +89,7 @@ CREATE_RULES: dict[tuple[str, str], CreateRule] = {
     ("apps", "StatefulSet"): workloads.check_stateful_set_creation,
 }
 
-# Rules for the change from one state to the next.
+# Additional rules on update, which compare the new object with the old one.
 UPDATE_RULES: dict[tuple[str, str], UpdateRule] = {
     ("", "ConfigMap"): config.check_config_map_change,
     ("", "Secret"): config.check_secret_change,
@@ -110,12 +111,12 @@ UPDATE_RULES: dict[tuple[str, str], UpdateRule] = {
     (_NETWORKING, "IngressClass"): networking.check_ingress_class_change,
 }
 
-# Rules for a change through another subresource than the status.
+# Rules for an update through a subresource other than status.
 SUBRESOURCE_RULES: dict[str, UpdateRule] = {
     "ephemeralcontainers": ephemeral.check_ephemeral_change,
 }
 
-# Rules for a change of the status.
+# Rules for an update of the status.
 STATUS_RULES: dict[tuple[str, str], CreateRule] = {
     ("apps", "Deployment"): workloads.check_deployment_status,
     ("apps", "ReplicaSet"): workloads.check_replica_set_status,
@@ -128,7 +129,7 @@ STATUS_RULES: dict[tuple[str, str], CreateRule] = {
     ("policy", "PodDisruptionBudget"): policies.check_disruption_budget_status,
 }
 
-# Rules that look at other objects.
+# Rules that read other objects.
 CLUSTER_RULES: dict[tuple[str, str], ClusterRule] = {
     ("", "Service"): services.check_free,
 }

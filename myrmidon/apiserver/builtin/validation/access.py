@@ -1,8 +1,8 @@
-"""Roles and bindings."""
+"""Validation of RBAC roles and bindings."""
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label_selector, subdomain
 from myrmidon.apiserver.causes import invalid, not_supported, required
 from myrmidon.apiserver.failures import StatusCause
@@ -11,12 +11,12 @@ GROUP = "rbac.authorization.k8s.io"
 
 
 def check_role(role: Json) -> Iterator[StatusCause]:
-    """Rules for a Role."""
+    """Check a Role."""
     yield from _check_rules(role, namespaced=True)
 
 
 def check_cluster_role(role: Json) -> Iterator[StatusCause]:
-    """Rules for a ClusterRole."""
+    """Check a ClusterRole."""
     yield from _check_rules(role, namespaced=False)
     aggregation = role.get("aggregationRule")
     if aggregation is None:
@@ -61,12 +61,12 @@ def _check_rule(field: str, rule: Json, *, namespaced: bool) -> Iterator[StatusC
 
 
 def check_role_binding(binding: Json) -> Iterator[StatusCause]:
-    """Rules for a RoleBinding."""
+    """Check a RoleBinding."""
     yield from _check_binding(binding, ("Role", "ClusterRole"), namespaced=True)
 
 
 def check_cluster_role_binding(binding: Json) -> Iterator[StatusCause]:
-    """Rules for a ClusterRoleBinding."""
+    """Check a ClusterRoleBinding."""
     yield from _check_binding(binding, ("ClusterRole",), namespaced=False)
 
 
@@ -106,7 +106,7 @@ def _check_subject(field: str, subject: Json, *, namespaced: bool) -> Iterator[S
 
 
 def check_binding_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """What a binding grants is decided once."""
+    """Check that the ``roleRef`` of a binding does not change."""
     if new["roleRef"] != old["roleRef"]:
         role = new["roleRef"]
         shown = {

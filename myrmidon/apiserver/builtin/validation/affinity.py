@@ -1,8 +1,8 @@
-"""Where pods want to be, and beside whom."""
+"""Validation of node affinity, pod affinity and pod anti-affinity."""
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label_selector, qualified
 from myrmidon.apiserver.causes import forbidden, invalid, required
 from myrmidon.apiserver.failures import StatusCause
@@ -15,7 +15,7 @@ _COMPARING = ("Gt", "Lt")
 
 
 def check_affinity(field: str, affinity: Json) -> Iterator[StatusCause]:
-    """Rules for all three kinds of affinity."""
+    """Check all three kinds of affinity."""
     if "nodeAffinity" in affinity:
         yield from _check_nodes(f"{field}.nodeAffinity", affinity["nodeAffinity"])
     for name in ("podAffinity", "podAntiAffinity"):

@@ -1,9 +1,9 @@
-"""Autoscalers."""
+"""Validation of HorizontalPodAutoscalers."""
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.quantities import parse_quantity
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import choice
 from myrmidon.apiserver.causes import forbidden, invalid, not_supported, required
 from myrmidon.apiserver.failures import StatusCause
@@ -19,7 +19,7 @@ _METRICS = {
 
 
 def check_autoscaler(autoscaler: Json) -> Iterator[StatusCause]:
-    """Rules for a HorizontalPodAutoscaler, of either version."""
+    """Check a HorizontalPodAutoscaler of either version."""
     spec = autoscaler["spec"]
     low, high = spec.get("minReplicas"), spec.get("maxReplicas", 0)
     if low is not None and low < 1:
@@ -84,7 +84,7 @@ def _check_metric(field: str, metric: Json) -> Iterator[StatusCause]:
     if not kind:
         yield required(f"{field}.type", "must specify a metric source type")
     if kind not in _METRICS:
-        # Twice: once for the list of types, once for having nowhere to look.
+        # The real server reports this twice: for the unknown type, and for the missing source.
         yield not_supported(f"{field}.type", kind, sorted(_METRICS))
         yield not_supported(f"{field}.type", kind, sorted(_METRICS))
     given = [name for name in _METRICS.values() if name in metric]

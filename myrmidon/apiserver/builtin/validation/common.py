@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address, ip_network
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import names
 from myrmidon.apiserver.causes import IMMUTABLE, invalid, not_supported, required
 from myrmidon.apiserver.failures import StatusCause
@@ -22,24 +22,24 @@ NO_PORT = "must be between 1 and 65535, inclusive"
 
 
 def not_found(field: str, value: Any) -> StatusCause:
-    """A reference to nothing."""
+    """Return the cause for a reference to an object that does not exist."""
     return StatusCause(field, "FieldValueNotFound", f'Not found: "{value}"')
 
 
 def non_negative(field: str, value: int | None) -> Iterator[StatusCause]:
-    """A count."""
+    """Check a count: not below zero."""
     if value is not None and value < 0:
         yield invalid(field, value, "must be greater than or equal to 0")
 
 
 def positive(field: str, value: int | None) -> Iterator[StatusCause]:
-    """A count that is not zero."""
+    """Check a count that must be above zero."""
     if value is not None and value < 1:
         yield invalid(field, value, "must be greater than 0")
 
 
 def one_of(field: str, value: Any, known: Sequence[str]) -> Iterator[StatusCause]:
-    """A choice."""
+    """Check a field that must have one of the given values."""
     if not value:
         yield required(field)
     elif value not in known:
@@ -47,59 +47,59 @@ def one_of(field: str, value: Any, known: Sequence[str]) -> Iterator[StatusCause
 
 
 def choice(field: str, value: Any, known: Sequence[str]) -> Iterator[StatusCause]:
-    """A choice that may be left open; an empty text is not a choice."""
+    """Check a field that may be absent; an empty string counts as a value, and is refused."""
     if value is not None and value not in known:
         yield not_supported(field, value, known)
 
 
 def unchanged(field: str, new: Any, old: Any) -> Iterator[StatusCause]:
-    """A field that keeps its first value."""
+    """Check that an immutable field has its old value."""
     if new != old:
         yield invalid(field, new, IMMUTABLE)
 
 
 def problems(field: str, value: str, found: Iterable[str]) -> Iterator[StatusCause]:
-    """Complaints about a text, as causes."""
+    """Yield a cause for each problem that a rule finds in a string."""
     for problem in found:
         yield invalid(field, value, problem)
 
 
 def label(field: str, value: str) -> Iterator[StatusCause]:
-    """A DNS label."""
+    """Check a DNS label."""
     yield from problems(field, value, names.label_problems(value))
 
 
 def subdomain(field: str, value: str) -> Iterator[StatusCause]:
-    """A DNS subdomain: the name of most objects."""
+    """Check a DNS subdomain, the form of most objects' names."""
     yield from problems(field, value, names.subdomain_problems(value))
 
 
 def qualified(field: str, value: str) -> Iterator[StatusCause]:
-    """A key of a label."""
+    """Check a qualified name, such as the key of a label."""
     yield from problems(field, value, names.qualified_problems(value))
 
 
 def labels(field: str, values: Mapping[str, str]) -> Iterator[StatusCause]:
-    """Labels: their keys and values."""
+    """Check the keys and values of labels."""
     for key, value in sorted(values.items()):
         yield from qualified(field, key)
         yield from problems(field, value, names.label_value_problems(value))
 
 
 def annotations(field: str, values: Mapping[str, str]) -> Iterator[StatusCause]:
-    """Annotations: their keys."""
+    """Check the keys of annotations."""
     for key in sorted(values):
         yield from problems(field, key, names.qualified_problems(key.lower()))
 
 
 def port_number(field: str, value: int) -> Iterator[StatusCause]:
-    """A port."""
+    """Check a port number."""
     if not 1 <= value <= 65535:
         yield invalid(field, value, NO_PORT)
 
 
 def port_name(field: str, value: str) -> Iterator[StatusCause]:
-    """The name of a port, as IANA would have it."""
+    """Check the name of a port, an IANA service name."""
     if len(value) > 15:
         yield invalid(field, value, "must be no more than 15 characters")
     if not _PORT_NAME.match(value):
@@ -115,7 +115,7 @@ def port_name(field: str, value: str) -> Iterator[StatusCause]:
 
 
 def port_number_or_name(field: str, value: int | str) -> Iterator[StatusCause]:
-    """A port by number or by name."""
+    """Check a port that is given by number or by name."""
     if isinstance(value, int):
         yield from port_number(field, value)
     else:
@@ -123,7 +123,7 @@ def port_number_or_name(field: str, value: int | str) -> Iterator[StatusCause]:
 
 
 def int_or_percent(field: str, value: int | str | None) -> Iterator[StatusCause]:
-    """A count or a share, neither below zero."""
+    """Check a count or a percentage, neither below zero."""
     if isinstance(value, int):
         yield from non_negative(field, value)
     elif value is not None and not _PERCENT.match(value):
@@ -131,20 +131,20 @@ def int_or_percent(field: str, value: int | str | None) -> Iterator[StatusCause]
 
 
 def percent_of(value: int | str | None) -> int:
-    """The number in a count or share, 0 where there is none."""
+    """Return the number in a count or percentage, 0 if it is absent."""
     if isinstance(value, int):
         return value
     return read_int(value[:-1]) if value and _PERCENT.match(value) else 0
 
 
 def at_most_all(field: str, value: int | str | None) -> Iterator[StatusCause]:
-    """A share of at most one hundred percent."""
+    """Check that a percentage is at most 100%."""
     if isinstance(value, str) and percent_of(value) > 100:
         yield invalid(field, value, "must not be greater than 100%")
 
 
 def address(field: str, value: str) -> Iterator[StatusCause]:
-    """An IP address."""
+    """Check an IP address."""
     try:
         ip_address(value)
     except ValueError:
@@ -152,7 +152,7 @@ def address(field: str, value: str) -> Iterator[StatusCause]:
 
 
 def network(field: str, value: str) -> Iterator[StatusCause]:
-    """A range of addresses."""
+    """Check a CIDR."""
     try:
         ip_network(value, strict=False)
     except ValueError:
@@ -165,7 +165,7 @@ _SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def label_selector(field: str, selector: Json) -> Iterator[StatusCause]:
-    """A selector with labels and expressions."""
+    """Check a label selector."""
     yield from labels(f"{field}.matchLabels", selector.get("matchLabels", {}))
     for index, expression in enumerate(selector.get("matchExpressions", ())):
         yield from _expression(f"{field}.matchExpressions[{index}]", expression)
@@ -189,7 +189,7 @@ def _expression(field: str, expression: Json) -> Iterator[StatusCause]:
 
 
 def selects(selector: Json | None, labels_: Mapping[str, str]) -> bool:
-    """Whether a selector matches; none at all matches nothing."""
+    """Whether a label selector matches; an absent selector matches nothing."""
     if selector is None:
         return False
     if any(labels_.get(key) != value for key, value in selector.get("matchLabels", {}).items()):
@@ -214,5 +214,5 @@ def _expression_matches(expression: Json, labels_: Mapping[str, str]) -> bool:
 
 
 def is_empty_selector(selector: Json) -> bool:
-    """Whether a selector says nothing."""
+    """Whether a selector has neither labels nor expressions."""
     return not selector.get("matchLabels") and not selector.get("matchExpressions")

@@ -1,11 +1,11 @@
-"""ConfigMaps and Secrets."""
+"""Validation of ConfigMaps and Secrets."""
 
 import re
 from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import unchanged
 from myrmidon.apiserver.causes import forbidden, invalid, required, too_long
 from myrmidon.apiserver.failures import StatusCause
@@ -15,7 +15,7 @@ _KEY = re.compile(r"[-._a-zA-Z0-9]+")
 _KEY_BYTES_MAX = 253
 _FROZEN = "field is immutable when `immutable` is set"
 
-# What secrets of a type must have.
+# The keys that Secrets of a type must have.
 _KEYS_OF_TYPES = {
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
@@ -28,7 +28,7 @@ _ACCOUNT_NAME = "kubernetes.io/service-account.name"
 
 
 def check_config_map(config_map: Json) -> Iterator[StatusCause]:
-    """Keys are file names, each is there once, and all of it fits."""
+    """Check the keys, that ``data`` and ``binaryData`` share none, and the total size."""
     size = 0
     binary = config_map.get("binaryData", {})
     for key, text in sorted(config_map.get("data", {}).items()):
@@ -44,12 +44,12 @@ def check_config_map(config_map: Json) -> Iterator[StatusCause]:
 
 
 def check_config_map_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """An immutable one stays as it is."""
+    """Check that an immutable ConfigMap does not change."""
     yield from _check_frozen(new, old, ("data", "binaryData"))
 
 
 def check_secret(secret: Json) -> Iterator[StatusCause]:
-    """Keys are file names, and a type may ask for some."""
+    """Check the keys, the total size, and the keys that the type of the Secret requires."""
     data = secret.get("data", {})
     size = 0
     for key, encoded in sorted(data.items()):
@@ -84,7 +84,7 @@ def _check_json(field: str, encoded: str) -> Iterator[StatusCause]:
 
 
 def check_secret_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """The type stays; an immutable one stays altogether."""
+    """Check that the type of a Secret does not change, and an immutable Secret not at all."""
     yield from unchanged("type", new.get("type", ""), old.get("type", ""))
     yield from _check_frozen(new, old, ("data",))
 
@@ -104,7 +104,7 @@ def _given(obj: Json, field: str) -> Any:
 
 
 def check_key(at: str, key: str) -> Iterator[StatusCause]:
-    """The key of a value, which may become the name of a file."""
+    """Check a key, which may be used as a file name in a volume."""
     if len(key) > _KEY_BYTES_MAX:
         yield invalid(at, key, f"must be no more than {_KEY_BYTES_MAX} bytes")
     if not _KEY.fullmatch(key):

@@ -1,11 +1,11 @@
-"""Containers of pods."""
+"""Validation of the containers of pods."""
 
 import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.quantities import parse_quantity
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import (
     label,
     non_negative,
@@ -23,7 +23,7 @@ from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.names import qualified_problems
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
-_ENV_NAME = re.compile(r"[ -<>-~]+")  # printable ASCII but '='
+_ENV_NAME = re.compile(r"[ -<>-~]+")  # printable ASCII except '='
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
 _CONTAINER_RESOURCES = ("cpu", "memory", "ephemeral-storage")
@@ -33,7 +33,7 @@ _OTHER_RESOURCES = ("storage", "pods", "services", "secrets", "configmaps")
 def check_containers(
     field: str, containers: list[Json], volumes: Collection[str]
 ) -> Iterator[StatusCause]:
-    """All containers of a pod: there is one at least, and names differ."""
+    """Check all containers of a pod: at least one, with unique names."""
     if not containers:
         yield required(field)
     yield from check_some_containers(field, containers, volumes, set())
@@ -42,7 +42,7 @@ def check_containers(
 def check_some_containers(
     field: str, containers: list[Json], volumes: Collection[str], names: set[str]
 ) -> Iterator[StatusCause]:
-    """Containers, none of which may have one of the names."""
+    """Check containers; their names must not be in ``names``, to which they are added."""
     for index, container in enumerate(containers):
         at = f"{field}[{index}]"
         yield from _check_container(at, container, volumes)
@@ -196,7 +196,7 @@ def _check_mounts(
 
 
 def check_descending(field: str, path: str) -> Iterator[StatusCause]:
-    """A path that stays below where it starts."""
+    """Check that a relative path does not leave its directory with ``..``."""
     if path.startswith("/"):
         yield invalid(field, path, "must be a relative path")
     if ".." in path.split("/"):
@@ -204,7 +204,7 @@ def check_descending(field: str, path: str) -> Iterator[StatusCause]:
 
 
 def check_resources(field: str, resources: Json) -> Iterator[StatusCause]:
-    """Amounts: none below zero, and no request above its limit."""
+    """Check resource amounts: none below zero, and no request above its limit."""
     limits, requests = resources.get("limits", {}), resources.get("requests", {})
     for part, amounts in (("limits", limits), ("requests", requests)):
         for name, amount in sorted(amounts.items()):

@@ -1,8 +1,8 @@
-"""Ephemeral containers: what ``kubectl debug`` adds to a pod, through a path of its own."""
+"""Validation of ephemeral containers, which ``kubectl debug`` adds through a subresource."""
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label
 from myrmidon.apiserver.causes import duplicate, forbidden, required
 from myrmidon.apiserver.failures import StatusCause
@@ -14,13 +14,13 @@ _NOT_FOR_THEM = (
 
 
 def check_ephemeral_creation(pod: Json) -> Iterator[StatusCause]:
-    """A pod begins without."""
+    """Check that a pod is not created with ephemeral containers."""
     if pod["spec"].get("ephemeralContainers"):
         yield forbidden(FIELD, "cannot be set on create")
 
 
 def check_ephemeral_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """They come, and neither change nor go."""
+    """Check that ephemeral containers are only added, not changed or removed."""
     spec = new["spec"]
     given = spec.get("ephemeralContainers") or ()
     taken = {

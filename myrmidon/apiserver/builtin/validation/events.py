@@ -1,14 +1,14 @@
-"""Events and leases."""
+"""Validation of Events and Leases."""
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import positive, qualified, unchanged
 from myrmidon.apiserver.causes import invalid, required
 from myrmidon.apiserver.failures import StatusCause
 
 _SERIES_MIN = 2
-_DEFAULT = "default"  # where events of cluster-scoped objects are
+_DEFAULT = "default"  # the namespace of events about cluster-scoped objects
 _FIXED = (
     "involvedObject",
     "reason",
@@ -27,12 +27,15 @@ _TEXT_MAX, _NOTE_MAX = 128, 1024
 
 
 def check_event(event: Json) -> Iterator[StatusCause]:
-    """An event of the older kind is in the namespace of its object; with a time, it has a reporter."""
+    """Check an Event of the core group.
+
+    It must be in the namespace of its object, and with an eventTime it needs a reporter.
+    """
     yield from _check_event(event, reporter="reportingComponent")
 
 
 def check_new_event(event: Json) -> Iterator[StatusCause]:
-    """An event of ``events.k8s.io``: a series counts from two on."""
+    """Check an Event of ``events.k8s.io``: a series has a count of at least two."""
     yield from _check_event(event, reporter="reportingController")
     series = event.get("series")
     if series is not None:
@@ -43,7 +46,7 @@ def check_new_event(event: Json) -> Iterator[StatusCause]:
 
 
 def check_new_event_creation(event: Json) -> Iterator[StatusCause]:
-    """What only the older kind has must be empty."""
+    """Check that the fields that only Events of the core group have are empty."""
     if event.get("eventTime") is None:
         yield required("eventTime")
     if event.get("type") not in ("Normal", "Warning"):
@@ -54,7 +57,7 @@ def check_new_event_creation(event: Json) -> Iterator[StatusCause]:
 
 
 def check_new_event_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """It only counts on."""
+    """Check the fields of an Event that cannot change."""
     for field in (*_FIXED, "eventTime"):
         yield from unchanged(field, new.get(field), old.get(field))
 
@@ -87,7 +90,7 @@ def _too_long(field: str, limit: int) -> StatusCause:
 
 
 def check_lease(lease: Json) -> Iterator[StatusCause]:
-    """Rules for a Lease."""
+    """Check a Lease."""
     spec = lease["spec"]
     yield from positive("spec.leaseDurationSeconds", spec.get("leaseDurationSeconds"))
     transitions = spec.get("leaseTransitions")

@@ -1,9 +1,9 @@
-"""Admission webhooks."""
+"""Validation of webhook configurations."""
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import (
     choice,
     label_selector,
@@ -20,7 +20,7 @@ _SECONDS_MAX = 30
 
 
 def check_webhooks(configuration: Json) -> Iterator[StatusCause]:
-    """Rules for the webhooks of a configuration."""
+    """Check the webhooks of a configuration."""
     names: set[str] = set()
     for index, webhook in enumerate(configuration.get("webhooks", ())):
         field = f"webhooks[{index}]"
@@ -86,7 +86,7 @@ def _check_client(field: str, client: Json) -> Iterator[StatusCause]:
         yield from _check_url(f"{field}.url", url)
     elif service is not None:
         for name, blamed in (("name", "namespace"), ("namespace", "name")):
-            if not service.get(name):  # the real server mixes them up
+            if not service.get(name):  # the real server confuses these two
                 yield required(f"{field}.service.{blamed}")
 
 

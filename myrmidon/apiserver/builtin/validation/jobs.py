@@ -1,11 +1,11 @@
-"""Jobs and CronJobs."""
+"""Validation of Jobs and CronJobs."""
 
 import re
 from collections.abc import Iterator
 from copy import deepcopy
 from zoneinfo import available_timezones
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import (
     choice,
     label_selector,
@@ -40,7 +40,7 @@ _CRON_NAME_MAX = 52
 
 
 def check_job(job: Json) -> Iterator[StatusCause]:
-    """Rules for a Job."""
+    """Check a Job."""
     spec = job["spec"]
     yield from _check_generated_selector(job)
     yield from _check_spec("spec", spec)
@@ -118,7 +118,7 @@ def _check_restarts(field: str, spec: Json) -> Iterator[StatusCause]:
 
 
 def _check_generated_selector(job: Json) -> Iterator[StatusCause]:
-    """Who leaves the selector to the server may not choose its labels."""
+    """Check that the labels of a generated selector have their fixed values."""
     spec, meta = job["spec"], job["metadata"]
     if spec.get("manualSelector"):
         return
@@ -139,7 +139,7 @@ def _check_generated_selector(job: Json) -> Iterator[StatusCause]:
 
 
 def check_job_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """Most of a Job is decided when it is created."""
+    """Check an update of a Job, of which most fields are immutable."""
     spec, before = new["spec"], old["spec"]
     elastic = spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get(
         "parallelism"
@@ -157,7 +157,10 @@ def check_job_change(new: Json, old: Json) -> Iterator[StatusCause]:
 
 
 def _with_scheduling_of(template: Json, old: Json) -> Json:
-    """A suspended job may still be told where its pods go."""
+    """Return the old template with the new scheduling fields.
+
+    These may change while a Job is suspended.
+    """
     merged = deepcopy(old)
     for part, names in (
         ("metadata", ("labels", "annotations")),
@@ -171,7 +174,7 @@ def _with_scheduling_of(template: Json, old: Json) -> Json:
 
 
 def check_cron_job(cron_job: Json) -> Iterator[StatusCause]:
-    """Rules for a CronJob."""
+    """Check a CronJob."""
     spec = cron_job["spec"]
     yield from _check_schedule(spec.get("schedule", ""))
     yield from _check_zone(spec.get("timeZone"))
@@ -191,7 +194,7 @@ def check_cron_job(cron_job: Json) -> Iterator[StatusCause]:
 
 
 def check_cron_job_name(cron_job: Json) -> Iterator[StatusCause]:
-    """The names of its jobs add a time to its own."""
+    """Check that the name of a CronJob leaves room for the suffix of its Jobs' names."""
     name = cron_job["metadata"].get("name", "")
     if len(name) > _CRON_NAME_MAX:
         yield invalid("metadata.name", name, f"must be no more than {_CRON_NAME_MAX} characters")

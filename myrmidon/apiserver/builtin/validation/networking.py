@@ -1,10 +1,10 @@
-"""Ingresses, network policies, endpoint slices."""
+"""Validation of Ingresses, IngressClasses, NetworkPolicies, EndpointSlices and Endpoints."""
 
 import re
 from collections.abc import Iterator
 from ipaddress import ip_address
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import (
     address,
     choice,
@@ -27,7 +27,7 @@ _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 
 
 def check_ingress(ingress: Json) -> Iterator[StatusCause]:
-    """Rules for an Ingress."""
+    """Check an Ingress."""
     spec = ingress["spec"]
     if not spec.get("rules") and "defaultBackend" not in spec:
         yield invalid("spec", spec, "either `defaultBackend` or `rules` must be specified")
@@ -102,7 +102,7 @@ def _check_backend(field: str, backend: Json) -> Iterator[StatusCause]:
 
 
 def check_ingress_class(ingress_class: Json) -> Iterator[StatusCause]:
-    """Rules for an IngressClass."""
+    """Check an IngressClass."""
     spec = ingress_class["spec"]
     controller = spec.get("controller", "")
     if not controller:
@@ -121,13 +121,13 @@ def check_ingress_class(ingress_class: Json) -> Iterator[StatusCause]:
 
 
 def check_ingress_class_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """Its controller stays."""
+    """Check that the controller of an IngressClass does not change."""
     now, then = new["spec"].get("controller"), old["spec"].get("controller")
     yield from unchanged("spec.controller", now, then)
 
 
 def check_network_policy(policy: Json) -> Iterator[StatusCause]:
-    """Rules for a NetworkPolicy."""
+    """Check a NetworkPolicy."""
     spec = policy["spec"]
     yield from label_selector("spec.podSelector", spec.get("podSelector", {}))
     for direction, peers in (("ingress", "from"), ("egress", "to")):
@@ -183,7 +183,7 @@ def _check_peer(field: str, peer: Json) -> Iterator[StatusCause]:
 
 
 def check_endpoint_slice(slice_: Json) -> Iterator[StatusCause]:
-    """Rules for an EndpointSlice."""
+    """Check an EndpointSlice."""
     kind = slice_.get("addressType", "")
     yield from one_of("addressType", kind, ("FQDN", "IPv4", "IPv6"))
     for index, endpoint in enumerate(slice_.get("endpoints") or ()):
@@ -225,7 +225,7 @@ def _check_reachable(field: str, value: str) -> Iterator[StatusCause]:
 
 
 def check_endpoints(endpoints: Json) -> Iterator[StatusCause]:
-    """Rules for Endpoints."""
+    """Check Endpoints."""
     for index, subset in enumerate(endpoints.get("subsets", ())):
         field = f"subsets[{index}]"
         if not subset.get("addresses") and not subset.get("notReadyAddresses"):
@@ -246,7 +246,7 @@ def check_endpoints(endpoints: Json) -> Iterator[StatusCause]:
 
 def _check_endpoint(field: str, value: str) -> Iterator[StatusCause]:
     wrong = list(address(field, value))
-    if wrong:  # reported by two rules that look for the same
+    if wrong:  # two rules of the real server report the same error
         yield from [*wrong, invalid(field, value, "must be a valid IP address")]
     else:
         yield from _check_reachable(field, value)

@@ -1,8 +1,8 @@
-"""Pods and templates of pods."""
+"""Validation of Pods and pod templates."""
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.affinity import check_affinity
 from myrmidon.apiserver.builtin.validation.common import (
     address,
@@ -26,7 +26,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def check_pod(pod: Json) -> Iterator[StatusCause]:
-    """Rules for a Pod."""
+    """Check a Pod."""
     spec = pod["spec"]
     yield from check_pod_spec("spec", spec)
     if not spec.get("serviceAccountName"):
@@ -44,12 +44,12 @@ def _check_tokens(spec: Json) -> Iterator[StatusCause]:
 
 
 def check_pod_template_object(template: Json) -> Iterator[StatusCause]:
-    """Rules for a PodTemplate."""
+    """Check a PodTemplate."""
     yield from check_template("template", template["template"])
 
 
 def check_template(field: str, template: Json) -> Iterator[StatusCause]:
-    """Rules for what pods are made from."""
+    """Check a pod template."""
     meta = template["metadata"]
     yield from labels(f"{field}.labels", meta.get("labels", {}))
     yield from annotations(f"{field}.annotations", meta.get("annotations", {}))
@@ -61,7 +61,7 @@ def check_template(field: str, template: Json) -> Iterator[StatusCause]:
 
 
 def check_pod_spec(field: str, spec: Json) -> Iterator[StatusCause]:
-    """Rules for what a pod is made of."""
+    """Check the spec of a Pod."""
     yield from check_volumes(f"{field}.volumes", spec.get("volumes", []))
     volumes = [volume.get("name", "") for volume in spec.get("volumes", ())]
     containers, init = spec.get("containers") or [], spec.get("initContainers", [])
@@ -179,13 +179,13 @@ _UPDATABLE = (
 
 
 def check_pod_status(pod: Json) -> Iterator[StatusCause]:
-    """Conditions of a Pod have qualified types."""
+    """Check that the conditions of a Pod have qualified types."""
     for index, condition in enumerate(pod["status"].get("conditions", ())):
         yield from qualified(f"status.conditions[{index}].Type", condition.get("type", ""))
 
 
 def check_pod_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """Hardly anything of a pod may change."""
+    """Check that only the mutable fields of a Pod's spec change."""
     for name in ("containers", "initContainers"):
         if len(new["spec"].get(name) or ()) != len(old["spec"].get(name) or ()):
             yield forbidden(f"spec.{name}", "pod updates may not add or remove containers")
@@ -226,7 +226,7 @@ def _check_deadline_change(spec: Json, before: Json) -> Iterator[StatusCause]:
 
 
 def _fixed(spec: Json, *, gated: bool) -> Json:
-    """What of a spec stays as it was created; a pod that waits may still be sent elsewhere."""
+    """Return the immutable part of a spec; a gated pod may still change scheduling fields."""
     fixed = {
         key: value
         for key, value in spec.items()

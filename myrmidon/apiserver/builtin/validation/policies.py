@@ -1,9 +1,9 @@
-"""Disruption, quota, priority, namespaces, nodes."""
+"""Validation of disruption budgets, quotas, priority classes, Namespaces and Nodes."""
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.quantities import parse_quantity
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import (
     at_most_all,
     choice,
@@ -28,7 +28,7 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def check_disruption_budget(budget: Json) -> Iterator[StatusCause]:
-    """Rules for a PodDisruptionBudget."""
+    """Check a PodDisruptionBudget."""
     spec = budget["spec"]
     if "minAvailable" in spec and "maxUnavailable" in spec:
         yield invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
@@ -45,7 +45,7 @@ def check_disruption_budget(budget: Json) -> Iterator[StatusCause]:
 
 
 def check_priority_class(priority: Json) -> Iterator[StatusCause]:
-    """Rules for a PriorityClass."""
+    """Check a PriorityClass."""
     name, value = priority["metadata"].get("name", ""), priority.get("value", 0)
     if name.startswith("system-"):
         if name not in ("system-cluster-critical", "system-node-critical"):
@@ -64,7 +64,7 @@ def check_priority_class(priority: Json) -> Iterator[StatusCause]:
 
 
 def check_priority_class_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """The value of a class is decided once."""
+    """Check that the value of a PriorityClass does not change."""
     if new.get("value", 0) != old.get("value", 0):
         yield forbidden("value", "may not be changed in an update.")
     yield from unchanged(
@@ -73,7 +73,7 @@ def check_priority_class_change(new: Json, old: Json) -> Iterator[StatusCause]:
 
 
 def check_quota(quota: Json) -> Iterator[StatusCause]:
-    """Rules for a ResourceQuota."""
+    """Check a ResourceQuota."""
     for name, amount in sorted(quota["spec"].get("hard", {}).items()):
         yield from qualified("spec.hard", name)
         value = parse_quantity(amount).amount
@@ -84,7 +84,7 @@ def check_quota(quota: Json) -> Iterator[StatusCause]:
 
 
 def check_limit_range(limit_range: Json) -> Iterator[StatusCause]:
-    """Rules for a LimitRange."""
+    """Check a LimitRange."""
     seen: set[str] = set()
     for index, item in enumerate(limit_range["spec"].get("limits") or ()):
         field, kind = f"spec.limits[{index}]", item.get("type", "")
@@ -114,7 +114,7 @@ def check_limit_range(limit_range: Json) -> Iterator[StatusCause]:
 
 
 def check_namespace(namespace: Json) -> Iterator[StatusCause]:
-    """Rules for a Namespace."""
+    """Check a Namespace."""
     for finalizer in namespace["spec"].get("finalizers", ()):
         yield from qualified("spec.finalizers", finalizer)
         if "/" not in finalizer and finalizer not in ("kubernetes", "orphan"):
@@ -126,7 +126,7 @@ def check_namespace(namespace: Json) -> Iterator[StatusCause]:
 
 
 def check_namespace_status(namespace: Json) -> Iterator[StatusCause]:
-    """The phase follows from the deletion."""
+    """Check that the phase of a Namespace fits its deletionTimestamp."""
     deleting = bool(namespace["metadata"].get("deletionTimestamp"))
     phase, wanted = namespace["status"].get("phase"), "Terminating" if deleting else "Active"
     if phase != wanted:
@@ -137,13 +137,13 @@ def check_namespace_status(namespace: Json) -> Iterator[StatusCause]:
 
 
 def check_disruption_budget_status(budget: Json) -> Iterator[StatusCause]:
-    """Counts of a PodDisruptionBudget."""
+    """Check the counts in the status of a PodDisruptionBudget."""
     for name in ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"):
         yield from non_negative(f"status.{name}", budget["status"].get(name))
 
 
 def check_runtime_class(runtime: Json) -> Iterator[StatusCause]:
-    """Rules for a RuntimeClass."""
+    """Check a RuntimeClass."""
     handler = runtime.get("handler", "")
     if not handler:
         yield required("handler")
@@ -152,7 +152,7 @@ def check_runtime_class(runtime: Json) -> Iterator[StatusCause]:
 
 
 def check_node(node: Json) -> Iterator[StatusCause]:
-    """Rules for a Node."""
+    """Check a Node."""
     for index, cidr in enumerate(node["spec"].get("podCIDRs", ())):
         yield from network(f"spec.podCIDRs[{index}]", cidr)
     for part in ("capacity", "allocatable"):

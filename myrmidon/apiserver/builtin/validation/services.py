@@ -1,9 +1,9 @@
-"""Services."""
+"""Validation of Services, with the messages of the real server."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.lookup import ObjectLookup
 from myrmidon.apiserver.builtin.preparing.services import (
     HEADLESS,
@@ -34,7 +34,7 @@ _ONE_DAY = 86400
 
 
 def check_service(service: Json) -> Iterator[StatusCause]:
-    """Rules for a Service."""
+    """Check a Service."""
     spec = service["spec"]
     headless = _is_headless(spec)
     ports = spec.get("ports", [])
@@ -125,7 +125,7 @@ def _check_affinity(spec: Json) -> Iterator[StatusCause]:
 
 
 def check_addresses(service: Json) -> Iterator[StatusCause]:
-    """Addresses and their families fit together, and the cluster."""
+    """Check that cluster IPs, IP families and the family policy fit each other and the cluster."""
     spec = service["spec"]
     yield from _check_dual_stack(spec)
     yield from _check_addresses(spec)
@@ -229,7 +229,7 @@ def _check_traffic(spec: Json) -> Iterator[StatusCause]:
 
 
 def check_service_status(service: Json) -> Iterator[StatusCause]:
-    """Only a load balancer has addresses that others gave it."""
+    """Check that only a Service of type LoadBalancer has a load balancer status."""
     given = service["status"].get("loadBalancer", {}).get("ingress")
     if given and service["spec"].get("type") != "LoadBalancer":
         yield forbidden(
@@ -241,7 +241,7 @@ def check_service_status(service: Json) -> Iterator[StatusCause]:
 
 
 def check_service_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """An address is kept as long as the service has one."""
+    """Check that the cluster IP of a Service does not change once it is set."""
     spec, before = new["spec"], old["spec"]
     if not needs_address(new) or not needs_address(old):
         return
@@ -259,7 +259,7 @@ def check_service_change(new: Json, old: Json) -> Iterator[StatusCause]:
 
 
 def check_free(service: Json, cluster: ObjectLookup) -> Iterator[StatusCause]:
-    """An address or port that was asked for by name is free and in range."""
+    """Check that a requested cluster IP or node port is free and in range."""
     spec, uid = service["spec"], service["metadata"].get("uid", "")
     addresses = [given for given in spec.get("clusterIPs", ()) if given != HEADLESS]
     taken = set(addresses_in_use(cluster, but=uid)) if addresses else set()

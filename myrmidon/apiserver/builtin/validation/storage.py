@@ -1,10 +1,10 @@
-"""Volumes, claims and classes of storage."""
+"""Validation of PersistentVolumes, PersistentVolumeClaims and StorageClasses."""
 
 from collections.abc import Iterator
 from decimal import Decimal
 
-from myrmidon.api.objects import Json
-from myrmidon.apiserver.builtin.quantities import parse_quantity
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.quantities import parse_quantity
 from myrmidon.apiserver.builtin.validation.common import (
     choice,
     label_selector,
@@ -25,12 +25,12 @@ _SPEC_FIELDS = (
 
 
 def check_claim(claim: Json) -> Iterator[StatusCause]:
-    """Rules for a PersistentVolumeClaim."""
+    """Check a PersistentVolumeClaim."""
     yield from check_claim_spec("spec", claim["spec"])
 
 
 def check_claim_spec(field: str, spec: Json) -> Iterator[StatusCause]:
-    """Rules for what a claim asks for, also in a template."""
+    """Check the spec of a claim or of a claim template."""
     yield from _check_modes(
         field, spec.get("accessModes", []), "at least 1 access mode is required"
     )
@@ -47,7 +47,7 @@ def check_claim_spec(field: str, spec: Json) -> Iterator[StatusCause]:
 
 
 def check_claim_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """A bound claim may ask for more, and for little else."""
+    """Check an update of a claim: bound claims can request more storage, little else can change."""
     spec, before = dict(new["spec"]), dict(old["spec"])
     if not before.get("volumeName"):
         before.pop("volumeName", None)
@@ -100,7 +100,7 @@ def _check_modes(field: str, modes: list[str], missing: str) -> Iterator[StatusC
 
 
 def check_volume(volume: Json) -> Iterator[StatusCause]:
-    """Rules for a PersistentVolume."""
+    """Check a PersistentVolume."""
     spec = volume["spec"]
     yield from _check_modes("spec", spec.get("accessModes", []), "")
     capacity = spec.get("capacity", {})
@@ -134,7 +134,7 @@ def check_volume(volume: Json) -> Iterator[StatusCause]:
 
 
 def check_volume_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """Where the data is does not change."""
+    """Check that the source of a PersistentVolume does not change."""
     now, then = (
         {key: value for key, value in obj["spec"].items() if key not in _SPEC_FIELDS}
         for obj in (new, old)
@@ -148,7 +148,7 @@ def check_volume_change(new: Json, old: Json) -> Iterator[StatusCause]:
 
 
 def check_storage_class(storage_class: Json) -> Iterator[StatusCause]:
-    """Rules for a StorageClass."""
+    """Check a StorageClass."""
     provisioner = storage_class.get("provisioner", "")
     if not provisioner:
         yield required("provisioner")
@@ -164,6 +164,6 @@ def check_storage_class(storage_class: Json) -> Iterator[StatusCause]:
 
 
 def check_storage_class_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """What volumes were made with does not change."""
+    """Check the fields of a StorageClass that cannot change."""
     for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         yield from unchanged(field, new.get(field), old.get(field))

@@ -1,8 +1,8 @@
-"""Volumes of pods."""
+"""Validation of the volumes of pods."""
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.builtin.validation.common import label, one_of
 from myrmidon.apiserver.builtin.validation.containers import check_descending
 from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required
@@ -19,7 +19,7 @@ _HOST_PATH_TYPES = (
     "FileOrCreate",
     "Socket",
 )
-# The one field that a source cannot do without.
+# The required field of a volume source.
 _NEEDED = {
     "hostPath": "path",
     "secret": "secretName",
@@ -30,7 +30,7 @@ _NEEDED = {
 
 
 def check_volumes(field: str, volumes: list[Json]) -> Iterator[StatusCause]:
-    """Volumes have names that differ, and one source each."""
+    """Check the volumes of a pod: unique names, and one source each."""
     names: set[str] = set()
     for index, volume in enumerate(volumes):
         at = f"{field}[{index}]"

@@ -1,8 +1,9 @@
-"""Deployments and sets."""
+"""Validation of Deployments, ReplicaSets, StatefulSets, DaemonSets and ControllerRevisions."""
 
 from collections.abc import Iterator
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.values.equality import identical
 from myrmidon.apiserver.builtin.validation.common import (
     at_most_all,
     int_or_percent,
@@ -24,7 +25,7 @@ _MISMATCH = "`selector` does not match template `labels`"
 
 
 def check_deployment(deployment: Json) -> Iterator[StatusCause]:
-    """Rules for a Deployment."""
+    """Check a Deployment."""
     spec = deployment["spec"]
     yield from non_negative("spec.replicas", spec.get("replicas"))
     yield from _check_selector(spec, "deployment")
@@ -40,7 +41,7 @@ def check_deployment(deployment: Json) -> Iterator[StatusCause]:
 
 
 def check_replica_set(replica_set: Json) -> Iterator[StatusCause]:
-    """Rules for a ReplicaSet."""
+    """Check a ReplicaSet."""
     spec = replica_set["spec"]
     yield from _check_counts(spec, "replicas", "minReadySeconds")
     yield from _check_selector(spec, "deployment")
@@ -48,7 +49,7 @@ def check_replica_set(replica_set: Json) -> Iterator[StatusCause]:
 
 
 def check_replication_controller(controller: Json) -> Iterator[StatusCause]:
-    """Rules for a ReplicationController."""
+    """Check a ReplicationController."""
     spec = controller["spec"]
     yield from _check_counts(spec, "minReadySeconds", "replicas")
     if not spec.get("selector"):
@@ -65,7 +66,7 @@ def check_replication_controller(controller: Json) -> Iterator[StatusCause]:
 
 
 def check_stateful_set(stateful_set: Json) -> Iterator[StatusCause]:
-    """Rules for a StatefulSet."""
+    """Check a StatefulSet."""
     spec = stateful_set["spec"]
     policy = spec.get("podManagementPolicy")
     if policy not in ("OrderedReady", "Parallel"):
@@ -107,7 +108,7 @@ def _check_retention(policy: Json) -> Iterator[StatusCause]:
 
 
 def check_stateful_set_creation(stateful_set: Json) -> Iterator[StatusCause]:
-    """What cannot change later is looked at once."""
+    """Check the immutable fields of a StatefulSet, which is necessary only on creation."""
     spec = stateful_set["spec"]
     if spec.get("serviceName"):
         yield from label("spec.serviceName", spec["serviceName"])
@@ -127,7 +128,7 @@ _STATEFUL_MUTABLE = (
 
 
 def check_stateful_set_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """Most of a StatefulSet is decided when it is created."""
+    """Check an update of a StatefulSet, of which most fields are immutable."""
     fixed = [
         {key: value for key, value in obj["spec"].items() if key not in _STATEFUL_MUTABLE}
         for obj in (new, old)
@@ -142,7 +143,7 @@ def check_stateful_set_change(new: Json, old: Json) -> Iterator[StatusCause]:
 
 
 def check_daemon_set(daemon_set: Json) -> Iterator[StatusCause]:
-    """Rules for a DaemonSet."""
+    """Check a DaemonSet."""
     spec = daemon_set["spec"]
     template = spec["template"]
     selector = spec.get("selector")
@@ -185,7 +186,7 @@ def _check_daemon_strategy(strategy: Json) -> Iterator[StatusCause]:
 
 
 def check_selector_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """A set keeps its selector."""
+    """Check that the selector does not change."""
     yield from unchanged("spec.selector", _selector(new), _selector(old))
 
 
@@ -193,12 +194,12 @@ def _selector(workload: Json) -> Struct | None:
     selector = workload["spec"].get("selector")
     if selector is None:
         return None
-    fields = ("matchLabels", "matchExpressions")  # as declared, which is how Go prints them
+    fields = ("matchLabels", "matchExpressions")  # in the order of declaration, as Go prints them
     return Struct({field: selector[field] for field in fields if field in selector})
 
 
 def check_revision(revision: Json) -> Iterator[StatusCause]:
-    """Rules for a ControllerRevision."""
+    """Check a ControllerRevision."""
     content = revision.get("data")
     if content is None:
         yield required("data", "data is mandatory")
@@ -208,13 +209,13 @@ def check_revision(revision: Json) -> Iterator[StatusCause]:
 
 
 def check_revision_change(new: Json, old: Json) -> Iterator[StatusCause]:
-    """A revision is a record."""
-    if new.get("data") != old.get("data"):
+    """Check that the data of a ControllerRevision does not change."""
+    if not identical(new.get("data"), old.get("data")):
         yield invalid("data", new.get("data"), IMMUTABLE)
 
 
 def check_deployment_status(deployment: Json) -> Iterator[StatusCause]:
-    """Counts of a Deployment."""
+    """Check the counts in the status of a Deployment."""
     yield from _check_status(
         deployment["status"],
         ("updatedReplicas", "readyReplicas", "availableReplicas"),
@@ -224,7 +225,7 @@ def check_deployment_status(deployment: Json) -> Iterator[StatusCause]:
 
 
 def check_replica_set_status(replica_set: Json) -> Iterator[StatusCause]:
-    """Counts of a ReplicaSet."""
+    """Check the counts in the status of a ReplicaSet."""
     yield from _check_status(
         replica_set["status"],
         ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
@@ -234,7 +235,7 @@ def check_replica_set_status(replica_set: Json) -> Iterator[StatusCause]:
 
 
 def check_stateful_set_status(stateful_set: Json) -> Iterator[StatusCause]:
-    """Counts of a StatefulSet."""
+    """Check the counts in the status of a StatefulSet."""
     yield from _check_status(
         stateful_set["status"],
         ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"),
@@ -244,7 +245,7 @@ def check_stateful_set_status(stateful_set: Json) -> Iterator[StatusCause]:
 
 
 def check_daemon_set_status(daemon_set: Json) -> Iterator[StatusCause]:
-    """Counts of a DaemonSet."""
+    """Check the counts in the status of a DaemonSet."""
     for name, value in daemon_set["status"].items():
         if isinstance(value, int):
             yield from non_negative(f"status.{name}", value)
@@ -289,7 +290,7 @@ def _check_set_template(
 ) -> Iterator[StatusCause]:
     template, selector = spec["template"], spec.get("selector")
     if selector is not None and any(label_selector("spec.selector", selector)):
-        return  # what cannot be read cannot be compared
+        return  # an invalid selector cannot be matched with the template
     template_labels = template["metadata"].get("labels")
     is_empty = selector is not None and is_empty_selector(selector)
     if not is_empty and not selects(selector, template_labels or {}):
@@ -299,7 +300,7 @@ def _check_set_template(
 
 
 def _with_claims(template: Json, claims: list[Json]) -> Json:
-    """A template whose volumes are also those that the claims of a set will give it."""
+    """Return the template with the volumes that the StatefulSet's claim templates add."""
     if not claims:
         return template
     names = [claim["metadata"].get("name", "") for claim in claims]

@@ -1,6 +1,6 @@
 """All functions that rules can call, as kube-apiserver 1.36 offers them to custom resources.
 
-The order follows that of the real server's libraries.
+They are in the order of the libraries of the real server.
 """
 
 from myrmidon.apiserver.cel.declarations import Overload, by_name

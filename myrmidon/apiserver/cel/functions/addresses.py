@@ -1,4 +1,4 @@
-"""IP addresses in text, with the words that Go has for what is wrong with them."""
+"""Parse IP addresses, with the error messages of Go."""
 
 from ipaddress import IPv4Address, IPv6Address
 
@@ -8,7 +8,7 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 
 
 class AddressError(ValueError):
-    """The text is not an address."""
+    """The string is not an IP address."""
 
 
 class _BadError(Exception):
@@ -17,7 +17,7 @@ class _BadError(Exception):
 
 
 def parse_address(text: str) -> tuple[IPv4Address | IPv6Address, str]:
-    """The address and its zone."""
+    """Return the address and its zone; raise ``AddressError``."""
     try:
         return _parse(text)
     except _BadError as bad:
@@ -77,7 +77,7 @@ def _six(text: str) -> tuple[IPv6Address, str]:
 
 
 def _groups(rest: str) -> tuple[bytearray, int | None]:
-    """The bytes that are written, and where a ``::`` stands among them."""
+    """Return the bytes that are written out, and the index of ``::`` among them or None."""
     packed = bytearray()
     gap: int | None = None
     if rest.startswith("::"):

@@ -1,7 +1,8 @@
-"""The authorizer's functions, declared only.
+"""Declarations of the authorizer's functions, without an implementation.
 
-Rules of custom resources have no ``authorizer`` to call them on, but the names are taken: a rule
-that uses one on another value is told that no overload fits, not that there is no such function.
+Rules of custom resources have no ``authorizer`` variable, but the function names exist: a rule that
+calls one on another value gets the error that no overload matches, not that the function is
+undeclared.
 """
 
 from myrmidon.apiserver.cel.declarations import method

@@ -1,4 +1,4 @@
-"""Parts of moments and lengths of time.  Months, days and weekdays count from zero."""
+"""Functions for the parts of timestamps and durations.  Months and days count from zero."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -31,7 +31,7 @@ def _whole(length: Duration, unit: int) -> int:
 
 
 def _milliseconds(moment: Timestamp, zone: str = "UTC") -> int:
-    moment_in(moment, zone)  # a zone that does not exist is an error all the same
+    moment_in(moment, zone)  # raises for an unknown zone
     return moment.nanos % SECOND // 10**6
 
 

@@ -1,4 +1,4 @@
-"""Conversions between types: ``int('3')``, ``string(1.5)``, ``timestamp('2021-01-01T00:00:00Z')``."""
+"""Conversions of types: ``int('3')``, ``string(1.5)``, ``timestamp('2021-01-01T00:00:00Z')``."""
 
 import math
 import re
@@ -32,7 +32,7 @@ _DECIMAL = re.compile(
 
 
 def format_double(value: float) -> str:
-    """As few digits as tell the number from others; with an exponent below 1e-4 and from 1e6 on."""
+    """Return the shortest exact digits; with an exponent below 1e-4 and from 1e6 on."""
     if not math.isfinite(value):
         return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
     if value == 0:
@@ -54,7 +54,7 @@ def _impossible(source: str, target: str) -> CelEvaluationError:
 
 
 def _reading(target: str, parse: Callable[[str], Any]) -> Callable[[str], Value]:
-    """A conversion from text; ValueError means that the text is none of it."""
+    """Return a conversion from a string; a ``ValueError`` of ``parse`` becomes the error of CEL."""
 
     def read(text: str) -> Value:
         try:
@@ -138,7 +138,7 @@ def _text_to_timestamp(text: str) -> Timestamp:
 
 
 def to_text(value: Value) -> str:
-    """A value as ``string(value)`` gives it."""
+    """Return ``string(value)``."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -161,7 +161,7 @@ def _same(value: Value) -> Value:
     return value
 
 
-# Calls of these with a constant are made when the rule is compiled.
+# Calls of these with a constant are evaluated when the rule is compiled.
 FOLDED = frozenset(("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"))
 
 OVERLOADS = (

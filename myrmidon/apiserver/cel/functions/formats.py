@@ -1,10 +1,9 @@
-"""Named formats: ``format.dns1123Label().validate(self)`` gives the complaints, if there are any."""
+"""Named formats: ``format.dns1123Label().validate(self)`` returns the errors, if there are any."""
 
 import base64
 import binascii
 import re
 from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -12,17 +11,17 @@ from myrmidon.apiserver import names
 from myrmidon.apiserver.cel.declarations import Overload, function, method
 from myrmidon.apiserver.cel.functions.urls import uri_problem
 from myrmidon.apiserver.cel.values import NONE, Opaque, OptionalValue, some
+from myrmidon.apiserver.golang.times import is_date, is_date_time
 
 Check = Callable[[str], list[str]]
 
 _UUID = re.compile(
     "[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE
 )
-_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
 
 
 class NamedFormat(Opaque):
-    """A format and its check."""
+    """A named format and its check."""
 
     __slots__ = ("check", "name")
     type_name = "kubernetes.NamedFormat"
@@ -54,24 +53,6 @@ def _is_base64(text: str) -> bool:
         return False
 
 
-def _is_date(text: str) -> bool:
-    if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-        return False
-    try:
-        return datetime.fromisoformat(text) is not None
-    except ValueError:
-        return False
-
-
-def _is_date_time(text: str) -> bool:
-    date, *rest = text.lower().split("t")
-    found = _TIME.fullmatch(rest[0]) if rest and _is_date(date) else None
-    if found is None:
-        return False
-    hours, minutes, seconds = found.groups()[:3]
-    return hours <= "23" and minutes <= "59" and seconds <= "59"
-
-
 FORMATS = {
     key: NamedFormat(name, check)
     for key, name, check in (
@@ -90,8 +71,8 @@ FORMATS = {
             _unless(lambda t: _UUID.fullmatch(t) is not None, "does not match the UUID format"),
         ),
         ("byte", "byte", _unless(_is_base64, "invalid base64")),
-        ("date", "date", _unless(_is_date, "invalid date")),
-        ("datetime", "datetime", _unless(_is_date_time, "invalid datetime")),
+        ("date", "date", _unless(is_date, "invalid date")),
+        ("datetime", "datetime", _unless(is_date_time, "invalid datetime")),
     )
 }
 

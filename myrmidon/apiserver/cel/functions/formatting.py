@@ -1,7 +1,7 @@
-"""``'%s is %d'.format([name, n])``.
+"""String formatting: ``'%s is %d'.format([name, n])``.
 
-Constant formats are checked against the types of their arguments when a rule is compiled, so the
-reading of a format is shared: the clauses it yields are run here and judged in the validators.
+``read_format`` parses a format.  It is used twice: when a rule is compiled, to check a constant
+format against the types of its arguments (``validators``), and when the rule runs.
 """
 
 import math
@@ -31,10 +31,10 @@ _SUPERSCRIPT = str.maketrans(
 )
 _CLAUSE = re.compile(r"(\.([0-9]*))?(.?)", re.DOTALL)
 _BAD_CLAUSE = "could not parse formatting clause: "
-_PRECISION_MAX = 1000  # ours: each digit is written out
+_PRECISION_MAX = 1000  # not in the real server: all digits would be written out
 _BAD_PRECISION = f"{_BAD_CLAUSE}error while parsing precision: "
 
-# What each clause takes, and the complaint about anything else.
+# The types that each clause accepts, and the error message for other types.
 ACCEPTED: dict[str, tuple[frozenset[str], str]] = {
     "s": (
         frozenset(
@@ -77,7 +77,7 @@ ACCEPTED["X"] = ACCEPTED["x"]
 
 
 class Clause(NamedTuple):
-    """One ``%.3f`` of a format, for the argument at a place."""
+    """A clause such as ``%.3f``, and the index of its argument."""
 
     letter: str
     precision: int
@@ -85,7 +85,7 @@ class Clause(NamedTuple):
 
 
 def read_format(text: str, count: int) -> Iterator[str | Clause]:
-    """The parts of a format for so many arguments; CelEvaluationError where it is none."""
+    """Yield the parts of a format for ``count`` arguments; raise if it is malformed."""
     at = index = 0
     while (mark := text.find("%", at)) >= 0:
         yield text[at:mark]
@@ -124,7 +124,7 @@ def _read_clause(text: str, at: int, index: int) -> tuple[Clause, int]:
 
 
 def format_values(text: str, values: list[Value]) -> str:
-    """The format with its clauses filled in."""
+    """Return the format with the values of its clauses filled in."""
     return "".join(
         part if isinstance(part, str) else _fill(part, values[part.at])
         for part in read_format(text, len(values))
@@ -156,7 +156,7 @@ def _text(value: Value, _: int = 0) -> str:
 
 
 def _literal(value: Value) -> str:
-    """A value inside a list or map, nearly as a rule would write it."""
+    """Return a value inside a list or map, nearly as a literal in a rule."""
     match value:
         case str():
             return quote(value)
@@ -188,7 +188,7 @@ def _fixed(value: Value, precision: int) -> str:
 
 
 def _scientific(value: Value, _: int) -> str:
-    """Always with six digits: the precision is taken for a width."""
+    """Format with six digits: the real server takes the precision for a width."""
     if special := _special(value):
         return special
     mantissa, exponent = f"{value:.6e}".split("e")

@@ -1,4 +1,4 @@
-"""Lists: the Kubernetes functions, the lists extension, sets, and what macros build with."""
+"""Functions for lists: Kubernetes library, lists extension, sets, and helpers of the macros."""
 
 from collections.abc import Callable, Mapping
 from functools import cmp_to_key, reduce
@@ -168,7 +168,7 @@ def _intersects(left: list[Value], right: list[Value]) -> bool:
 
 
 def insert_entry(target: dict[Any, Value], key: Value, value: Value) -> dict[Any, Value]:
-    """The map with one entry more; a key that is there is an error."""
+    """Return the map with an additional entry; raise if the key exists."""
     if key in target:
         raise CelEvaluationError(f"insert failed: key {_shown(key)} already exists")
     return {**target, key: value}
@@ -179,7 +179,7 @@ def _shown(key: Value) -> str:
 
 
 def insert_entries(target: dict[Any, Value], more: Mapping[Any, Value]) -> dict[Any, Value]:
-    """The map with the entries of another."""
+    """Return the map with the entries of another one; raise if a key exists."""
     for key, value in entries(more):
         target = insert_entry(target, key, value)
     return target

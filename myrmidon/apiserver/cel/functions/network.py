@@ -1,4 +1,4 @@
-"""IP addresses and networks: ``cidr('10.0.0.0/8').containsIP(ip('10.1.2.3'))``."""
+"""IP addresses and CIDRs: ``cidr('10.0.0.0/8').containsIP(ip('10.1.2.3'))``."""
 
 import re
 from ipaddress import IPv4Address, IPv6Address
@@ -16,7 +16,7 @@ _BITS = re.compile(r"0|[1-9][0-9]*")
 
 
 class IP(Opaque):
-    """An address."""
+    """An IP address."""
 
     __slots__ = ("address",)
     type_name = "net.IP"
@@ -29,7 +29,7 @@ class IP(Opaque):
 
 
 class CIDR(Opaque):
-    """A network, written with the address it was written with."""
+    """A network.  It keeps the address that it was written with, including the host bits."""
 
     __slots__ = ("address", "bits")
     type_name = "net.CIDR"
@@ -41,7 +41,7 @@ class CIDR(Opaque):
         return bool(self.address == other.address and self.bits == other.bits)
 
     def base(self) -> IPv4Address | IPv6Address:
-        """The address with only the bits of the network."""
+        """Return the address with all host bits set to zero."""
         return _masked(self.address, self.bits)
 
     def contains(self, address: IPv4Address | IPv6Address) -> bool:
@@ -114,7 +114,7 @@ def _is_cidr(text: str) -> bool:
 
 def _contains_text(cidr: CIDR, text: str) -> bool:
     if not _is_ip(text):
-        # The real library takes its own error for a wrong argument.
+        # The real library passes its own error on as an argument, which has no overload.
         raise CelEvaluationError(NO_OVERLOAD)
     return cidr.contains(_read_ip(text).address)
 

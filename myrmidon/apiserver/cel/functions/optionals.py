@@ -1,4 +1,4 @@
-"""Optional values: ``self.?a.orValue(0)``."""
+"""Functions for optional values: ``self.?a.orValue(0)``."""
 
 from collections.abc import Mapping
 
@@ -47,8 +47,8 @@ def _unwrap(items: list[Value]) -> list[Value]:
     return [item.value for item in items if item.present]
 
 
-def _handled_elsewhere(*_: Value) -> Value:
-    """The evaluator runs these itself, as they look at their second argument only if they must."""
+def _run_by_evaluator(*_: Value) -> Value:
+    """Raise: the evaluator handles these, because they may not evaluate their second argument."""
     raise CelEvaluationError(NO_OVERLOAD)
 
 
@@ -65,37 +65,37 @@ OVERLOADS = (
     method(
         "optional_or_optional",
         "or(optional_type(V), optional_type(V)) -> optional_type(V)",
-        _handled_elsewhere,
+        _run_by_evaluator,
     ),
-    method("optional_orValue_value", "orValue(optional_type(V), V) -> V", _handled_elsewhere),
-    function("select_optional_field", "_?._(dyn, string) -> optional_type(V)", _handled_elsewhere),
+    method("optional_orValue_value", "orValue(optional_type(V), V) -> V", _run_by_evaluator),
+    function("select_optional_field", "_?._(dyn, string) -> optional_type(V)", _run_by_evaluator),
     function(
-        "list_optindex_optional_int", "_[?_](list(V), int) -> optional_type(V)", _handled_elsewhere
+        "list_optindex_optional_int", "_[?_](list(V), int) -> optional_type(V)", _run_by_evaluator
     ),
     function(
         "optional_list_optindex_optional_int",
         "_[?_](optional_type(list(V)), int) -> optional_type(V)",
-        _handled_elsewhere,
+        _run_by_evaluator,
     ),
     function(
-        "map_optindex_optional_value", "_[?_](map(K, V), K) -> optional_type(V)", _handled_elsewhere
+        "map_optindex_optional_value", "_[?_](map(K, V), K) -> optional_type(V)", _run_by_evaluator
     ),
     function(
         "optional_map_optindex_optional_value",
         "_[?_](optional_type(map(K, V)), K) -> optional_type(V)",
-        _handled_elsewhere,
+        _run_by_evaluator,
     ),
-    function("index_list", "_[_](list(A), int) -> A", _handled_elsewhere),
-    function("index_map", "_[_](map(A, B), A) -> B", _handled_elsewhere),
+    function("index_list", "_[_](list(A), int) -> A", _run_by_evaluator),
+    function("index_map", "_[_](map(A, B), A) -> B", _run_by_evaluator),
     function(
         "optional_list_index_int",
         "_[_](optional_type(list(V)), int) -> optional_type(V)",
-        _handled_elsewhere,
+        _run_by_evaluator,
     ),
     function(
         "optional_map_index_value",
         "_[_](optional_type(map(K, V)), K) -> optional_type(V)",
-        _handled_elsewhere,
+        _run_by_evaluator,
     ),
     method(
         "list_last",

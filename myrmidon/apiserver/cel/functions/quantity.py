@@ -1,20 +1,16 @@
 """Quantities: ``quantity('1.5Gi').isGreaterThan(quantity('1G'))``.
 
-A quantity is an integer times a power of ten.  Large or fine ones are kept in another form by the
-real server, and are then no integers to it, whatever their value; ``big`` remembers that.
+A quantity is an integer times a power of ten.  The API server stores very large and very precise
+quantities in another form (``big``), and does not count those as integers, whatever their value.
 """
 
-from decimal import ROUND_UP, Context, Decimal
 from functools import cache
 
+from myrmidon.api.values.quantities import QuantityError, is_quantity, parse_quantity
 from myrmidon.apiserver.cel.declarations import function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.cel.literals import INT_MAX, INT_MIN
 from myrmidon.apiserver.cel.values import NO_OVERLOAD, Opaque, Value
-from myrmidon.apiserver.golang.quantities import read_quantity
-
-_FINEST = -9
-_EXACT = Context(prec=400)
 
 
 class QuantityValue(Opaque):
@@ -29,30 +25,33 @@ class QuantityValue(Opaque):
         self.mantissa, self.scale, self.big, self.computed = mantissa, scale, big, computed
 
     def equals(self, other: Value) -> bool:
-        """A computed quantity on the right side is an error: so it is in the real library."""
+        """Whether the amounts are equal.
+
+        As in the real library, a computed quantity on the right side is an error.
+        """
         if not isinstance(other, QuantityValue) or other.computed:
             raise CelEvaluationError(NO_OVERLOAD)
         return self.compare(other) == 0
 
     def at(self, scale: int) -> int:
-        """The value in units of a power of ten that is not above its own."""
+        """Return the value in units of ``10**scale``; ``scale`` must not exceed its own."""
         return int(self.mantissa * 10 ** (self.scale - scale))
 
     def compare(self, other: "QuantityValue") -> int:
-        """-1, 0 or 1."""
+        """Return -1, 0 or 1 if the quantity is less than, equal to or greater than the other."""
         scale = min(self.scale, other.scale)
         mine, yours = self.at(scale), other.at(scale)
         return (mine > yours) - (mine < yours)
 
     def integer(self) -> int | None:
-        """The value, if it is kept as an integer of 64 bits."""
+        """Return the value if it is stored as a 64-bit integer, otherwise None."""
         if self.big or self.scale < 0:
             return None
         value = self.at(0)
         return value if _fits(value) else None
 
     def plus(self, other: "QuantityValue", sign: int = 1) -> "QuantityValue":
-        """The sum, or with -1 the difference."""
+        """Return the sum, or with ``sign=-1`` the difference."""
         scale = min(self.scale, other.scale)
         mine, yours = self.at(scale), other.at(scale)
         if not self.big and not other.big:
@@ -69,48 +68,6 @@ def _fits(value: int) -> bool:
     return INT_MIN <= value <= INT_MAX
 
 
-def parse_quantity(text: str) -> QuantityValue:
-    """The quantity; ``QuantityError`` with the real server's text if it is none."""
-    parts = read_quantity(text)
-    whole, fraction = parts.whole.lstrip("0") or "0", parts.fraction
-    digits = int(whole + fraction) * (-1 if parts.negative else 1)
-    if quick := _quick(digits, whole, fraction, parts.base, parts.power):
-        return quick
-    return _rounded(digits, len(fraction), parts.base, parts.power)
-
-
-def _quick(
-    digits: int, whole: str, fraction: str, base: int, exponent: int
-) -> QuantityValue | None:
-    """The form for what surely fits 64 bits."""
-    if base == 10:
-        precision, scale, factor = 18 - len(whole + fraction), exponent, 1
-    elif fraction:
-        return None
-    else:
-        precision = 15 - len(whole) - int(exponent * 3 / 10) - 1
-        scale, factor = 0, 2**exponent
-    scale -= len(fraction)
-    value = digits * factor
-    if precision < 0 or scale < _FINEST or not _fits(value):
-        return None
-    return QuantityValue(value, scale)
-
-
-def _rounded(digits: int, places: int, base: int, exponent: int) -> QuantityValue:
-    """Away from zero to the finest unit; binary ones end at the largest integer."""
-    amount = Decimal(digits).scaleb(-places, _EXACT)
-    amount = amount * 2**exponent if base == 2 else amount.scaleb(exponent, _EXACT)
-    if amount.normalize(_EXACT).as_tuple().exponent < _FINEST:  # type: ignore[operator]
-        amount = amount.quantize(Decimal(1).scaleb(_FINEST), ROUND_UP, _EXACT)
-    if base == 2 and abs(amount) > INT_MAX:
-        amount = Decimal(INT_MAX).copy_sign(amount)
-    sign, parts, scale = amount.as_tuple()
-    assert isinstance(scale, int)
-    mantissa = int("".join(map(str, parts))) * (-1 if sign else 1)
-    return QuantityValue(mantissa, scale, big=True)
-
-
 @cache
 def _power_of_ten(exponent: int) -> float:
     return float(f"1e{exponent}")
@@ -118,17 +75,10 @@ def _power_of_ten(exponent: int) -> float:
 
 def _quantity(text: str) -> QuantityValue:
     try:
-        return parse_quantity(text)
-    except ValueError as error:
+        parsed = parse_quantity(text)
+    except QuantityError as error:
         raise CelEvaluationError(str(error)) from None
-
-
-def _is_quantity(text: str) -> bool:
-    try:
-        parse_quantity(text)
-    except ValueError:
-        return False
-    return True
+    return QuantityValue(parsed.mantissa, parsed.scale, big=parsed.is_big)
 
 
 def _as_integer(quantity: QuantityValue) -> int:
@@ -145,7 +95,7 @@ def _as_float(quantity: QuantityValue) -> float:
 _Q = QuantityValue.type_name
 OVERLOADS = (
     function("string_to_quantity", f"quantity(string) -> {_Q}", _quantity),
-    function("is_quantity_string", "isQuantity(string) -> bool", _is_quantity),
+    function("is_quantity_string", "isQuantity(string) -> bool", is_quantity),
     function("quantity_sign", f"sign({_Q}) -> int", lambda q: (q.mantissa > 0) - (q.mantissa < 0)),
     method(
         "quantity_is_greater_than",

@@ -1,10 +1,10 @@
-"""``find`` and ``findAll`` of the Kubernetes library."""
+"""The regex functions ``find`` and ``findAll`` of the Kubernetes library."""
 
 from myrmidon.apiserver.cel.declarations import method
 from myrmidon.apiserver.cel.errors import CelEvaluationError
 from myrmidon.apiserver.golang.regex import Pattern, PatternError, compile_pattern
 
-# The position of the pattern among the arguments: constant ones are compiled with the rule.
+# The index of the pattern among the arguments.  Constant patterns are compiled with the rule.
 PATTERN_FUNCTIONS = {"matches": 1, "find": 1, "findAll": 1}
 
 
@@ -26,7 +26,7 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     at, last_end = 0, -1
     while at <= len(text) and (found := find(text, at)) and len(matches) != limit:
         start, end = found
-        # Go leaves out an empty match right behind another match.
+        # Go omits an empty match directly after another match.
         if end > start or start != last_end:
             matches.append(text[start:end])
         last_end = end

@@ -15,12 +15,12 @@ _WORD = re.compile(r"[0-9A-Za-z-]+")
 
 
 class SemverError(ValueError):
-    """The text is not a version."""
+    """The string is not a semantic version."""
 
 
 @total_ordering
 class _Identifier:
-    """A part of a prerelease: numbers come before words, and count as numbers."""
+    """A part of a prerelease.  Numbers come before words, and are ordered by value."""
 
     def __init__(self, text: str) -> None:
         if not text:
@@ -50,7 +50,7 @@ class _Identifier:
 
 
 class Semver(Opaque):
-    """A version; its build does not take part in comparisons."""
+    """A semantic version; its build metadata is not compared."""
 
     __slots__ = ("build", "numbers", "prerelease")
     type_name = "kubernetes.Semver"
@@ -64,7 +64,7 @@ class Semver(Opaque):
         return bool(self.compare(other) == 0)
 
     def compare(self, other: "Semver") -> int:
-        """-1, 0 or 1; a version comes after its prereleases."""
+        """Return -1, 0 or 1 for the order of the versions; prereleases come first."""
         mine = (self.numbers, not self.prerelease, self.prerelease)
         yours = (other.numbers, not other.prerelease, other.prerelease)
         return (mine > yours) - (mine < yours)
@@ -88,7 +88,7 @@ def _number(text: str, word: str) -> int:
 
 
 def parse_semver(text: str) -> Semver:
-    """The version; SemverError with the real server's text if it is none."""
+    """Parse a version; raise ``SemverError`` with the message of the real server."""
     if not text:
         raise SemverError("Version string empty")
     parts = text.split(".", 2)

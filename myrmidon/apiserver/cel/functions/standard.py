@@ -1,4 +1,4 @@
-"""Operators and the functions of the language's standard: arithmetic that does not wrap around."""
+"""Operators and standard functions of CEL.  Integer arithmetic fails on overflow."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -38,7 +38,7 @@ def _uint(value: int) -> Uint:
 
 
 def add_int(left: int, right: int) -> int:
-    """The sum, if it fits 64 bits."""
+    """Return the sum; raise if it does not fit into 64 bits."""
     total = left + right
     if INT_MIN <= total <= INT_MAX:
         return total
@@ -46,7 +46,7 @@ def add_int(left: int, right: int) -> int:
 
 
 def _quotient(left: int, right: int) -> int:
-    """Rounded towards zero, which Python's is not."""
+    """Return the quotient, rounded towards zero (Python rounds down)."""
     if right == 0:
         raise CelEvaluationError("division by zero")
     whole = abs(left) // abs(right)
@@ -54,7 +54,7 @@ def _quotient(left: int, right: int) -> int:
 
 
 def _remainder(left: int, right: int) -> int:
-    """With the sign of the dividend."""
+    """Return the remainder, with the sign of the dividend (Python uses that of the divisor)."""
     if right == 0:
         raise CelEvaluationError("modulus by zero")
     if left == INT_MIN and right == -1:
@@ -74,7 +74,7 @@ def _divide_doubles(left: float, right: float) -> float:
 
 
 def duration(nanos: int) -> Duration:
-    """A length of time, if it fits 64 bits."""
+    """Return a duration; raise if it does not fit into 64 bits."""
     return Duration(_int(nanos))
 
 
@@ -83,9 +83,10 @@ def _moved(moment: Timestamp, length: Duration) -> Timestamp:
 
 
 def join_lists(left: list[Value], right: list[Value]) -> list[Value]:
-    """Concatenation, or what the list type of the left one makes of it.
+    """Return the concatenation of two lists, or the union if the left one has a list type.
 
-    With an empty list nothing is made: the other one stays what it is, list type and all.
+    If the left list is plain and either list is empty, the other one is returned as it is; the
+    right one keeps its list type.
     """
     if isinstance(left, SetList | MapList):
         return left.plus(right)
@@ -95,7 +96,7 @@ def join_lists(left: list[Value], right: list[Value]) -> list[Value]:
 
 
 def in_map(key: Value, container: Mapping[Value, Value]) -> bool:
-    """Whether a key is there; a key of another kind is not."""
+    """Whether the map has the key; false for a key of another kind."""
     return key in container
 
 
@@ -166,7 +167,7 @@ _COMPARABLE = (
 
 
 def _ordered(check: Callable[[Any, Any], bool], left: Value, right: Value) -> bool:
-    """Comparison with NaN is an error, not false."""
+    """Compare two values; raise if one of them is NaN."""
     if left != left or right != right:  # noqa: PLR0124 - only NaN differs from itself
         raise CelEvaluationError("NaN values cannot be ordered")
     return check(left, right)
@@ -199,7 +200,7 @@ def _sizes() -> list[Overload]:
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether the pattern is found anywhere in the text."""
+    """Whether the pattern matches anywhere in the string."""
     try:
         return compile_pattern(pattern).matches(text)
     except PatternError as error:

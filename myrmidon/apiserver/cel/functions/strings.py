@@ -1,4 +1,4 @@
-"""The strings extension.  Positions count characters, not bytes."""
+"""The functions of the strings extension.  Positions count characters, not bytes."""
 
 from myrmidon.apiserver.cel.declarations import function, method
 from myrmidon.apiserver.cel.errors import CelEvaluationError

@@ -1,4 +1,4 @@
-"""URLs: ``url(self).getHost()``, ``isURL(self)``, read as Go's ``net/url`` reads them."""
+"""URLs: ``url(self).getHost()``, ``isURL(self)``, parsed as Go's ``net/url`` does."""
 
 import re
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ _HOST_SAFE = frozenset("-_.~!$&'()*+,;=:[]<>\"")
 
 
 class UrlError(ValueError):
-    """The text is no URL; the message is Go's, without the ``parse "…": `` in front."""
+    """The string is not a URL; the message is Go's, without the prefix ``parse "...": ``."""
 
 
 class _Parts(NamedTuple):
@@ -45,7 +45,7 @@ class Url(Opaque):
         return bool(self.parts == other.parts)
 
     def host_and_port(self) -> tuple[str, str]:
-        """The host without brackets, and the port."""
+        """Return the host without brackets, and the port."""
         host, colon, port = self.parts.host.rpartition(":")
         if not colon or not _PORT.fullmatch(":" + port):
             host, port = self.parts.host, ""
@@ -54,7 +54,7 @@ class Url(Opaque):
         return host, port
 
     def escaped_path(self) -> str:
-        """The path as it was written, if it was written well."""
+        """Return the path as it was written if its escapes are valid; otherwise escape it again."""
         path = self.parts.path
         if _PLAIN_PATH.fullmatch(path):
             return path
@@ -62,7 +62,7 @@ class Url(Opaque):
         return "".join(_escaped(byte) for byte in raw)
 
     def query(self) -> dict[str, list[str]]:
-        """All values of all keys; what cannot be read is left out."""
+        """Return all values of each key; pairs that cannot be decoded are omitted."""
         found: dict[str, list[str]] = {}
         for pair in self.parts.query.split("&"):
             if not pair or ";" in pair or _BAD_ESCAPE.search(pair):
@@ -89,7 +89,7 @@ def _text(escaped: str) -> str:
 
 
 def check_request_uri(text: str) -> None:
-    """Whether a request could be made for it; UrlError if not."""
+    """Raise ``UrlError`` if the string is not valid as the target of an HTTP request."""
     _parse(text, request=True)
 
 
@@ -168,7 +168,7 @@ def _literal_host(host: str) -> str:
 
 def _checked_host(host: str) -> str:
     for found in re.finditer("%.{0,2}", host):
-        # Only what is beyond ASCII may be escaped in a host.
+        # In a host, only bytes beyond ASCII may be escaped.
         escape = found.group()
         if not _ESCAPE.fullmatch(escape) or (int(escape[1], 16) < 8 and escape != "%25"):
             raise UrlError(f'invalid URL escape "{escape}"')
@@ -179,7 +179,7 @@ def _checked_host(host: str) -> str:
 
 
 def uri_problem(text: str) -> str | None:
-    """What is wrong with a request URI, None if nothing."""
+    """Return the error of a request URI, None if it is valid."""
     try:
         check_request_uri(text)
     except UrlError as error:
@@ -191,7 +191,7 @@ def _url(text: str) -> Url:
     problem = uri_problem(text)
     if problem is None:
         try:
-            # Again without the request's rules: those take a fragment for a part of the path.
+            # A request URI has no fragment, so the URL is parsed again to find it.
             return Url(_parse(text, request=False))
         except UrlError as error:
             problem = f"parse {quote(text)}: {error}"

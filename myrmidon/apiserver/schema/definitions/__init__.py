@@ -1,8 +1,9 @@
-"""CustomResourceDefinitions: what the server refuses, in its own words and order.
+"""Validation of CustomResourceDefinitions, with the messages and in the order of the real server.
 
-The real server converts a definition to an internal form before it looks at it.  That form moves
-what all versions have in common out of them, and the paths of errors are those of it: with a single
-version, its schema is ``spec.validation``.
+The real server converts a definition to an internal form before it validates it (``internal``). In
+that form, settings that are the same in all versions are moved out of the versions, and error paths
+are those of the internal form: with a single version, the path of its schema is
+``spec.validation``.
 """
 
 from myrmidon.apiserver.schema.definitions.definition import check_definition

@@ -1,6 +1,6 @@
-"""Printer columns."""
+"""Validation of additionalPrinterColumns."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 
@@ -9,7 +9,7 @@ _FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "p
 
 
 def check_columns(columns: list[Json] | None, path: str) -> list[StatusCause]:
-    """What is wrong with the columns of a table."""
+    """Return the errors of the printer columns."""
     found: list[StatusCause] = []
     for index, column in enumerate(columns or ()):
         found += _check_column(column, f"{path}[{index}]")
@@ -34,7 +34,7 @@ def _check_column(column: Json, path: str) -> list[StatusCause]:
 
 
 def check_simple_path(given: str, path: str) -> list[StatusCause]:
-    """A path that starts with a dot.  That is all that is asked of it."""
+    """Return an error if a JSON path does not start with a dot; the rest of it is not checked."""
     if not given or given.startswith("."):
         return []
     return [causes.invalid(path, given, "must be a simple json path starting with .")]

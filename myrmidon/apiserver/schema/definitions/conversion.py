@@ -1,9 +1,9 @@
-"""How objects are converted between versions: not at all, or by a webhook."""
+"""Validation of the conversion between versions: none, or by a webhook."""
 
 from typing import Any
 from urllib.parse import urlsplit
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes, names
 from myrmidon.apiserver.failures import StatusCause
 
@@ -13,7 +13,7 @@ _PORT_MAX = 65535
 
 
 def check_conversion(conversion: Json, path: str) -> list[StatusCause]:
-    """What is wrong with the settings of the strategy; the strategy itself has been checked."""
+    """Return the errors in the settings of the strategy, which itself is already validated."""
     webhook = conversion.get("webhook") or {}
     client, reviews = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
     client_path, reviews_path = f"{path}.webhookClientConfig", f"{path}.conversionReviewVersions"
@@ -38,7 +38,7 @@ def _check_client(client: Json, path: str) -> list[StatusCause]:
 
 
 def check_url(url: str, path: str) -> list[StatusCause]:
-    """The address of a webhook."""
+    """Return the errors of a webhook's URL."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -62,8 +62,8 @@ def check_url(url: str, path: str) -> list[StatusCause]:
 
 
 def check_service(service: Json, path: str) -> list[StatusCause]:
-    """The service of a webhook."""
-    # The real server mixes these two up.
+    """Return the errors of a webhook's service reference."""
+    # The real server confuses these two: it reports the name if the namespace is missing.
     found = [
         causes.required(f"{path}.{told}")
         for told, asked in (("name", "namespace"), ("namespace", "name"))

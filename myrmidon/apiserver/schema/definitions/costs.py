@@ -1,8 +1,8 @@
-"""What rules may cost at most, by the estimate that is made before anything runs."""
+"""Limits for the estimated cost of rules, which are checked when a definition is written."""
 
 from typing import NamedTuple
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 
@@ -16,19 +16,19 @@ _ADVICE = (
 
 
 class Cost(NamedTuple):
-    """What one expression may cost for a whole object."""
+    """The estimated maximal cost of an expression for one object."""
 
     path: str
     amount: int
 
 
 def times(cost: int, cardinality: int) -> int:
-    """The cost of an expression that runs several times; it does not overflow, it ends."""
+    """Return the cost of an expression that runs several times, at most that of a full uint64."""
     return min(cost * cardinality, _UINT64_MAX)
 
 
 def cardinality_inside(schema: Json, around: int | None) -> int | None:
-    """How often a part of a value may be there in one object, None if nothing limits it."""
+    """Return how many values one object can have at a child of the schema, None if unlimited."""
     if around is None:
         return None
     most: int | None = 1
@@ -40,14 +40,17 @@ def cardinality_inside(schema: Json, around: int | None) -> int | None:
 
 
 def check_cost(cost: Cost, what: str) -> list[StatusCause]:
-    """Whether an expression is too expensive by itself."""
+    """Return an error if the expression exceeds its cost limit."""
     if cost.amount <= _LIMIT:
         return []
     return [causes.forbidden(cost.path, _exceeded(f"estimated {what} cost", cost.amount, _LIMIT))]
 
 
 def check_total(costs: list[Cost], path: str) -> list[StatusCause]:
-    """Whether all expressions of a schema are too expensive together, and which are to blame."""
+    """Return errors if the expressions of a schema together exceed their limit.
+
+    The errors name the most expensive expressions, and then the schema.
+    """
     total = min(sum(cost.amount for cost in costs), _UINT64_MAX)
     if total <= _TOTAL_LIMIT:
         return []

@@ -1,9 +1,9 @@
-"""Defaults must be values that the schema itself would take."""
+"""Validation of defaults: each must be a valid value of its own schema."""
 
 from collections.abc import Callable
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.defaulting import copy_json
@@ -16,12 +16,12 @@ from myrmidon.apiserver.schema_node import Schema
 
 _EITHER = "x-kubernetes-int-or-string"
 
-# Puts a value where it would stand in an object around it.
+# Builds the object around a value: wraps the value in its fields and lists, up to the root.
 _Surround = Callable[[Any], Any]
 
 
 def check_defaults(openapi_v3: Json, path: str) -> list[StatusCause]:
-    """What is wrong with the defaults anywhere in a schema."""
+    """Return the errors of all defaults in a schema."""
     schema = compile_schema({**openapi_v3, "x-kubernetes-embedded-resource": True})
     found: list[StatusCause] = []
     _walk(schema, schema, path, _in_object, found, inside_meta=False)
@@ -96,7 +96,7 @@ def _check_default(schema: Schema, path: str, *, root: bool) -> list[StatusCause
 def _check_meta_default(
     schema: Schema, resource: Schema, path: str, around: _Surround
 ) -> list[StatusCause]:
-    """A default inside metadata is tried on an object that has nothing else."""
+    """Validate a default inside metadata, as part of an otherwise empty object."""
     obj = around(copy_json(schema.default))
     try:
         coerce_embedded(obj, resource)
@@ -112,7 +112,7 @@ def _check_meta_default(
 
 
 def _check_value(value: Any, schema: Schema, path: str, *, root: bool) -> list[StatusCause]:
-    """The value against its schema, and the rules both as an update and as a new object."""
+    """Validate a value against its schema and rules, first as an update, then as a create."""
     found = check_values(value, Schema(source=_relaxed(schema.source)), path=path)
     if found:
         return found
@@ -121,7 +121,7 @@ def _check_value(value: Any, schema: Schema, path: str, *, root: bool) -> list[S
 
 
 def _relaxed(source: Json) -> Json:
-    """The schema as it is asked about defaults: what takes integers and strings takes anything."""
+    """Return the schema that defaults are validated with: without x-kubernetes-int-or-string."""
     relaxed = {name: value for name, value in source.items() if name != _EITHER}
     for name in ("items", "additionalProperties"):
         if isinstance(relaxed.get(name), dict):

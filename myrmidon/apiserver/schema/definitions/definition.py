@@ -1,9 +1,9 @@
-"""A whole definition: its name, its spec, what it was before, which versions are stored."""
+"""Validation of a whole definition: name, spec, immutable fields, stored versions and approval."""
 
 from typing import Any
 from urllib.parse import urlsplit
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes, names
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema import formats
@@ -16,10 +16,10 @@ _IMMUTABLE = "field is immutable"
 
 
 def check_definition(definition: Json, old: Json | None = None) -> list[StatusCause]:
-    """What is wrong with a definition that is created, or updated from ``old``.
+    """Return the errors of a definition that is created, or updated from ``old``.
 
-    Defaults have been filled in.  Of the metadata only the name is looked at here: the rest is the
-    same for all kinds.
+    The defaults must have been filled in.  Of the metadata only the name is validated here, because
+    the rules for the rest are the same for all kinds.
     """
     form = internal_form(definition.get("spec") or {})
     found = [] if old is not None else _check_name(definition, form)
@@ -62,7 +62,7 @@ def _check_unchanged(definition: Json, old: Json) -> list[StatusCause]:
 
 
 def _stored_versions(definition: Json, form: Internal, old: Json | None) -> list[str]:
-    """The versions in which objects may be stored: for a new definition, the storage version."""
+    """Return status.storedVersions; for a new definition, its storage version."""
     if old is not None:
         return list((definition.get("status") or {}).get("storedVersions") or ())
     stored = [version.get("name") or "" for version in form.versions if version.get("storage")]
@@ -91,7 +91,7 @@ def _check_stored_versions(stored: list[str], form: Internal) -> list[StatusCaus
 
 
 def _approval(definition: Json) -> tuple[str, str]:
-    """How the annotation of protected groups reads: its state, and the complaint about it."""
+    """Return the state of the approval annotation of protected groups, and its error message."""
     given = ((definition.get("metadata") or {}).get("annotations") or {}).get(_APPROVAL) or ""
     needed = f'protected groups must have approval annotation "{_APPROVAL}"'
     if not given:

@@ -1,8 +1,8 @@
-"""Rules of a definition: their fields, and whether their expressions make sense."""
+"""Validation of the rules in a schema: their fields, and whether their expressions compile."""
 
 import re
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.text import Struct
@@ -22,7 +22,7 @@ _LINE_BREAK = re.compile(r"[\n\r]")
 
 
 def check_rule_fields(schema: Json, path: str) -> list[StatusCause]:
-    """The fields of the rules; the expressions are only looked at for being there."""
+    """Return the errors in the fields of the rules.  The expressions are not compiled here."""
     found: list[StatusCause] = []
     for index, rule in enumerate(schema[RULES]):
         where = f"{path}.{RULES}[{index}]"
@@ -72,10 +72,11 @@ def _check_field_path(given: str, schema: Json, path: str) -> list[StatusCause]:
 def check_expressions(
     schema: Json, path: str, *, root: bool, uncorrelatable: str, cardinality: int | None
 ) -> tuple[list[StatusCause], list[Cost]]:
-    """The expressions of the rules, compiled against the schema that they stand in.
+    """Compile the expressions of the rules; return their errors and their costs.
 
-    ``cardinality`` says how often a value of the schema can be there, which decides what a rule
-    costs: the costs are returned, too.
+    ``cardinality`` says how many values of the schema one object can have, None if unlimited; the
+    cost of a rule is multiplied by it.  ``uncorrelatable`` is the path inside which ``oldSelf``
+    cannot be used, or "".
     """
     node = compile_schema(schema)
     found: list[StatusCause] = []

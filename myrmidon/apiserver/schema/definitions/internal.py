@@ -1,12 +1,12 @@
-"""The internal form of a definition: what all versions have in common stands above them."""
+"""The internal form of a definition, in which settings shared by all versions are above them."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.golang.text import Struct
 
-# The names of what moves, inside a version and above the versions.
+# The settings that can be shared: their names in a version, and in the spec.
 _SHARED = {
     "schema": "validation",
     "subresources": "subresources",
@@ -17,16 +17,16 @@ _SHARED = {
 
 @dataclass(slots=True)
 class Internal:
-    """The spec of a definition as the checks see it."""
+    """The spec of a definition in internal form."""
 
     spec: Json
     version: str = ""
     versions: list[Json] = field(default_factory=list)
-    shared: Json = field(default_factory=dict)  # by the names that it has above the versions
+    shared: Json = field(default_factory=dict)  # the shared settings, by their names in the spec
 
     @property
     def names(self) -> Json:
-        """The names of the resource."""
+        """The names of the resource (``spec.names``)."""
         return self.spec.get("names") or {}
 
     def has_status(self, version: Json) -> bool:
@@ -36,12 +36,12 @@ class Internal:
         return _is_status_enabled(found)
 
     def has_any_status(self) -> bool:
-        """Whether any version has it."""
+        """Whether any version has the status subresource."""
         found = [self.shared["subresources"], *(each.get("subresources") for each in self.versions)]
         return any(map(_is_status_enabled, found))
 
     def shown_versions(self) -> list[Struct]:
-        """The versions as Go prints them."""
+        """Return the versions as Go prints them."""
         return [_shown(version) for version in self.versions]
 
 
@@ -50,7 +50,7 @@ def _is_status_enabled(subresources: Any) -> bool:
 
 
 def internal_form(spec: Json) -> Internal:
-    """Convert the spec of a definition."""
+    """Convert the spec of a definition to the internal form."""
     versions = [dict(version) for version in spec.get("versions") or ()]
     shared: Json = dict.fromkeys(_SHARED.values())
     if not versions:
@@ -58,7 +58,7 @@ def internal_form(spec: Json) -> Internal:
     for name, above in _SHARED.items():
         first = versions[0].get(name) or None
         if all((version.get(name) or None) == first for version in versions):
-            # An empty subresources object is still one.
+            # Not `first`: an empty subresources object is not the same as none.
             shared[above] = versions[0].get(name)
             for version in versions:
                 version.pop(name, None)

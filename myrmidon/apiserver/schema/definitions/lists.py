@@ -1,8 +1,8 @@
-"""List types and map types."""
+"""Validation of ``x-kubernetes-list-type`` (with its keys) and ``x-kubernetes-map-type``."""
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 
@@ -11,7 +11,7 @@ _KEYS = "x-kubernetes-list-map-keys"
 
 
 def check_list_and_map(schema: Json, path: str) -> list[StatusCause]:
-    """What is wrong with the extensions that say how lists and maps are merged."""
+    """Return the errors of the extensions that say how lists and maps are merged."""
     found = _check_type(schema, path, _MAP, "object")
     map_type, list_type = schema.get(_MAP), schema.get(_LIST)
     if map_type is not None and map_type not in ("atomic", "granular"):
@@ -47,7 +47,7 @@ def _check_type(schema: Json, path: str, extension: str, wanted: str) -> list[St
 
 
 def _check_set_items(items: Json, path: str) -> list[StatusCause]:
-    """The items of a set are compared as a whole, so a manager cannot own a part of one."""
+    """Return an error if the items of a set are not atomic.  They are compared as a whole."""
     detail = "must be atomic as item of a list with x-kubernetes-list-type=set"
     shown = items.get(_LIST)
     if items.get("type") == "array" and shown not in (None, "atomic"):

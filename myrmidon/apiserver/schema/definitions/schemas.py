@@ -1,9 +1,9 @@
-"""The schema of a version: what OpenAPI allows and what Kubernetes adds to it."""
+"""Validation of the schema of a version: the OpenAPI keywords and the extensions of Kubernetes."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.definitions.costs import Cost, cardinality_inside, check_total
@@ -15,7 +15,7 @@ from myrmidon.apiserver.schema.pruning import META_FIELDS
 from myrmidon.apiserver.schema.rules import RULES
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
-# What may stand at the root beside a status subresource, in the words of the real server.
+# The keywords allowed at the root if there is a status subresource, as the message lists them.
 _AT_ROOT = {
     "description": "Description",
     "type": "Type",
@@ -40,7 +40,7 @@ _AT_ROOT = {
     "x-kubernetes-preserve-unknown-fields": "XPreserveUnknownFields",
     "x-kubernetes-validations": "XValidations",
 }
-# Words that count as soon as they are there, even with nothing behind them.
+# Keywords that are pointers in Go: they count as set even if their value is empty.
 _POINTERS = ("additionalProperties", "default", "not", "maxProperties", "minProperties")
 _UNSUPPORTED = (
     "id",
@@ -54,18 +54,18 @@ _UNSUPPORTED = (
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What the schemas around a node mean for it."""
+    """The context of a schema node: restrictions that follow from the schemas around it."""
 
-    defaults_forbidden: str | None = None  # why, if they are
+    defaults_forbidden: str | None = None  # the reason, None if defaults are allowed
     inside_meta: bool = False
-    uncorrelatable: str = ""  # the path below which old and new values cannot be told apart
+    uncorrelatable: str = ""  # the path below which old and new values cannot be matched
     rules_compiled: bool = True
-    cardinality: int | None = 1  # how often a value can be there, None if nothing limits it
+    cardinality: int | None = 1  # how many values one object can have, None if unlimited
 
 
 @dataclass(slots=True)
 class _Findings:
-    """Errors of the schema and of its rules, which the real server lists after them."""
+    """The errors of the schema, and those of its rules, which the real server lists last."""
 
     schema: list[StatusCause] = field(default_factory=list)
     rules: list[StatusCause] = field(default_factory=list)
@@ -78,7 +78,7 @@ class _Findings:
 
 
 def check_validation(validation: Json | None, path: str, *, has_status: bool) -> list[StatusCause]:
-    """What is wrong with a ``validation`` or ``schema`` of a definition."""
+    """Return the errors of the ``validation`` or ``schema`` of a definition."""
     schema = (validation or {}).get("openAPIV3Schema")
     if schema is None:
         return []
@@ -147,7 +147,7 @@ def _check_node(schema: Any, path: str, around: _Around, *, root: bool = False) 
 
 
 def _check_words(schema: Json, path: str, around: _Around) -> list[StatusCause]:
-    """Words of JSON schema that Kubernetes does not know, or not here."""
+    """Return the errors of keywords that are not supported, or not at this place."""
     found: list[StatusCause] = []
     kind = schema.get("type") or ""
     if kind and kind not in _TYPES:
@@ -173,7 +173,7 @@ def _check_words(schema: Json, path: str, around: _Around) -> list[StatusCause]:
 
 
 def _check_contents(schema: Json, path: str) -> list[StatusCause]:
-    """What lists and maps may hold."""
+    """Return the errors of uniqueItems and additionalProperties."""
     found: list[StatusCause] = []
     if schema.get("uniqueItems"):
         detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"

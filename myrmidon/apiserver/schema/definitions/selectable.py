@@ -1,6 +1,6 @@
-"""Fields that lists and watches can select by."""
+"""Validation of selectableFields, the fields of field selectors in list and watch requests."""
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.fieldpaths import FieldPathError, follow
@@ -11,7 +11,7 @@ _TYPES = ("string", "boolean", "integer")
 
 
 def check_selectable(fields: list[Json], openapi_v3: Json, path: str) -> list[StatusCause]:
-    """What is wrong with the selectable fields of a schema."""
+    """Return the errors of the selectable fields of a version."""
     schema, seen, found = compile_schema(openapi_v3), dict[str, None](), list[StatusCause]()
     for index, field in enumerate(fields):
         where, given = f"{path}[{index}].jsonPath", field.get("jsonPath") or ""

@@ -1,8 +1,8 @@
-"""The spec of a definition: group, scope, names, versions."""
+"""Validation of the spec of a definition: group, scope, names and versions."""
 
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes, names
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.schema.definitions.columns import check_columns
@@ -17,7 +17,7 @@ _WARNING_BYTES_MAX = 256
 
 
 def check_spec(form: Internal) -> list[StatusCause]:
-    """Everything about the spec, in the order of the real server."""
+    """Return the errors of the spec, in the order of the real server."""
     found = _check_group(form.spec.get("group") or "")
     found += choice("spec.scope", form.spec.get("scope") or "", ("Cluster", "Namespaced"))
     found += _check_schemas_present(form)
@@ -35,7 +35,7 @@ def check_spec(form: Internal) -> list[StatusCause]:
 
 
 def choice(path: str, value: str, accepted: tuple[str, ...]) -> list[StatusCause]:
-    """A field that must have one of a few values."""
+    """Return an error if a field does not have one of the accepted values."""
     if not value:
         return [causes.required(path)]
     return [] if value in accepted else [causes.not_supported(path, value, accepted)]

@@ -1,12 +1,13 @@
-"""Whether a schema is structural.
+"""Validation that a schema is structural.
 
-The types of all fields must be outside ``anyOf`` and its like, so that pruning and defaulting
-need not guess which alternative holds.  What is inside them may only say more about values.
+The types of all fields must be given outside ``anyOf``, ``oneOf``, ``allOf`` and ``not``, so that
+pruning and defaulting do not depend on which alternative holds.  Schemas inside those may only
+restrict the values of fields that are also declared outside.
 """
 
 from typing import Any, Literal
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import causes
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
@@ -20,7 +21,7 @@ _MISSING_TYPE: dict[_Level, str] = {
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 _PRESERVE, _EMBEDDED = "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"
 _EITHER = "x-kubernetes-int-or-string"
-# What may not stand in a nested schema, and what is said about it.
+# The keywords that are forbidden in nested schemas: "must be ... to be structural".
 _FORBIDDEN_INSIDE = {
     "type": "empty",
     "default": "undefined",
@@ -47,7 +48,7 @@ _UNSUPPORTED = {
 
 
 def why_not_structural(schema: Any) -> str | None:
-    """Why a schema cannot even be read as a structural one, None if it can."""
+    """Return why a schema cannot be read as a structural one at all, None if it can."""
     if not isinstance(schema, dict):
         return None
     for name, shown in _UNSUPPORTED.items():
@@ -66,7 +67,7 @@ def why_not_structural(schema: Any) -> str | None:
 
 
 def check_structure(schema: Json, path: str) -> list[StatusCause]:
-    """What keeps a schema from being structural, sorted as the real server does."""
+    """Return the errors that keep a schema from being structural, sorted as by the real server."""
     found: list[StatusCause] = []
     _check_node(schema, "root", path, found)
     _check_counterparts(schema, schema, path, path, found)
@@ -125,7 +126,10 @@ def _check_own_type(schema: Json, level: _Level, path: str, found: list[StatusCa
 
 
 def _check_meta(schema: Json, level: _Level, path: str, found: list[StatusCause]) -> None:
-    """Kind and metadata are the same for all objects: a schema may add little to that."""
+    """Add the errors of ``apiVersion``, ``kind`` and ``metadata``.
+
+    These are the same for all objects; a schema may only restrict ``name`` and ``generateName``.
+    """
     properties = schema.get("properties") or {}
     is_object = level == "root" or bool(schema.get(_EMBEDDED))
     for name in ("kind", "apiVersion"):
@@ -163,7 +167,7 @@ def _check_values(
     skip_any_of: bool = False,
     skip_first_all_of: bool = False,
 ) -> None:
-    """What a schema says about values, including the schemas nested in it."""
+    """Add the errors in the restrictions of values, including nested schemas."""
     if not skip_any_of:
         for index, child in enumerate(schema.get("anyOf") or ()):
             _check_nested(child, f"{path}.anyOf[{index}]", found)
@@ -206,7 +210,7 @@ def _check_nested(
 def _check_counterparts(
     nested: Json, schema: Json | None, path: str, nested_path: str, found: list[StatusCause]
 ) -> None:
-    """Every field that a nested schema mentions must be there outside it, too."""
+    """Add an error for each field of a nested schema that is not declared outside it."""
     if schema is None:
         found.append(causes.required(path, f"because it is defined in {nested_path}"))
         return

@@ -1,4 +1,4 @@
-"""Status and scale."""
+"""Validation of the status and scale subresources."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from myrmidon.apiserver.schema.definitions.columns import check_simple_path
 
 
 def check_subresources(subresources: Any, path: str) -> list[StatusCause]:
-    """What is wrong with the paths of the scale subresource."""
+    """Return the errors in the paths of the scale subresource."""
     scale = (subresources or {}).get("scale")
     if scale is None:
         return []

@@ -1,14 +1,14 @@
-"""Formats that mean nothing: not refused, but warned of."""
+"""Warnings about unknown formats in the schemas of a definition."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from myrmidon.api.objects import Json
+from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.schema.formats import is_recognized
 
 
 def unrecognized_formats(definition: Json, old: Json | None = None) -> list[str]:
-    """Formats in the schemas of a definition that the server does not know, new ones only."""
+    """Return the formats that the server does not know, without those that ``old`` had already."""
     known = set(_unrecognized(old)) if old is not None else set()
     return [name for name in _unrecognized(definition) if name not in known]
 
@@ -23,13 +23,13 @@ def _unrecognized(definition: Json) -> Iterator[str]:
 
 
 def _common(schemas: Iterator[Any]) -> list[Any]:
-    """The schemas of all versions; a single one where they are the same."""
+    """Return the schemas of all versions; only one if they are all the same."""
     listed = list(schemas)
     return listed[:1] if all(schema == listed[0] for schema in listed) else listed
 
 
 def nodes(schema: Any) -> Iterator[Json]:
-    """A schema and all schemas inside it, whatever they are for."""
+    """Yield a schema and all schemas inside it, including those in ``anyOf`` and the like."""
     if not isinstance(schema, dict):
         return
     yield schema

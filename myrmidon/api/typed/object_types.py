@@ -1,0 +1,58 @@
+"""What may stand for a kind, and the objects that it gives: one truth for all places that take one.
+
+=================================  =====================================  =========================
+where a kind is expected           its kind                               objects are returned as
+=================================  =====================================  =========================
+``Kind``                           itself                                 JSON
+a Resource class                   ``KIND``                               that class
+a class derived from Unstructured  ``KIND``                               that class
+a kubernetes-asyncio model class   by its name (``api.models``)           that model
+=================================  =====================================  =========================
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.typed.models import (
+    is_model,
+    is_model_object,
+    model_from_json,
+    model_json,
+    model_kind,
+)
+
+
+def kind_of(entry: Any) -> Kind | None:
+    """Return the kind of a ``Kind``, a Resource class or a model class; None for other values."""
+    if isinstance(entry, Kind):
+        return entry
+    if not isinstance(entry, type):
+        return None
+    if is_model(entry):
+        return model_kind(entry)
+    found = getattr(entry, "KIND", None)
+    return found if isinstance(found, Kind) else None
+
+
+def reader_of(entry: Any) -> Callable[[Json], Any]:
+    """Return the function from an object's JSON to what ``entry`` stands for; JSON for a Kind."""
+    if is_model(entry):
+        return lambda obj: model_from_json(entry, obj)
+    if isinstance(entry, type):
+        read: Callable[[Json], Any] = entry.from_json  # type: ignore[attr-defined]
+        return read
+    return lambda obj: obj
+
+
+def raw_of(obj: Any) -> Any:
+    """Return the JSON of an object in any of these forms; other values as they are."""
+    if is_model_object(obj):
+        return model_json(obj)
+    return getattr(obj, "raw", obj)
+
+
+def is_defined_here(resource: Any) -> bool:
+    """Whether the class is a Resource whose CRD this program generates, so its status is ours."""
+    return getattr(getattr(resource, "DEFINITION", None), "foreign", None) is False

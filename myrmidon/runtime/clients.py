@@ -1,0 +1,145 @@
+"""Clients: the connections of a process to its API servers, and who may write over them.
+
+The layers of a request, from the controllers down to the socket:
+
+    client           turns answers into objects and errors, retries what the server postponed
+    rate limit       ``client_qps``, for each cluster; off by default
+    fence            refuses writes while this process does not lead; only with leader election
+    unanswered       knows which writes may still take effect, for the release of the Lease
+    transport        HTTP, or the transport of a test
+
+Each remote cluster has these layers, too, with the fence of the same elector: only one replica
+writes, to whichever cluster.
+
+Two clients of their own use the bare transport.  That of the leader election, because a renewal must
+be neither fenced nor delayed by the rate limit.  That of ``metrics_auth``, because a replica that
+does not lead is scraped, too, and its reviews are POST requests.
+"""
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from random import Random
+from socket import gethostname
+from typing import Any
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.transport import Transport
+from myrmidon.fsm.controller import Controller
+from myrmidon.io.access.configuration import endpoint_of
+from myrmidon.io.access.kubeconfig import load_endpoint
+from myrmidon.io.client import Client
+from myrmidon.io.http.fence import FencedTransport
+from myrmidon.io.http.transport import HttpTransport
+from myrmidon.io.http.unanswered import UnansweredWrites
+from myrmidon.io.throttle import ThrottledTransport, TokenBucket
+from myrmidon.runtime.leader.election import Election
+from myrmidon.runtime.leader.elector import Elector
+from myrmidon.runtime.leader.lease import default_lease_name
+from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.metrics.client import RequestCounter
+from myrmidon.runtime.metrics.families import Metrics
+from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
+from myrmidon.runtime.options import ManagerOptions
+
+
+class Clients:
+    """The clients of one process; ``open`` must be called first."""
+
+    home: Client
+    """The client of the home cluster; requests for kinds of remote clusters are passed on."""
+
+    def __init__(
+        self, options: ManagerOptions, clock: Clock, rng: Random, metrics: Metrics, log: Logger
+    ) -> None:
+        self._options, self._clock, self._rng = options, clock, rng
+        self._metrics, self._log = metrics, log
+        self._unanswered: list[UnansweredWrites] = []
+        self.elector: Elector | None = None
+        """Takes part in the leader election; None without one."""
+        self.access: ScrapeAccess | None = None
+        """Decides who may read the metrics; None for everyone."""
+
+    async def open(
+        self,
+        stack: AsyncExitStack,
+        controllers: Sequence[Controller[Any]],
+        transport: Transport | None,
+        configuration: Any,
+    ) -> None:
+        """Connect to the home cluster; ``stack`` closes the connections that were opened.
+
+        ``controllers`` give the Lease its default name.  The cluster is that of ``transport``, else
+        of ``configuration`` (kubernetes-asyncio), else of the options.
+        """
+        options, host = self._options, "local"
+        namespace = options.leader_election_namespace
+        if transport is None:
+            if configuration is not None:
+                endpoint = endpoint_of(configuration)
+            else:
+                endpoint = await load_endpoint(options.kubeconfig, options.context)
+            http = HttpTransport(endpoint)
+            transport, host = http, endpoint.host
+            stack.push_async_callback(http.close)
+            namespace = namespace or endpoint.namespace
+        counter = RequestCounter(self._metrics, host)
+        if options.metrics_auth:
+            reviews = self._client(transport, counter, options.request_timeout.total_seconds())
+            self.access = ScrapeAccess(reviews, self._clock)
+        if options.leader_election:
+            named = [(each.name, each.kind().group) for each in controllers]
+            name = options.leader_election_id or default_lease_name(named)
+            lease = ObjectRef(kinds.LEASE, name, namespace or "default")
+            self.elector = self._elector(transport, lease, counter)
+        self.home = self._writing(transport, counter)
+
+    def remote(self, name: str, transport: Transport) -> Client:
+        """Return a client for a remote cluster; its writes need the Lease of the home cluster."""
+        return self._writing(transport, RequestCounter(self._metrics, name))
+
+    async def elected(self) -> None:
+        """Wait until this process leads; without leader election it always does."""
+        if self.elector is not None:
+            await self.elector.elected.wait()
+
+    async def resign(self) -> None:
+        """Release the Lease, if all writes were answered; otherwise leave it to expire."""
+        if self.elector is not None:
+            terms = self._options.terms
+            margin = terms.lease_seconds - terms.renew_seconds
+            settled = all(writes.settled_since(margin) for writes in self._unanswered)
+            await self.elector.resign(release=settled)
+
+    def _writing(self, transport: Transport, counter: RequestCounter) -> Client:
+        """Return a client whose writes are fenced and whose requests are limited."""
+        options = self._options
+        if self.elector is not None:
+            writes = UnansweredWrites(transport, self._clock)
+            self._unanswered.append(writes)
+            transport = FencedTransport(writes, self.elector.permit)
+        if options.client_qps:
+            burst = options.client_burst or int(options.client_qps * 2) or 1
+            bucket = TokenBucket(options.client_qps, burst)
+            transport = ThrottledTransport(transport, bucket, self._clock, counter.on_throttle)
+        return self._client(transport, counter, options.request_timeout.total_seconds())
+
+    def _client(self, transport: Transport, counter: RequestCounter, seconds: float) -> Client:
+        return Client(
+            transport,
+            clock=self._clock,
+            observer=counter,
+            rng=self._rng,
+            deadline_seconds=seconds,
+        )
+
+    def _elector(self, transport: Transport, lease: ObjectRef, counter: RequestCounter) -> Elector:
+        options = self._options
+        identity = options.identity or f"{gethostname()}_{self._rng.getrandbits(40):010x}"
+        # A request that hangs must leave time for another attempt before the renew deadline.
+        client = self._client(transport, counter, options.terms.renew_seconds / 2)
+        election = Election(identity, options.terms)
+        return Elector(
+            client, lease, election, clock=self._clock, log=self._log, metrics=self._metrics
+        )
