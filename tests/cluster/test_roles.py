@@ -15,6 +15,7 @@ import pytest
 from myrmidon.api import Model, Resource, Status
 from myrmidon.api.objects import kinds
 from myrmidon.fsm import Context, Controller, Done, Result, state
+from myrmidon.fsm.shapes import Reads
 from myrmidon.generate import lease_role, roles
 from myrmidon.sets import OutputSet
 from myrmidon.testing.recording import RecordingTransport
@@ -62,7 +63,7 @@ class Gadgets(Controller[Gadget]):
     """Writes in every way, reads in every way, and says so."""
 
     manages = (kinds.CONFIG_MAP,)
-    reads = (kinds.SECRET,)
+    reads = (Reads(kinds.SECRET, everywhere=True),)
 
     @state(initial=True, condition="Made")
     async def made(self, gadget: Gadget, out: OutputSet, ctx: Context) -> Result:

@@ -226,3 +226,9 @@ def test_what_identifies_an_object_is_text(obj: Any, told: str) -> None:
     with pytest.raises(OutputError) as caught:
         OutputSet(namespace="default").apply(obj)
     assert str(caught.value).startswith(told)
+
+
+def test_delete_all_needs_a_kind() -> None:
+    """Text is not a kind; the error says what the state declares."""
+    with pytest.raises(UndeclaredOutputError, match="ConfigMaps"):
+        outputs().delete_all("ConfigMaps")

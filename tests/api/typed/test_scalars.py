@@ -149,3 +149,9 @@ def test_bytes_and_durations_on_the_wire() -> None:
 def test_an_exponent_of_any_length_has_a_value(text: str, value: str) -> None:
     """Python itself refuses to read a number of more than 4,300 digits."""
     assert Quantity(text) == Quantity(value)
+
+
+def test_an_amount_finer_than_a_nano_is_rounded_away_from_zero() -> None:
+    """As the server stores it."""
+    assert Quantity(Decimal("0.0000000001")) == Quantity("1n")
+    assert Quantity(Decimal("-0.0000000011")) == Quantity("-2n")
