@@ -9,7 +9,7 @@ from myrmidon.cli.main import COMMANDS
 PAGE = Path(__file__).parent / "reference" / "cli.md"
 _HEAD = """# Commands
 
-`myrmidon …` is `python -m myrmidon …`. A wrong argument, an unreachable server, a missing definition or a forbidden verb is one sentence that says what and how to fix it; the exit status is then 1 or 2.
+`myrmidon …` is `python -m myrmidon …`. A wrong argument, an unreachable server or a forbidden verb is one sentence that says what and how to fix it; the exit status is then 1 or 2.
 
 This page is made from the parsers by `python docs/commands.py`, and a test holds it against them.
 """

@@ -239,6 +239,11 @@ async def _children(client: Client, discovery: Discovery, obj: Json) -> list[str
     ]
     for entry in entries:
         name = f"{entry['kind']} {entry.get('namespace') or ''}/{entry['name']}".replace(" /", " ")
+        if entry.get("cluster"):
+            lines.append(
+                f"  ? {name}  is on the cluster {entry['cluster']}, which is not read here"
+            )
+            continue
         try:
             kind = await discovery.kind_of(str(entry["apiVersion"]), str(entry["kind"]))
             child = await client.get(

@@ -19,7 +19,9 @@ from typing import Any
 from myrmidon.api.objects import kinds
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.cli.targets import folder_of, load
+from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.generate import Packaging, files
 
 _SUFFIXES = (".yaml", ".yml")
@@ -48,6 +50,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="serve metrics only to those who may get /metrics, with the roles for that",
     )
     parser.add_argument(
+        "--install-crds",
+        action="store_true",
+        help="let the program install its definitions itself, with the role for that",
+    )
+    parser.add_argument(
+        "--cluster",
+        default="",
+        metavar="NAME",
+        help="with rbac: what the controllers need on this remote cluster, to be applied there",
+    )
+    parser.add_argument(
         "--replicas", type=int, default=1, help="number of replicas, of which one leads (default 1)"
     )
 
@@ -63,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
         target=tuple(map(_in_the_image, args.target)),
         replicas=args.replicas,
         metrics_auth=args.metrics_auth,
+        install_crds=args.install_crds,
+        cluster=_cluster(args, controllers),
     )
     made = files(args.what, controllers, packaging)
     if args.what in ("crd", "all"):
@@ -79,6 +94,24 @@ def run(args: argparse.Namespace) -> int:
     for path, text in made.items():
         _write(folder / path, text)
     return 0
+
+
+def _cluster(args: argparse.Namespace, controllers: Sequence[type[Controller[Any]]]) -> str:
+    """The remote cluster of --cluster; raise if no controller uses one of that name."""
+    if not args.cluster:
+        return ""
+    known = sorted({name for one in controllers for name in clusters_of(one)})
+    if args.what != "rbac":
+        raise UsageError(
+            f"--cluster has no effect on {args.what}.\n  fix: `myrmidon generate rbac --cluster ...`"
+        )
+    if args.cluster not in known:
+        listed = ", ".join(known) or "none"
+        raise UsageError(
+            f"no controller uses the cluster {args.cluster!r} (they use: {listed}).\n"
+            "  fix: use one of these names"
+        )
+    return str(args.cluster)
 
 
 def _defined_elsewhere(controllers: Sequence[type[Controller[Any]]]) -> list[str]:

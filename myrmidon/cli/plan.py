@@ -27,6 +27,7 @@ from myrmidon.cli.targets import load, made
 from myrmidon.cli.workbench import documents
 from myrmidon.errors import NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.fsm.status_home import statuses_of
 from myrmidon.generate import to_yaml
 from myrmidon.io.client import Client
@@ -99,6 +100,12 @@ async def _read(
     args: argparse.Namespace, cls: type[Controller[Any]], ref: ObjectRef, *, expected: bool
 ) -> list[Json]:
     """The object and everything that a pass over it could read."""
+    clusters = clusters_of(cls)
+    if clusters:
+        raise UsageError(
+            f"{cls.__name__} uses remote clusters ({', '.join(clusters)}), which a plan does not read.\n"
+            "  fix: try it in a test, with Harness(..., remotes=...)"
+        )
     async with reading(args) as (client, _):
         parent = await _found(client, ref)
         if parent is None and expected:
@@ -160,7 +167,10 @@ def _tell(
     namespace: str,
 ) -> None:
     options = ManagerOptions(trace=True, seed=0, planning=True)
-    with Harness(made(cls), actors=(), options=options, namespace=namespace) as cluster:
+    remotes = {name: ApiServer() for name in clusters_of(cls)}
+    with Harness(
+        made(cls), actors=(), options=options, namespace=namespace, remotes=remotes
+    ) as cluster:
         for obj in (*_namespaces(ref, copied, manifests), *copied):
             adopt(cluster.server, obj)
         for manifest in manifests:

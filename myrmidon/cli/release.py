@@ -110,6 +110,8 @@ async def survey(client: Client, discovery: Discovery, obj: Json) -> list[str]:
 
 async def _fate(client: Client, discovery: Discovery, parent: Json, ref: ObjectRef) -> str:
     uid = uid_of(parent)
+    if ref.kind.cluster:
+        return f"  {ref}  STAYS, if it exists: it is on another cluster; delete it yourself"
     try:
         kind = await discovery.kind_of(ref.kind.api_version, ref.kind.kind)
         child = await client.get(ref._replace(kind=kind))

@@ -13,15 +13,18 @@ import os
 import re
 import signal
 import sys
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from myrmidon.cli.clusters import add_cluster_arguments
 from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
+from myrmidon.cli.remote_clusters import open_remotes, remote_of
 from myrmidon.cli.settings import add_settings
 from myrmidon.cli.targets import load, made
 from myrmidon.fsm.controller import Controller
+from myrmidon.generate.layout import definitions_of
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.logs import configure
 
@@ -41,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NS",
         help="watch only this namespace; may be repeated (default: all)",
     )
+    parser.add_argument(
+        "--namespace-selector",
+        default="",
+        metavar="LABELS",
+        help="watch the namespaces with these labels, as they come and go",
+    )
     _add_election_arguments(parser)
     parser.add_argument(
         "--metrics-addr",
@@ -59,6 +68,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ADDR",
         help="where healthz and readyz are served (default :8081; '' for none)",
     )
+    _add_rate_arguments(parser)
+    parser.add_argument(
+        "--sync-period",
+        type=duration,
+        metavar="D",
+        help="reconcile every object again after this time, such as 10h or 30m (default: the controller's)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="objects reconciled at the same time, per controller (default: the controller's)",
+    )
+    _add_start_arguments(parser)
+    parser.add_argument(
+        "--trace",
+        action=argparse.BooleanOptionalAction,
+        help="record the last pass of each object for `myrmidon explain --process`",
+    )
+    add_event_loop_argument(parser)
+    parser.add_argument("--log-format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--log-level", choices=("debug", "info", "warning", "error"), default="info"
+    )
+    add_settings(parser)
+
+
+def _add_rate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--client-qps",
         type=float,
@@ -73,29 +110,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="B",
         help="requests that may exceed --client-qps at once (default: twice its value)",
     )
+
+
+def _add_start_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--sync-period",
+        "--start-timeout",
         type=duration,
+        default=timedelta(seconds=30),
         metavar="D",
-        help="reconcile every object again after this time, such as 10h or 30m (default: the controller's)",
+        help="how long an API server that does not answer is asked again at the start (default 30s)",
     )
     parser.add_argument(
-        "--workers",
-        type=int,
-        metavar="N",
-        help="objects reconciled at the same time, per controller (default: the controller's)",
-    )
-    parser.add_argument(
-        "--trace",
+        "--wait-for-kinds",
         action=argparse.BooleanOptionalAction,
-        help="record the last pass of each object for `myrmidon explain --process`",
+        default=True,
+        help="wait for kinds that the cluster does not serve yet (default); with --no-wait-for-kinds, exit",
     )
-    add_event_loop_argument(parser)
-    parser.add_argument("--log-format", choices=("text", "json"), default="text")
     parser.add_argument(
-        "--log-level", choices=("debug", "info", "warning", "error"), default="info"
+        "--remote",
+        action="append",
+        type=remote_of,
+        default=[],
+        metavar="NAME=CONTEXT",
+        help="a remote cluster: a context of the kubeconfig, or secret/NAMESPACE/NAME; may be repeated",
     )
-    add_settings(parser)
+    parser.add_argument(
+        "--install-crds",
+        action=argparse.BooleanOptionalAction,
+        help="install the definitions of the resources, and overwrite older or newer ones",
+    )
 
 
 def _add_election_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,7 +168,7 @@ def run(args: argparse.Namespace) -> int:
     configure(args.log_format, getattr(logging, args.log_level.upper()))
     controllers = [_made(cls, args) for cls in load(args.target)]
     with asyncio.Runner(loop_factory=loop_factory(args.event_loop)) as runner:
-        runner.run(_run(controllers, _options(args)))
+        runner.run(_run(controllers, args))
     return 0
 
 
@@ -140,14 +183,17 @@ def duration(text: str) -> timedelta:
     return timedelta(hours=hours, minutes=minutes, seconds=seconds)
 
 
-async def _run(controllers: list[Controller[Any]], options: ManagerOptions) -> None:
-    manager = Manager(options)
+async def _run(controllers: list[Controller[Any]], args: argparse.Namespace) -> None:
+    manager = Manager(_options(args), definitions=definitions_of(map(type, controllers)))
     for controller in controllers:
         manager.add(controller)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, manager.stop)
-    await manager.run()
+    async with AsyncExitStack() as stack:
+        for name, transport in (await open_remotes(args, stack)).items():
+            manager.add_remote(name, transport)
+        await manager.run()
 
 
 def _options(args: argparse.Namespace) -> ManagerOptions:
@@ -161,8 +207,12 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         kubeconfig=args.kubeconfig,
         context=args.context,
         namespaces=tuple(args.namespace),
+        namespace_selector=args.namespace_selector,
         client_qps=args.client_qps,
         client_burst=args.client_burst,
+        start_timeout=args.start_timeout,
+        wait_for_kinds=bool(args.wait_for_kinds),
+        install_crds=bool(args.install_crds),
         freeze_garbage=True,
         trace=bool(args.trace),
     )

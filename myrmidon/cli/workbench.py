@@ -31,6 +31,7 @@ from myrmidon.cli.server import RealEnvironment, cannot_listen, new_token, write
 from myrmidon.cli.targets import load, made
 from myrmidon.errors import ApiError, MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.generate import crds
 from myrmidon.generate.layout import defined_resources
 from myrmidon.io.client import Client
@@ -59,6 +60,7 @@ class Workbench:
         self.failure: MyrmidonError | None = None
         """What ended the manager."""
         self._classes: list[type[Controller[Any]]] = []
+        self._remotes: dict[str, ApiServer] = {}
         self._folders: list[Path] = []
         self._unapplied: set[Path] = set()
         self._manager: Manager | None = None
@@ -207,6 +209,9 @@ class Workbench:
         manager = Manager(ManagerOptions(trace=True), transport=transport, clock=self._clock)
         for cls in self._classes:
             manager.add(made(cls))
+            for name in clusters_of(cls):
+                remote = self._remotes.setdefault(name, ApiServer())
+                manager.add_remote(name, LocalTransport(remote, user=ADMIN))
         return manager
 
     async def _install(self) -> None:

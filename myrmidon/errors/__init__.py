@@ -38,6 +38,7 @@ MyrmidonError
   MissingObjectError       the object that should be patched does not exist
   ManagersUnknownError     a decision needs the managedFields of a live read
   UnfitObjectError         an object on the server does not fit its model
+  UnknownClusterError      a child is on a remote cluster that the controller no longer declares
   UnreadableObjectError    an object on the server cannot be read at all
   ExternalRefusedError     an external system answered that it did not act
   ApiError                 the server refused the request
@@ -59,6 +60,7 @@ MyrmidonError
   TransportError           the request got no answer
     UnreachableError         the request was not sent
     AmbiguousError           the request was sent; whether it took effect is unknown
+    RemoteUnavailableError   a remote cluster was not listed yet
   LeadershipLostError      another replica may lead; this process must stop writing
   TaskEndedError           a task that should run as long as the process has ended
   UsageError               a wrong argument, file or setting; shown without a traceback
@@ -104,9 +106,11 @@ from myrmidon.errors.objects import (
     MissingObjectError,
     NotAdoptedError,
     PruneRefusedError,
+    RemoteUnavailableError,
     StalledError,
     TerminatingError,
     UnfitObjectError,
+    UnknownClusterError,
     UnreadableObjectError,
 )
 from myrmidon.errors.process import (
@@ -180,6 +184,7 @@ __all__ = [
     "ProgrammingError",
     "PruneRefusedError",
     "QuotaExceededError",
+    "RemoteUnavailableError",
     "SelfOutputError",
     "ServerError",
     "StalledError",
@@ -200,6 +205,7 @@ __all__ = [
     "UndeclaredReadError",
     "UnfitObjectError",
     "UnidentifiedObjectError",
+    "UnknownClusterError",
     "UnknownFieldError",
     "UnknownStateError",
     "UnreachableError",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from myrmidon.errors.root import MyrmidonError
+from myrmidon.errors.transport import TransportError
 
 
 class AlreadyOwnedError(MyrmidonError):
@@ -105,4 +106,28 @@ class UnreadableObjectError(MyrmidonError):
             f"{ref} cannot be read: {problem}.\n"
             "  fix: look at it with `kubectl get -o json`, and correct or delete it; "
             "it is read again as soon as it changes"
+        )
+
+
+class RemoteUnavailableError(TransportError):
+    """A remote cluster was not listed yet: whether an object exists there is unknown."""
+
+    def __init__(self, cluster: str, kind: str, fault: object = None) -> None:
+        self.cluster = cluster
+        why = f": {fault}" if fault is not None else ""
+        super().__init__(
+            f"{kind} on the cluster {cluster} could not be listed yet{why}; it is tried again"
+        )
+
+
+class UnknownClusterError(MyrmidonError):
+    """A child is recorded on a remote cluster, in a kind that the controller declares no more."""
+
+    def __init__(self, ref: str, cluster: str) -> None:
+        self.ref, self.cluster = ref, cluster
+        super().__init__(
+            f"{ref} is a child of this object, but the controller no longer manages that kind on the "
+            f"cluster {cluster!r}, so it cannot be deleted.\n"
+            "  fix: declare the kind and the cluster again until it is gone, or delete it yourself and "
+            "release the object with `myrmidon release`"
         )

@@ -48,11 +48,14 @@ class Log(Protocol):
 class Reader(Protocol):
     """Reads objects of the kinds that the controller manages, reads or watches."""
 
-    async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
+    async def get(
+        self, kind: Any, name: str, namespace: str | None = None, cluster: str = ""
+    ) -> Any:
         """Return the object, or None if it does not exist.
 
         ``kind`` is a ``Kind`` (returns JSON), a Resource class or a kubernetes-asyncio model class
-        (returns an instance of that class).
+        (returns an instance of that class).  ``cluster`` is the name of a remote cluster; the
+        controller must read or manage the kind there.
         """
         ...
 
@@ -62,6 +65,7 @@ class Reader(Protocol):
         namespace: str | None = None,
         labels: Mapping[str, str] | str | None = None,
         index: tuple[str, str] | None = None,
+        cluster: str = "",
     ) -> list[Any]:
         """Return all objects that match.
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, TypeAlias, get_args
 
-from myrmidon.errors import DefinitionError
+from myrmidon.api.requests.selectors import parse_selector
+from myrmidon.errors import DefinitionError, UsageError
 from myrmidon.fsm.policies import POLICIES, Policy
 from myrmidon.fsm.watches import Predicate, always
 
@@ -82,6 +83,12 @@ class ControllerOptions:
     namespaces: tuple[str, ...] = ()
     """Handle, read and write only objects in these namespaces.  Takes precedence over the manager's
     namespaces (``--namespace``).  Default: empty, the manager's; if it has none, all namespaces."""
+    namespace_selector: str = ""
+    """A label selector: handle, read and write only objects in namespaces whose labels match it.  A
+    namespace that begins to match is listed and its objects get passes; the objects of one that
+    matches no more are forgotten and stay as they are, with their finalizers.  Needs cluster-wide
+    rights, because rights cannot follow labels.  Not together with ``namespaces``.  Default: empty,
+    the manager's."""
     selector: str = ""
     """Handle only objects whose labels match this selector.  Default: empty, all objects."""
     when: Predicate = always
@@ -110,6 +117,14 @@ class ControllerOptions:
             value = getattr(self, field)
             shown = str(value) if isinstance(value, timedelta) else repr(value)
             raise DefinitionError(f"ControllerOptions.{field} is {shown}.\n  fix: {fix}")
+        if self.namespaces and self.namespace_selector:
+            raise DefinitionError(
+                "ControllerOptions has both namespaces and namespace_selector.\n  fix: drop one of them"
+            )
+        try:
+            parse_selector(self.namespace_selector)
+        except UsageError as error:
+            raise DefinitionError(f"ControllerOptions.namespace_selector: {error}") from None
         if not timedelta(0) < self.retry_min <= self.retry_max:
             raise DefinitionError(
                 f"ControllerOptions.retry_min ({self.retry_min}) and retry_max ({self.retry_max}) "

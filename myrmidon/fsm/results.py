@@ -21,7 +21,7 @@ from typing import TypeAlias, get_args
 
 from myrmidon.api.objects.conditions import ConditionStatus, ConditionValue
 from myrmidon.api.values.texts import CONDITION_REASON_MAX, condition_message, text_of
-from myrmidon.errors import ProgrammingError, UnreadableObjectError
+from myrmidon.errors import ProgrammingError, RemoteUnavailableError, UnreadableObjectError
 from myrmidon.fsm.raised import UnexpectedError
 
 _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
@@ -209,6 +209,8 @@ def failure_of(error: BaseException) -> Failed:
     A ``ProgrammingError`` is not retried, because the next attempt would do the same.  Neither is
     an ``UnreadableObjectError``: the object's next change triggers a pass.
     """
+    if isinstance(error, RemoteUnavailableError):
+        return Failed("ClusterUnavailable", error)
     if isinstance(error, UnreadableObjectError):
         return Failed(error.reason, error, retry=False)
     if isinstance(error, ProgrammingError):

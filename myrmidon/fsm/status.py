@@ -204,6 +204,8 @@ def reference(ref: ObjectRef) -> Json:
     entry = {"apiVersion": kind.api_version, "kind": kind.kind, "name": name}
     if namespace:
         entry["namespace"] = namespace
+    if kind.cluster:
+        entry["cluster"] = kind.cluster
     return entry
 
 

@@ -79,6 +79,7 @@ def _container(packaging: Packaging) -> Json:
             "--leader-election",
             f"--leader-election-id={packaging.lease}",
             f"--metrics-addr=:{METRICS_PORT}",
+            *(["--install-crds"] if packaging.install_crds else []),
             *(["--metrics-auth"] if packaging.metrics_auth else []),
             f"--health-addr=:{HEALTH_PORT}",
             "--log-format=json",

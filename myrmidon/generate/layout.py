@@ -20,7 +20,7 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.generate import deploy
 from myrmidon.generate.definitions import crds
 from myrmidon.generate.packaging import Packaging
-from myrmidon.generate.rbac import binding, lease_role, metrics_roles, roles
+from myrmidon.generate.rbac import binding, install_role, lease_role, metrics_roles, roles
 from myrmidon.generate.yaml import to_yaml
 
 What: TypeAlias = Literal["crd", "rbac", "deploy", "all"]
@@ -60,13 +60,27 @@ def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]
     return list(found)
 
 
+def definitions_of(controllers: Iterable[type[Controller[Any]]]) -> list[Json]:
+    """The definitions of the resources that are ours, see ``defined_resources``."""
+    return crds(defined_resources(list(controllers)))
+
+
 def _crd_files(controllers: Controllers) -> dict[str, list[Json]]:
-    definitions = crds(defined_resources(controllers))
+    definitions = definitions_of(controllers)
     return {f"crd/{made['metadata']['name']}.yaml": [made] for made in definitions}
 
 
 def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, list[Json]]:
-    made = roles(controllers, packaging.name)
+    made = roles(controllers, packaging.name, packaging.cluster)
+    if packaging.cluster:
+        return {
+            "rbac/service-account.yaml": [
+                deploy.namespace(packaging),
+                deploy.service_account(packaging),
+            ],
+            "rbac/role.yaml": made,
+            "rbac/role-binding.yaml": _bindings(made, packaging),
+        }
     leases = lease_role(packaging.name, packaging.namespace, packaging.lease)
     found: dict[str, list[Json]] = {
         "rbac/service-account.yaml": [deploy.service_account(packaging)],
@@ -74,6 +88,10 @@ def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, lis
         "rbac/role-binding.yaml": _bindings(made, packaging),
         "rbac/leader-election.yaml": [leases, *_bindings([leases], packaging)],
     }
+    if packaging.install_crds:
+        names = [made["metadata"]["name"] for made in definitions_of(controllers)]
+        installs = install_role(packaging.name, names)
+        found["rbac/install-crds.yaml"] = [installs, *_bindings([installs], packaging)]
     if packaging.metrics_auth:
         checks, reads = metrics_roles(packaging.name)
         found["rbac/metrics-auth.yaml"] = [checks, *_bindings([checks], packaging), reads]

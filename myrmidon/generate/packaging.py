@@ -18,6 +18,10 @@ class Packaging:
     target: tuple[str, ...]
     """What ``myrmidon run`` gets as its arguments."""
     replicas: int = 1
+    cluster: str = ""
+    """The remote cluster whose roles are wanted; empty for the program's own."""
+    install_crds: bool = False
+    """Whether the program installs its definitions itself."""
     metrics_auth: bool = False
     """Whether ``/metrics`` needs a bearer token."""
 

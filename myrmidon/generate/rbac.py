@@ -29,8 +29,11 @@ pruning, ``recreate``, children without owner         delete            managed 
 ``ctx.get``, ``ctx.list``, ``Watch``                  list, watch       read and watched kinds
 ``ctx.live``                                          get               read and watched kinds
 ``ctx.get`` with ``Reads(cached=False)``              get               that kind
+follow namespaces (``namespace_selector``)            list, watch       namespaces
 record events, count repeated ones                    create, patch     events
 find the event of an earlier process of ours          get               events
+install definitions (``--install-crds``)              create            all definitions
+update them                                           get, patch        those of the program
 lead                                                  create            leases
 renew and release the lease                           get, update       the one lease
 ====================================================  ================  ===========================
@@ -50,6 +53,7 @@ from typing import Any, NamedTuple
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind
+from myrmidon.api.typed.object_types import kind_of
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.status_home import conditions_in_of
 from myrmidon.generate.usage import Usage, usage_of
@@ -125,24 +129,57 @@ class Rights:
         return sorted(scope for scope in self.granted if scope != CLUSTER and self.rules(scope))
 
 
+def remote_rights_of(controllers: Iterable[type[Controller[Any]]], cluster: str) -> Rights:
+    """All that these controllers need on a remote cluster.
+
+    The controller itself deletes its children there, so it may always delete them.
+    """
+    rights = Rights()
+    for controller in controllers:
+        _grant_kinds(rights, controller, usage_of(controller), cluster)
+        for watch in controller.watches:
+            watched = kind_of(watch.kind)
+            if watched is not None and watch.remote == cluster:
+                rights.grant(watched, _CACHE, watch.namespaces)
+    return rights
+
+
 def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
-    """All that these controllers need, the lease aside."""
+    """All that these controllers need on their own cluster, the lease aside."""
     rights = Rights()
     for controller in controllers:
         usage = usage_of(controller)
         _grant_parent(rights, controller, usage)
         limits = controller.options.namespaces
-        shapes = controller.shapes
-        for kind in controller.managed_kinds:
-            namespaces = shapes[kind].namespaces or limits
-            rights.grant(kind, _managing(kind, usage), namespaces)
-            for subresource in filter(partial(_may_have, kind), usage.subresources_of(kind)):
-                rights.grant(kind, ("patch",), namespaces, subresource)
-        read = ("get", *_CACHE) if usage.reads_live else _CACHE
-        for kind in controller.read_kinds:
-            verbs = read if shapes[kind].cached else ("get",)
+        _grant_kinds(rights, controller, usage)
+        if controller.options.namespace_selector:
+            rights.grant(kinds.NAMESPACE, _CACHE, ())
+        events_in = limits if controller.kind().namespaced else ()
+        rights.grant(kinds.EVENT, ("get", "create", "patch"), events_in)
+    return rights
+
+
+def _grant_kinds(
+    rights: Rights, controller: type[Controller[Any]], usage: Usage, cluster: str = ""
+) -> None:
+    """Grant what a controller does with the kinds that it declares on one cluster."""
+    limits, shapes = controller.options.namespaces, controller.shapes
+    for kind in controller.managed_kinds:
+        if kind.cluster != cluster:
+            continue
+        namespaces = shapes[kind].namespaces or limits
+        verbs = _managing(kind, usage)
+        rights.grant(kind, (*verbs, "delete") if cluster else verbs, namespaces)
+        named = (*usage.subresources_of(kind), *usage.subresources_of(kind.at("")))
+        for subresource in filter(partial(_may_have, kind.at("")), named):
+            rights.grant(kind, ("patch",), namespaces, subresource)
+    read = ("get", *_CACHE) if usage.reads_live else _CACHE
+    for kind in controller.read_kinds:
+        if kind.cluster == cluster:
+            verbs = list(read if shapes[kind].cached else ("get",))
             rights.grant(kind, verbs, shapes[kind].namespaces or limits)
-        for permission in controller.permissions:
+    for permission in controller.permissions:
+        if permission.kind.cluster == cluster:
             rights.grant(
                 permission.kind,
                 permission.verbs,
@@ -150,9 +187,6 @@ def rights_of(controllers: Iterable[type[Controller[Any]]]) -> Rights:
                 permission.subresource,
                 permission.names,
             )
-        events_in = limits if controller.kind().namespaced else ()
-        rights.grant(kinds.EVENT, ("get", "create", "patch"), events_in)
-    return rights
 
 
 def _managing(kind: Kind, usage: Usage) -> list[str]:
@@ -175,7 +209,8 @@ def _may_have(kind: Kind, subresource: str) -> bool:
 def _grant_parent(rights: Rights, controller: type[Controller[Any]], usage: Usage) -> None:
     kind, limits = controller.kind(), controller.options.namespaces
     rights.grant(kind, ("get", *_CACHE), limits)
-    tracks = bool(controller.managed_kinds) and usage.tracks
+    remote = any(kind.cluster for kind in controller.managed_kinds)
+    tracks = remote or (bool(controller.managed_kinds) and usage.tracks)
     orphans = controller.options.policy == "orphan"
     if controller.graph.finalizer is not None or tracks or orphans or usage.labels_self:
         rights.grant(kind, ("patch",), limits)
@@ -187,13 +222,13 @@ def _grant_parent(rights: Rights, controller: type[Controller[Any]], usage: Usag
         rights.grant(kind, ("patch",), limits)
     elif where == "status":
         rights.grant(kind, ("patch",), limits, "status")
-    if controller.managed_kinds and usage.owns:
+    if usage.owns and any(not kind.cluster for kind in controller.managed_kinds):
         rights.grant(kind, ("update",), limits, "finalizers")
 
 
-def roles(controllers: Iterable[type[Controller[Any]]], name: str) -> list[Json]:
-    """The ClusterRole, if one is needed, and a Role for each namespace."""
-    rights = rights_of(controllers)
+def roles(controllers: Iterable[type[Controller[Any]]], name: str, cluster: str = "") -> list[Json]:
+    """The ClusterRole, if one is needed, and a Role for each namespace; for a remote cluster, too."""
+    rights = remote_rights_of(controllers, cluster) if cluster else rights_of(controllers)
     made: list[Json] = []
     rules = rights.rules(CLUSTER)
     if rules:
@@ -240,6 +275,17 @@ def metrics_roles(name: str) -> tuple[Json, Json]:
         _role("ClusterRole", f"{name}-metrics-auth", "", reviews),
         _role("ClusterRole", f"{name}-metrics-reader", "", scrapes),
     )
+
+
+def install_role(name: str, definitions: Sequence[str]) -> Json:
+    """The ClusterRole that lets the program install its definitions.  A create has no name yet."""
+    group, resource = (
+        kinds.CUSTOM_RESOURCE_DEFINITION.group,
+        kinds.CUSTOM_RESOURCE_DEFINITION.plural,
+    )
+    on: Json = {"apiGroups": [group], "resources": [resource]}
+    named = {**on, "resourceNames": list(definitions), "verbs": ["get", "patch"]}
+    return _role("ClusterRole", f"{name}-install-crds", "", [{**on, "verbs": ["create"]}, named])
 
 
 def binding(role: Json, account: str, namespace: str) -> Json:

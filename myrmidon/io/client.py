@@ -8,7 +8,7 @@ It has no cache.
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Protocol, TypeAlias
 
@@ -33,6 +33,7 @@ from myrmidon.errors import (
     ServerError,
     TransportError,
     UnreadableObjectError,
+    UsageError,
     api_error,
 )
 from myrmidon.io.lists.answers import Page, read_page
@@ -84,6 +85,8 @@ class Client:
         self._retries = retries or RetryPolicy()
         self._rng = rng or random.Random()  # noqa: S311  spreads retries; keeps no secret
         self._deadline_seconds = deadline_seconds
+        self.remotes: Mapping[str, Client] = {}
+        """The clients of remote clusters; requests for kinds on those clusters are sent there."""
 
     # ------------------------------------------------------------------ one object
 
@@ -95,7 +98,7 @@ class Client:
         request = Request(Verb.GET, ref, subresource=subresource)
         if subresource:
             return await self.send(request)
-        return _object(ref, await self.fetch(request.to_http()))
+        return _object(ref, await self._of(ref.kind).fetch(request.to_http()))
 
     async def create(
         self, kind: Kind, obj: Json, *, dry_run: bool = False, field_manager: str = ""
@@ -157,7 +160,7 @@ class Client:
 
         The texts of ``Warning`` headers are added to ``warnings``.
         """
-        response = await self.fetch(request.to_http())
+        response = await self._of(request.ref.kind).fetch(request.to_http())
         if warnings is not None:
             warnings += warning_texts(response.headers)
         return _decode(response)
@@ -169,7 +172,7 @@ class Client:
         token = ""
         while True:
             request = scope.list_request(limit=page_size, continue_token=token)
-            page = await read_page((await self.fetch(request)).body)
+            page = await read_page((await self._of(scope.kind).fetch(request)).body)
             yield page
             if page.continue_token == token != "":
                 raise AmbiguousError("the server repeated the continue token of a list")
@@ -223,6 +226,20 @@ class Client:
             yield (_event(line) async for line in lines)
 
     # -------------------------------------------------------------------- the wire
+
+    def _of(self, kind: Kind) -> "Client":
+        """Return the client of the kind's cluster.
+
+        There is no default: a request must never reach another cluster than the one it is for.
+        """
+        if not kind.cluster:
+            return self
+        if kind.cluster not in self.remotes:
+            raise UsageError(
+                f"there is no connection to the cluster {kind.cluster!r}.\n"
+                f"  fix: manager.add_remote({kind.cluster!r}, transport)"
+            )
+        return self.remotes[kind.cluster]
 
     async def fetch(self, request: HttpRequest) -> HttpResponse:
         """Send a request, retry it as ``RetryPolicy`` allows, and return the answer.

@@ -8,7 +8,7 @@ import orjson
 
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, version_of
-from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.errors import (
     ApiError,
@@ -109,7 +109,7 @@ def waves(tasks: list[OutputTask]) -> list[tuple[list[OutputTask], bool]]:
     patches of one object come one by one.
     """
     special = [
-        task for task in tasks if type(task.output) is Edit or task.output.ref.kind in _FIRST
+        task for task in tasks if type(task.output) is Edit or _is_first(task.output.ref.kind)
     ]
     if not special:
         return [(tasks, False)]
@@ -121,6 +121,10 @@ def waves(tasks: list[OutputTask]) -> list[tuple[list[OutputTask], bool]]:
         ordered.append((wave, False))
         edits = [task for task in edits if task not in wave]
     return ordered
+
+
+def _is_first(kind: Kind) -> bool:
+    return (kind.at("") if kind.cluster else kind) in _FIRST
 
 
 def _one_each(tasks: Iterable[OutputTask]) -> list[OutputTask]:

@@ -1,6 +1,7 @@
 """The runtime: runs controllers against an API server.
 
 manager          several controllers in one process: start-up, leader election, shutdown
+controller_run   one controller in a process: waiting for its kinds, start, removal
 loop             one controller: its view of the cluster, its queue, its workers
 queue, delays    which key is reconciled next, and when
 worker           takes due keys, reconciles and requeues them
@@ -15,15 +16,17 @@ children         which objects an object manages
 reconcile/       one pass over one object
 leader/          leader election
 metrics/         all metrics
-clients          connections to the API server: fence, rate limit, leader election
+clients          connections to the API servers: fence, rate limit, leader election
 health           probes and metrics over HTTP
 logs             structured logs
 trace, snapshot  the last pass of each object, for ``myrmidon explain`` and ``myrmidon dev``
 supervision      tasks that must not end
 lag, garbage     event loop lag, and fewer garbage collections
+namespace_follower  namespaces that are chosen by their labels
 inbox            keys from other threads
+definitions      the CRDs of the program: compared with the cluster's, or installed
 preflight        checks at start-up that every declared kind can be listed
-remotes          watches of other clusters
+remotes          other clusters that controllers watch, read and write
 same_kind        two controllers of one kind
 options          the settings of a process
 """

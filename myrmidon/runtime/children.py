@@ -108,11 +108,11 @@ def recorded(obj: Json, kinds: tuple[Kind, ...]) -> list[ObjectRef]:
     entries = status_fields(obj).get("resourceRefs")
     if not isinstance(entries, list):
         return []
-    known = kinds_by_name(kinds)
     found: list[ObjectRef] = []
     for entry in entries:
         if isinstance(entry, dict) and entry.get("name"):
             named = str(entry.get("apiVersion")), str(entry.get("kind"))
+            known = kinds_by_name(kinds, str(entry.get("cluster") or ""))
             kind = known.get(named) or _undeclared(entry)
             found.append(ObjectRef(kind, str(entry["name"]), str(entry.get("namespace") or "")))
     return found
@@ -155,4 +155,5 @@ def is_tracked_child(child: Json | None, uid: str) -> bool:
 def _undeclared(entry: Json) -> Kind:
     """Return a kind that ``manages`` does not list, without its plural, which discovery finds."""
     group, version = split_api_version(str(entry.get("apiVersion") or "v1"))
-    return Kind(group, version, str(entry.get("kind")), "", namespaced=bool(entry.get("namespace")))
+    cluster, namespaced = str(entry.get("cluster") or ""), bool(entry.get("namespace"))
+    return Kind(group, version, str(entry.get("kind")), "", namespaced, cluster)

@@ -1,12 +1,15 @@
-"""Clients: the connections of a process to its API server, and who may write over them.
+"""Clients: the connections of a process to its API servers, and who may write over them.
 
 The layers of a request, from the controllers down to the socket:
 
     client           turns answers into objects and errors, retries what the server postponed
-    rate limit       ``client_qps``; off by default
+    rate limit       ``client_qps``, for each cluster; off by default
     fence            refuses writes while this process does not lead; only with leader election
     unanswered       knows which writes may still take effect, for the release of the Lease
     transport        HTTP, or the transport of a test
+
+Each remote cluster has these layers, too, with the fence of the same elector: only one replica
+writes, to whichever cluster.
 
 Two clients of their own use the bare transport.  That of the leader election, because a renewal must
 be neither fenced nor delayed by the rate limit.  That of ``metrics_auth``, because a replica that
@@ -15,7 +18,6 @@ does not lead is scraped, too, and its reviews are POST requests.
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from random import Random
 from socket import gethostname
 from typing import Any
@@ -42,37 +44,37 @@ from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
 from myrmidon.runtime.options import ManagerOptions
 
 
-@dataclass(frozen=True, slots=True)
 class Clients:
-    """The clients of one process."""
+    """The clients of one process; ``open`` must be called first."""
 
-    client: Client
-    """The client of all controllers."""
-    elector: Elector | None
-    """Takes part in the leader election; None without one."""
-    writes: UnansweredWrites | None
-    """The writes that may still take effect; None without leader election."""
-    access: ScrapeAccess | None
-    """Decides who may read the metrics; None for everyone."""
+    home: Client
+    """The client of the home cluster; requests for kinds of remote clusters are passed on."""
 
+    def __init__(
+        self, options: ManagerOptions, clock: Clock, rng: Random, metrics: Metrics, log: Logger
+    ) -> None:
+        self._options, self._clock, self._rng = options, clock, rng
+        self._metrics, self._log = metrics, log
+        self._unanswered: list[UnansweredWrites] = []
+        self.elector: Elector | None = None
+        """Takes part in the leader election; None without one."""
+        self.access: ScrapeAccess | None = None
+        """Decides who may read the metrics; None for everyone."""
 
-@dataclass(frozen=True, slots=True)
-class Connector:
-    """Connects a manager."""
+    async def open(
+        self,
+        stack: AsyncExitStack,
+        controllers: Sequence[Controller[Any]],
+        transport: Transport | None,
+        configuration: Any,
+    ) -> None:
+        """Connect to the home cluster; ``stack`` closes the connections that were opened.
 
-    options: ManagerOptions
-    controllers: Sequence[Controller[Any]]
-    clock: Clock
-    rng: Random
-    log: Logger
-    metrics: Metrics
-
-    async def connect(
-        self, stack: AsyncExitStack, transport: Transport | None, configuration: Any
-    ) -> Clients:
-        """Return the clients; ``stack`` closes the connections that were opened."""
-        options = self.options
-        namespace, host = options.leader_election_namespace, "local"
+        ``controllers`` give the Lease its default name.  The cluster is that of ``transport``, else
+        of ``configuration`` (kubernetes-asyncio), else of the options.
+        """
+        options, host = self._options, "local"
+        namespace = options.leader_election_namespace
         if transport is None:
             if configuration is not None:
                 endpoint = endpoint_of(configuration)
@@ -82,42 +84,62 @@ class Connector:
             transport, host = http, endpoint.host
             stack.push_async_callback(http.close)
             namespace = namespace or endpoint.namespace
-        counter = RequestCounter(self.metrics, host)
-        access: ScrapeAccess | None = None
-        elector: Elector | None = None
-        writes: UnansweredWrites | None = None
+        counter = RequestCounter(self._metrics, host)
         if options.metrics_auth:
             reviews = self._client(transport, counter, options.request_timeout.total_seconds())
-            access = ScrapeAccess(reviews, self.clock)
+            self.access = ScrapeAccess(reviews, self._clock)
         if options.leader_election:
-            elector = self._elector(transport, namespace or "default", counter)
-            writes = UnansweredWrites(transport, self.clock)
-            transport = FencedTransport(writes, elector.permit)
+            named = [(each.name, each.kind().group) for each in controllers]
+            name = options.leader_election_id or default_lease_name(named)
+            lease = ObjectRef(kinds.LEASE, name, namespace or "default")
+            self.elector = self._elector(transport, lease, counter)
+        self.home = self._writing(transport, counter)
+
+    def remote(self, name: str, transport: Transport) -> Client:
+        """Return a client for a remote cluster; its writes need the Lease of the home cluster."""
+        return self._writing(transport, RequestCounter(self._metrics, name))
+
+    async def elected(self) -> None:
+        """Wait until this process leads; without leader election it always does."""
+        if self.elector is not None:
+            await self.elector.elected.wait()
+
+    async def resign(self) -> None:
+        """Release the Lease, if all writes were answered; otherwise leave it to expire."""
+        if self.elector is not None:
+            terms = self._options.terms
+            margin = terms.lease_seconds - terms.renew_seconds
+            settled = all(writes.settled_since(margin) for writes in self._unanswered)
+            await self.elector.resign(release=settled)
+
+    def _writing(self, transport: Transport, counter: RequestCounter) -> Client:
+        """Return a client whose writes are fenced and whose requests are limited."""
+        options = self._options
+        if self.elector is not None:
+            writes = UnansweredWrites(transport, self._clock)
+            self._unanswered.append(writes)
+            transport = FencedTransport(writes, self.elector.permit)
         if options.client_qps:
             burst = options.client_burst or int(options.client_qps * 2) or 1
             bucket = TokenBucket(options.client_qps, burst)
-            transport = ThrottledTransport(transport, bucket, self.clock, counter.on_throttle)
-        client = self._client(transport, counter, options.request_timeout.total_seconds())
-        return Clients(client, elector, writes, access)
+            transport = ThrottledTransport(transport, bucket, self._clock, counter.on_throttle)
+        return self._client(transport, counter, options.request_timeout.total_seconds())
 
     def _client(self, transport: Transport, counter: RequestCounter, seconds: float) -> Client:
         return Client(
             transport,
-            clock=self.clock,
+            clock=self._clock,
             observer=counter,
-            rng=self.rng,
+            rng=self._rng,
             deadline_seconds=seconds,
         )
 
-    def _elector(self, transport: Transport, namespace: str, counter: RequestCounter) -> Elector:
-        options = self.options
-        identity = options.identity or f"{gethostname()}_{self.rng.getrandbits(40):010x}"
+    def _elector(self, transport: Transport, lease: ObjectRef, counter: RequestCounter) -> Elector:
+        options = self._options
+        identity = options.identity or f"{gethostname()}_{self._rng.getrandbits(40):010x}"
         # A request that hangs must leave time for another attempt before the renew deadline.
         client = self._client(transport, counter, options.terms.renew_seconds / 2)
-        named = [(each.name, each.kind().group) for each in self.controllers]
-        name = options.leader_election_id or default_lease_name(named)
-        lease = ObjectRef(kinds.LEASE, name, namespace)
         election = Election(identity, options.terms)
         return Elector(
-            client, lease, election, clock=self.clock, log=self.log, metrics=self.metrics
+            client, lease, election, clock=self._clock, log=self._log, metrics=self._metrics
         )

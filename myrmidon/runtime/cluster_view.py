@@ -34,20 +34,24 @@ class ClusterView:
         namespaces: Iterable[str] = (),
         *,
         options: ControllerOptions | None = None,
+        follows: bool = False,
     ) -> None:
+        """``follows``: begin with no namespace; ``enter`` and ``leave`` change them."""
         self._controller = controller
         options = options or controller.options
-        spaces = self._spaces = options.namespaces or tuple(namespaces)
+        self._spaces = dict.fromkeys(() if follows else options.namespaces or tuple(namespaces))
         shapes = [controller.shapes[kind] for kind in controller.managed_kinds]
-        self.covers_all = not spaces and not any(
+        everywhere = not self._spaces and not follows
+        self.covers_all = everywhere and not any(
             each.namespaces or each.selector for each in shapes
         )
         """Whether every object of managed kinds is watched, so that ``covers`` need not be asked."""
+        self._concerns_all = everywhere or not controller.kind().namespaced
         self._selectors: dict[Kind, Selector] = {
             kind: parse_selector(controller.shapes[kind].selector)
             for kind in controller.managed_kinds
         }
-        self._namespaces = frozenset(spaces if controller.kind().namespaced else ())
+        spaces = None if follows else self._spaces
         self._views: dict[Kind, View] = {
             controller.kind(): caches.view(
                 controller.kind(),
@@ -59,9 +63,11 @@ class ClusterView:
         for kind in (*controller.managed_kinds, *controller.read_kinds):
             shape = controller.shapes[kind]
             if kind not in self._views and shape.cached:
+                # Labels choose namespaces of the home cluster only.
+                where = () if follows and kind.cluster else spaces
                 self._views[kind] = caches.view(
                     kind,
-                    namespaces=shape.namespaces or spaces,
+                    namespaces=shape.namespaces or where,
                     labels=shape.selector,
                     fields=shape.field_selector,
                     metadata_only=shape.metadata_only,
@@ -80,14 +86,20 @@ class ClusterView:
             view.subscribe(subscription)
 
     async def wait_synced(self) -> None:
-        """Wait until every declared kind was listed once."""
-        for view in self._views.values():
+        """Wait until every declared kind of the home cluster was listed once.
+
+        A remote cluster that cannot be reached holds up only what reads it (``RemoteView``).
+        """
+        for view in self._home():
             await view.wait_synced()
 
     @property
     def is_synced(self) -> bool:
         """Whether every declared kind was listed once."""
-        return all(view.is_synced for view in self._views.values())
+        return all(view.is_synced for view in self._home())
+
+    def _home(self) -> list[View]:
+        return [view for view in self._views.values() if not view.kind.cluster]
 
     def close(self) -> None:
         """Close the views; a cache without views is no longer watched."""
@@ -99,7 +111,48 @@ class ClusterView:
 
         A cluster-scoped child may name a parent in a namespace that another process handles.
         """
-        return not self._namespaces or ref.namespace in self._namespaces
+        return self._concerns_all or ref.namespace in self._spaces
+
+    # ----------------------------------------------------------------------- namespaces
+
+    async def prepare(self, namespace: str) -> None:
+        """List every declared kind in another namespace.
+
+        No pass may see the objects of one kind before those of the others are there: a state would
+        take a child that is not listed yet for missing.
+        """
+        for view in self._following():
+            await view.prepare(namespace)
+
+    def enter(self, namespace: str) -> None:
+        """Include a namespace that was prepared; the subscribers get the objects that exist."""
+        self._spaces[namespace] = None
+        for view in self._following():
+            view.enter(namespace)
+
+    def ignore(self, namespace: str) -> None:
+        """Let objects of a namespace have no more passes; they can still be read until ``leave``."""
+        self._spaces.pop(namespace, None)
+
+    def leave(self, namespace: str) -> None:
+        """Watch the objects of a namespace no more, and free what is cached of them."""
+        self.ignore(namespace)
+        for view in self._following():
+            view.leave(namespace)
+
+    def keys(self, namespace: str) -> Refs:
+        """Return the controller's own objects in a namespace, without decoding them."""
+        kind = self._controller.kind()
+        return [ObjectRef(kind, name, namespace) for name in self._views[kind].names(namespace)]
+
+    def _following(self) -> list[View]:
+        """Return the views whose namespaces are those of the controller, and change with them."""
+        shapes = self._controller.shapes
+        return [
+            view
+            for view in self._home()
+            if view.kind.namespaced and not shapes[view.kind].namespaces
+        ]
 
     def _indexes(self, kind: Kind, options: ControllerOptions) -> dict[str, IndexFunction]:
         """Return the indexes that the controller declares for a kind, under names of its own.
@@ -116,7 +169,7 @@ class ClusterView:
 
     def namespaces_of(self, kind: Kind) -> tuple[str, ...]:
         """Return the namespaces in which a kind is watched; empty for all of them."""
-        return self._controller.shapes[kind].namespaces or self._spaces
+        return self._controller.shapes[kind].namespaces or tuple(self._spaces)
 
     def selects(self, kind: Kind, obj: Json) -> bool:
         """Whether an object of a managed kind has the labels by which the kind is cached."""

@@ -65,14 +65,18 @@ class ControllerLoop:
         record_event: RecordEvent,
         namespaces: Iterable[str] = (),
         trace: bool = False,
+        follows: bool = False,
         shared: bool = False,
         shares_status: bool = False,
         planning: bool = False,
     ) -> None:
         """``shared``, ``shares_status``: see ``PassDependencies``."""
         self.controller = controller
+        self._leaving: set[str] = set()  # namespaces in which passes are still under way
         self._own_writes = OwnWrites[Trigger](controller.name, caches)
-        self.view = ClusterView(type(controller), caches, namespaces, options=controller.options)
+        self.view = ClusterView(
+            type(controller), caches, namespaces, options=controller.options, follows=follows
+        )
         refused = RefusedOutputs()
         self._subscription = Subscription()
         self._taking = 0  # changes of which some keys are not added yet
@@ -124,9 +128,35 @@ class ControllerLoop:
 
     async def listen(self) -> None:
         """Add the keys that channels send, until cancelled."""
-        await self._inbox.empty(
-            lambda ref, delay: self.pool.add(ref, cause=Cause("channel"), delay=delay)
-        )
+
+        def take(ref: ObjectRef, delay: float) -> None:
+            if self.view.concerns(ref):  # its namespace may have left meanwhile
+                self.pool.add(ref, cause=Cause("channel"), delay=delay)
+
+        await self._inbox.empty(take)
+
+    async def enter(self, namespace: str) -> None:
+        """List the kinds of another namespace, and handle its objects from then on."""
+        await self.view.prepare(namespace)
+        self._leaving.discard(namespace)
+        self.view.enter(namespace)
+
+    def leave(self, namespace: str) -> None:
+        """Handle the objects of a namespace no more, and forget them; passes under way finish."""
+        self.view.ignore(namespace)
+        self._leaving.add(namespace)
+        for turn in self.pool.queue.owed():
+            if turn.key.namespace == namespace:
+                self.pool.queue.forget(turn.key)
+        if not any(key.namespace == namespace for key in self.pool.queue.working):
+            self._left(namespace)
+
+    def _left(self, namespace: str) -> None:
+        self._leaving.discard(namespace)
+        for key in self.view.keys(namespace):
+            self.pool.forget(key)
+            self.reconciler.forget(key)
+        self.view.leave(namespace)
 
     async def work(self) -> None:
         """Be one worker: reconcile keys as they come due, until the pool stops."""
@@ -173,6 +203,11 @@ class ControllerLoop:
         """Add the keys of changes that came during a pass and were not its own writes."""
         for trigger in self._own_writes.released(key):
             self._add(trigger, Urgency.LIVE)
+        if self._leaving and key.namespace in self._leaving:
+            self.pool.queue.forget(key)
+            others = (other for other in self.pool.queue.working if other != key)
+            if not any(other.namespace == key.namespace for other in others):
+                self._left(key.namespace)
 
     def close(self) -> None:
         """Close the views of the caches and unsubscribe from the channels."""

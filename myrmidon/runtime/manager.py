@@ -3,14 +3,15 @@
 Start-up, in this order:
 
 1. connect: transport, leader election fence, rate limit, client;
-2. preflight: list every declared kind once, so that a missing CRD or role stops the program with
-   one sentence and not with a log full of retries;
-3. serve probes and metrics;
-4. start the caches, which the controllers share, the Event recorders and the leader election;
-5. when the caches are in sync and this process leads, start the workers.
+2. serve probes and metrics;
+3. preflight: list every declared kind once, so that wrong credentials or a missing role stop the
+   program with one sentence and not with a log full of retries;
+4. start the caches, which the controllers share, and the leader election;
+5. start the controllers, each by itself (``controller_run``): one whose kinds are not served waits
+   for them, and the others work.
 
 A replica that does not lead runs everything except the workers: its caches are warm when it takes
-over.
+over.  Controllers can be added and removed while the process runs (``add``, ``remove``).
 
 Shutdown (``stop``): workers finish the passes under way within ``shutdown_timeout``, the remaining
 tasks are cancelled, and then the Lease is released (``_wind_down`` says why in that order).
@@ -21,6 +22,7 @@ nothing.  Restarting is left to the kubelet.
 """
 
 import asyncio
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from itertools import chain
@@ -32,30 +34,26 @@ from aiohttp import web
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import Transport
-from myrmidon.errors import MyrmidonError
+from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.client import Client
-from myrmidon.io.events import EventRecorder
-from myrmidon.io.http.unanswered import UnansweredWrites
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
-from myrmidon.runtime.clients import Connector
+from myrmidon.runtime.clients import Clients
+from myrmidon.runtime.controller_run import CANCEL_SECONDS_MAX, ControllerRun, Process, finish
+from myrmidon.runtime.definitions import install_definitions
 from myrmidon.runtime.garbage import freeze_until
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
 from myrmidon.runtime.lag import LoopLag
-from myrmidon.runtime.leader.elector import Elector
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
 from myrmidon.runtime.options import ManagerOptions
-from myrmidon.runtime.preflight import preflight
-from myrmidon.runtime.remotes import check_remotes, watch_remote
-from myrmidon.runtime.same_kind import check_together, is_shared, shares_status
+from myrmidon.runtime.preflight import not_served, patiently
+from myrmidon.runtime.remotes import RemoteCluster
+from myrmidon.runtime.same_kind import check_apart, check_together
 from myrmidon.runtime.snapshot import ObjectView, Snapshot
 from myrmidon.runtime.supervision import Supervisor, Tasks, first_of
-
-_CANCEL_SECONDS_MAX = 2.0  # time for cancelled states to clean up
 
 
 class Manager:
@@ -66,6 +64,8 @@ class Manager:
     ``configuration``, a ``Configuration`` of kubernetes-asyncio, names the cluster instead of
     ``ManagerOptions.kubeconfig`` and ``context``: host, CA, client certificate, token and its
     refresh hook, proxy.  ``metrics`` is where the manager counts; by default it creates its own.
+    ``definitions`` are the CRDs of the program: compared with the cluster's, or installed with
+    ``ManagerOptions.install_crds``.
     """
 
     def __init__(
@@ -76,42 +76,87 @@ class Manager:
         clock: Clock | None = None,
         metrics: Metrics | None = None,
         configuration: Any = None,
+        definitions: Iterable[Json] = (),
     ) -> None:
+        self._definitions = tuple(definitions)
         self.options = options or ManagerOptions()
         self.metrics = metrics or Metrics(per_object=self.options.per_object_metrics)
-        self.loops: list[ControllerLoop] = []
+        self._runs: list[ControllerRun] = []
+        self._process: Process | None = None
         self._controllers: list[Controller[Any]] = []
-        self._remotes: dict[str, Transport] = {}
+        self._transports: dict[str, Transport] = {}  # of remote clusters
         self._transport, self._clock = transport, clock or LoopClock()
         self._configuration = configuration
         self._rng = Random(self.options.seed)  # noqa: S311 - spreads load; keeps no secret
         self._log = Logger("myrmidon.manager")
         self._stopping = asyncio.Event()
         self._caches: Caches | None = None
-        self._elector: Elector | None = None
-        self._access: ScrapeAccess | None = None
-        self._writes: UnansweredWrites | None = None
         self._synced = asyncio.Event()
         self._working = asyncio.Event()
-        self._workers: Tasks = []
         self._supervisor: Supervisor | None = None
+        self._clients = Clients(self.options, self._clock, self._rng, self.metrics, self._log)
         self._lag = LoopLag(self._clock, self._log)
         self.addresses: dict[str, str] = {}
         """The bound address of each server, by the address in the options: ``:0`` picks a port."""
 
     def add(self, controller: Controller[Any]) -> None:
-        """Add a controller, before ``run``.
+        """Add a controller.
 
         Its name must be its own.  Controllers of the same kind must not share a type of condition in
         the status of their objects, ``Ready`` included.
+
+        While the manager runs, the controller starts at once: it lists its kinds, and on a process
+        that leads its workers start as soon as its caches are in sync.  Problems that would stop the
+        process at its start (a missing role) are then reported in the log and in ``readyz``, and the
+        check is repeated.  Controllers of the same kind must be added before ``run``.
         """
         for other in self._controllers:
             check_together(controller, other)
+        if self._process is None:
+            self._controllers.append(controller)
+            return
+        check_apart(controller, [run.controller for run in self._runs])
+        run = ControllerRun(controller, self._process)
         self._controllers.append(controller)
+        self._runs.append(run)
+        if self._supervisor is not None:
+            run.start(self._supervisor)
+
+    async def remove(self, name: str) -> None:
+        """Stop the controller of that name, and forget it; the others go on.
+
+        Passes under way finish within ``shutdown_timeout``.  Watches that no other controller needs
+        end, and their caches are freed.  Objects and children stay as they are; an object with our
+        finalizer that is deleted later waits for a controller, or for ``myrmidon release``.
+        """
+        found = [one for one in self._controllers if one.name == name]
+        if not found:
+            listed = ", ".join(one.name for one in self._controllers) or "none"
+            raise UsageError(
+                f"the manager has no controller {name!r} (it has: {listed}).\n"
+                "  fix: use the name of the controller, not of its class"
+            )
+        self._controllers.remove(found[0])
+        for run in [one for one in self._runs if one.controller is found[0]]:
+            await finish([run], self.options.shutdown_timeout.total_seconds())
+            if self._supervisor is not None:
+                self._supervisor.forget(run.tasks)
+            run.close()
+            if run in self._runs:
+                self._runs.remove(run)
 
     def add_remote(self, name: str, transport: Transport) -> None:
-        """Register another cluster under the name that ``Watch(..., remote=name)`` uses."""
-        self._remotes[name] = transport
+        """Register a remote cluster, before ``run``.
+
+        Controllers use it by that name: ``kinds.CONFIG_MAP.at(name)`` in ``manages`` and ``reads``,
+        ``Watch(remote=name)``, ``out.apply(..., cluster=name)``, ``ctx.get(..., cluster=name)``.
+        """
+        self._transports[name] = transport
+
+    @property
+    def loops(self) -> list[ControllerLoop]:
+        """The loops of the controllers whose kinds are all served."""
+        return [run.loop for run in self._runs if run.loop is not None]
 
     async def run(self) -> None:
         """Run until ``stop`` is called or a task fails; one failed task stops the whole manager.
@@ -138,7 +183,7 @@ class Manager:
     @property
     def is_idle(self) -> bool:
         """Whether the workers run and no pass is under way or due."""
-        return self._working.is_set() and all(loop.is_idle for loop in self.loops)
+        return self._working.is_set() and all(run.is_idle for run in self._runs)
 
     def snapshot(self) -> Snapshot:
         """Return the state of every object now; empty without ``ManagerOptions.trace``."""
@@ -164,58 +209,85 @@ class Manager:
     # ------------------------------------------------------------------------- life cycle
 
     async def _run(self, stack: AsyncExitStack) -> None:
-        client = await self._connect(stack)
-        await preflight(client, self._controllers, self.options.namespaces)
-        self._caches = Caches(
-            client, clock=self._clock, rng=self._rng, timing=self.options.watching
-        )
-        recorders = [
-            EventRecorder(client, controller.name, clock=self._clock)
-            for controller in self._controllers
-        ]
-        self.loops = [
-            self._loop(controller, client, events)
-            for controller, events in zip(self._controllers, recorders, strict=True)
-        ]
-        check_remotes(self.loops, self._remotes)
-        for loop in self.loops:
-            stack.callback(loop.close)
+        clients = self._clients
+        await clients.open(stack, self._controllers, self._transport, self._configuration)
         await self._serve(stack)
+        remotes = self._remote_clusters()
+        caches = self._caches = self._caches_of(clients.home)
+        clients.home.remotes = {name: remote.client for name, remote in remotes.items()}
+        caches.remotes = {name: remote.caches for name, remote in remotes.items()}
+        self._process = Process(
+            options=self.options,
+            client=clients.home,
+            caches=caches,
+            clock=self._clock,
+            metrics=self.metrics,
+            rng=self._rng,
+            log=self._log,
+            controllers=self._controllers,
+            elected=clients.elected,
+            remotes=remotes,
+            definitions=() if self.options.install_crds else self._definitions,
+        )
+        self._runs = [ControllerRun(each, self._process) for each in self._controllers]
+        stack.callback(self._close)
+        installs = self.options.install_crds and bool(self._definitions)
+        if installs and clients.elector is None:
+            await self._install()
+        seconds = self.options.start_timeout.total_seconds()
+        for run in self._runs:
+            await patiently(run.check, self._clock, seconds, self._log)
+            if run.missing and not self.options.wait_for_kinds:
+                raise not_served(run.controller, run.missing[0])
         async with asyncio.TaskGroup() as group:
             self._supervisor = supervisor = Supervisor(group, self._log)
-            background = self._start(supervisor)
-            writers = self._start_writers(supervisor, recorders)
+            background = self._start(supervisor, remotes)
+            election: Tasks = []
+            if clients.elector is not None:
+                election = supervisor.start("election", clients.elector.run)
+            if installs and clients.elector is not None:
+                background += supervisor.start("install", self._install, may_end=lambda: True)
             await self._stopping.wait()
-            await self._wind_down(writers)
+            await self._wind_down(election)
             for task in background:
                 task.cancel()
 
-    def _start(self, supervisor: Supervisor) -> Tasks:
-        """Start the tasks that only read: caches, watch feeds, channels, remote clusters."""
+    def _remote_clusters(self) -> dict[str, RemoteCluster]:
+        found: dict[str, RemoteCluster] = {}
+        for name, transport in self._transports.items():
+            client = self._clients.remote(name, transport)
+            found[name] = RemoteCluster(name, client, self._caches_of(client, name))
+        return found
+
+    def _caches_of(self, client: Client, cluster: str = "") -> Caches:
+        timing = self.options.watching
+        return Caches(client, clock=self._clock, rng=self._rng, timing=timing, cluster=cluster)
+
+    async def _install(self) -> None:
+        """Install the definitions of the program, as soon as this process leads."""
+        await self._clients.elected()
+        install = partial(
+            install_definitions, self._clients.home, self._definitions, self._clock, self._log
+        )
+        await patiently(install, self._clock, self.options.start_timeout.total_seconds(), self._log)
+
+    def _close(self) -> None:
+        for run in self._runs:
+            run.close()
+
+    def _start(self, supervisor: Supervisor, remotes: Mapping[str, RemoteCluster]) -> Tasks:
+        """Start the controllers, and the caches that they share; return the tasks of the latter."""
         assert self._caches is not None
         tasks = supervisor.start("caches", self._caches.run)
-        tasks += supervisor.start("lead", partial(self._lead, supervisor), may_end=lambda: True)
+        tasks += supervisor.start("lead", self._lead, may_end=lambda: True)
         if isinstance(self._clock, LoopClock):
             tasks += supervisor.start("lag", self._lag.run)
         if self.options.freeze_garbage:
             tasks += supervisor.start("garbage", self._freeze_garbage, may_end=lambda: True)
-        for loop in self.loops:
-            name = loop.controller.name
-            tasks += supervisor.start(f"feed of {name}", loop.feed)
-            if loop.controller.channels:
-                tasks += supervisor.start(f"channels of {name}", loop.listen)
-        for name, transport in self._remotes.items():
-            watch = partial(watch_remote, name, transport, self.loops, self._clock)
-            tasks += supervisor.start(f"remote {name}", watch)
-        return tasks
-
-    def _start_writers(self, supervisor: Supervisor, recorders: list[EventRecorder]) -> Tasks:
-        """Start the tasks that write, apart from the workers: Event recorders, leader election."""
-        tasks: Tasks = []
-        for loop, events in zip(self.loops, recorders, strict=True):
-            tasks += supervisor.start(f"events of {loop.controller.name}", events.run)
-        if self._elector is not None:
-            tasks += supervisor.start("election", self._elector.run)
+        for name, remote in remotes.items():
+            tasks += supervisor.start(f"remote {name}", remote.caches.run)
+        for run in self._runs:
+            run.start(supervisor)
         return tasks
 
     async def _freeze_garbage(self) -> None:
@@ -224,24 +296,19 @@ class Manager:
         await self._working.wait()
         await freeze_until(lambda: self.is_idle, self._clock)
 
-    async def _lead(self, supervisor: Supervisor) -> None:
-        """Start the workers once the caches are in sync and this process leads."""
-        for loop in self.loops:
-            await loop.view.wait_synced()
+    async def _lead(self) -> None:
+        """Note when all controllers whose kinds are served are in sync, and when they work."""
+        starting = [run for run in self._runs if not run.missing]
+        for run in starting:
+            await run.synced.wait()
         self._log.info("caches in sync")
         self._synced.set()
-        if self._elector is not None:
-            await self._elector.elected.wait()
-        for loop in self.loops:
-            self._workers += supervisor.start(
-                f"workers of {loop.controller.name}",
-                loop.work,
-                count=loop.controller.options.workers,
-                may_end=partial(getattr, loop.pool, "stopping"),
-            )
+        await self._clients.elected()
+        for run in starting:
+            await run.working.wait()
         self._working.set()
 
-    async def _wind_down(self, writers: Tasks) -> None:
+    async def _wind_down(self, election: Tasks) -> None:
         """Let passes under way finish within ``shutdown_timeout``, then release the Lease.
 
         In that order: a replica that releases the Lease must have stopped writing, and must not
@@ -249,55 +316,14 @@ class Manager:
         effect on the server; then the Lease is not released but left to expire.
         """
         self._log.info("stopping")
-        for loop in self.loops:
-            loop.pool.stop()
-        if self._workers:
-            await asyncio.wait(self._workers, timeout=self.options.shutdown_timeout.total_seconds())
-        ending = [*self._workers, *writers]
-        for task in ending:
+        await finish(self._runs, self.options.shutdown_timeout.total_seconds())
+        for task in election:
             task.cancel()
-        if ending:
-            await asyncio.wait(ending, timeout=_CANCEL_SECONDS_MAX)
-        if self._elector is not None and self._writes is not None:
-            margin = self.options.terms.lease_seconds - self.options.terms.renew_seconds
-            await self._elector.resign(release=self._writes.settled_since(margin))
+        if election:
+            await asyncio.wait(election, timeout=CANCEL_SECONDS_MAX)
+        await self._clients.resign()
 
     # ------------------------------------------------------------------------------ parts
-
-    async def _connect(self, stack: AsyncExitStack) -> Client:
-        """Return the client of all controllers; create the elector that fences its writes."""
-        connector = Connector(
-            self.options, self._controllers, self._clock, self._rng, self._log, self.metrics
-        )
-        made = await connector.connect(stack, self._transport, self._configuration)
-        self._elector, self._writes, self._access = made.elector, made.writes, made.access
-        return made.client
-
-    def _loop(
-        self, controller: Controller[Any], client: Client, events: EventRecorder
-    ) -> ControllerLoop:
-        assert self._caches is not None
-
-        def record_event(obj: Json, kind: str, reason: str, message: str) -> None:
-            loop.pool.observing.recorded_event(obj, kind, reason)
-            events.record(obj, kind, reason, message)
-
-        loop = ControllerLoop(
-            controller,
-            client,
-            self._caches,
-            clock=self._clock,
-            metrics=self.metrics,
-            rng=self._rng,
-            log=Logger("myrmidon.controller"),
-            record_event=record_event,
-            namespaces=self.options.namespaces,
-            trace=self.options.trace,
-            shared=is_shared(controller, self._controllers),
-            shares_status=shares_status(controller, self._controllers),
-            planning=self.options.planning,
-        )
-        return loop
 
     async def _serve(self, stack: AsyncExitStack) -> None:
         """Serve probes and metrics; one server does both if the two addresses are equal."""
@@ -308,7 +334,7 @@ class Manager:
         if probes and self.options.trace:
             tables[probes].append(trace_routes(self.views))
         if metrics:
-            routes = metrics_routes(self.metrics, self._refresh, self._access)
+            routes = metrics_routes(self.metrics, self._refresh, self._clients.access)
             tables.setdefault(metrics, []).append(routes)
         for address, routes_of in tables.items():
             bound = await stack.enter_async_context(serving(address, *routes_of))
@@ -327,10 +353,13 @@ class Manager:
             if problem is not None and health.fault is not None:
                 problem = f"{problem}: {health.fault}"
             found[f"cache {health.scope}"] = problem
+        for run in self._runs:
+            found.update(run.checks())
         if self._supervisor is not None:
             found.update(self._supervisor.checks())
-        if self._elector is not None:
-            found["leading" if self._elector.leads else "standby"] = None
+        elector = self._clients.elector
+        if elector is not None:
+            found["leading" if elector.leads else "standby"] = None
         return found
 
     def _refresh(self) -> None:

@@ -8,6 +8,7 @@ number of workers, are in ``Controller.options``.  ``myrmidon run`` sets these f
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from myrmidon.api.requests.selectors import parse_selector
 from myrmidon.errors import UsageError
 from myrmidon.io.watch.protocol import Timing
 from myrmidon.runtime.leader.election import Terms
@@ -58,6 +59,10 @@ class ManagerOptions:
     namespaces: tuple[str, ...] = ()
     """The namespaces to watch; all of them by default.  A controller with ``namespaces`` in its own
     options uses those instead."""
+    namespace_selector: str = ""
+    """A label selector: watch the namespaces whose labels match it, and follow when they change.
+    Not together with ``namespaces``.  A controller with ``namespaces`` or ``namespace_selector`` in
+    its own options uses those instead.  Default: empty, no namespaces are chosen by labels."""
     client_qps: float = 0.0
     """The most requests per second that this process sends; 0, the default, for no limit.  Requests
     of the leader election are not counted."""
@@ -67,6 +72,20 @@ class ManagerOptions:
     request_timeout: timedelta = timedelta(seconds=30)
     """How long one attempt of a request may take; 30 seconds by default.  Retries have the same
     limit each.  Lease requests use half the renew deadline of ``terms`` instead."""
+    start_timeout: timedelta = timedelta(seconds=30)
+    """How long an API server that cannot be reached, or answers 429 or 5xx, is asked again at the
+    start before the process gives up with an error; 30 seconds by default, 0 to give up at once.
+    Refused credentials and missing rights are errors at once.  Once the process runs, it retries
+    for ever."""
+    wait_for_kinds: bool = True
+    """Wait for a declared kind that the cluster does not serve, because its CRD is not installed
+    yet: the controllers that need it start when it appears, the others at once.  On by default;
+    switched off, a missing kind ends the process with an error at its start."""
+    install_crds: bool = False
+    """Install the manager's ``definitions`` at the start, by server-side apply, and overwrite those
+    that are there; needs the rights of ``myrmidon generate rbac --install-crds``.  With leader
+    election only the leader does it.  Off by default: the definitions are compared with the schema
+    that the cluster serves, and a warning in the log names the fields that are missing there."""
     watching: Timing = field(default_factory=Timing)
     """The timeouts and backoff of lists and watches."""
     stale_after: timedelta = timedelta(seconds=120)
@@ -100,6 +119,11 @@ class ManagerOptions:
                     f"ManagerOptions.{name} is {getattr(self, name)}.\n"
                     "  fix: use a positive number, or 0 for no limit"
                 )
+        if self.namespaces and self.namespace_selector:
+            raise UsageError(
+                "ManagerOptions has both namespaces and namespace_selector.\n  fix: drop one of them"
+            )
+        parse_selector(self.namespace_selector)
         stale, idle = self.stale_after.total_seconds(), self.watching.idle_seconds
         if stale <= idle:
             raise UsageError(

@@ -1,19 +1,35 @@
-"""Preflight: finds at start-up what would make every watch fail.
+"""Preflight: finds at start-up what would make every watch of a controller fail.
 
-It lists each cached kind once, with a limit of one object.  A missing CRD, missing permissions,
-wrong credentials or an unreachable server become one ``UsageError`` with its fix, instead of a log
-full of retries.
+It lists each cached kind once, with a limit of one object, and tells five cases apart:
+
+- The server does not serve the kind (404): its CRD may be installed later, so the controllers that
+  need it wait (``controller_run``), and the others start.
+- The credentials are wrong (401) or rights are missing (403): one ``UsageError`` with its fix,
+  instead of a log full of retries.
+- A selector is refused (400): a ``UsageError`` as well.
+- The server cannot be reached, or is overloaded or starting (429, 5xx): the check is repeated for
+  ``ManagerOptions.start_timeout``, because a controller is often started together with its API
+  server.  Then it is a ``UsageError`` as well.
+- Any other refusal is raised unchanged.
+
+A kind that is not cached (``Reads.cached``) is not listed: the role has only ``get`` for it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from inspect import getfile
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from myrmidon.api.clock import Clock
+from myrmidon.api.objects.refs import Kind
+from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.errors import (
+    ApiError,
     BadRequestError,
     ForbiddenError,
     NotFoundError,
+    ServerError,
+    TooManyRequestsError,
     TransportError,
     UnauthorizedError,
     UsageError,
@@ -21,34 +37,88 @@ from myrmidon.errors import (
 from myrmidon.fsm.controller import Controller
 from myrmidon.io.client import Client
 from myrmidon.io.lists.scope import Scope
+from myrmidon.runtime.logs import Logger
+
+T = TypeVar("T")
+
+UNAVAILABLE = (TransportError, ServerError, TooManyRequestsError)
+"""Errors that may be over soon: the server is not there, starting or overloaded."""
+_RETRY_SECONDS, _RETRY_SECONDS_MAX = 0.5, 5.0
 
 
-async def preflight(
-    client: Client, controllers: Iterable[Controller[Any]], namespaces: Iterable[str] = ()
-) -> None:
-    """List every cached kind once; raise UsageError for the first one that cannot be listed."""
-    seen: dict[Scope, None] = {}
-    for controller in controllers:
-        spaces = controller.options.namespaces or tuple(namespaces) or ("",)
-        for kind, shape in controller.shapes.items():
-            namespace = (shape.namespaces or spaces)[0] if kind.namespaced else ""
-            scope = Scope(kind, namespace, shape.selector, shape.field_selector)
-            if shape.cached and scope not in seen:
-                seen[scope] = None
-                await _look(client, controller, scope)
+def declared_scopes(controller: Controller[Any], namespaces: Sequence[str]) -> list[Scope]:
+    """Return a scope to list for each kind that a controller caches of its own cluster.
+
+    ``namespaces`` are those that the controller watches; empty for all.  Remote clusters are not
+    checked at the start: one that is down holds up only what reads it.
+    """
+    spaces = tuple(namespaces) or ("",)
+    return [
+        Scope(
+            kind,
+            (shape.namespaces or spaces)[0] if kind.namespaced else "",
+            shape.selector,
+            shape.field_selector,
+        )
+        for kind, shape in controller.shapes.items()
+        if shape.cached and not kind.cluster
+    ]
 
 
-async def _look(client: Client, controller: Controller[Any], scope: Scope) -> None:
+async def missing_kinds(
+    client: Client, controller: Controller[Any], wanted: Iterable[Scope]
+) -> tuple[Kind, ...]:
+    """Return the kinds of those scopes that the server does not serve.
+
+    Raise UsageError if the credentials are refused or a scope cannot be listed.
+    """
+    return tuple([one.kind for one in wanted if not await _is_served(client, controller, one)])
+
+
+async def patiently(
+    check: Callable[[], Awaitable[T]], clock: Clock, seconds: float, log: Logger
+) -> T:
+    """Return the result of ``check``; repeat it for ``seconds`` while the server is unavailable."""
+    until, delay, told = clock.monotonic() + seconds, _RETRY_SECONDS, False
+    while True:
+        try:
+            return await check()
+        except UNAVAILABLE as error:
+            if clock.monotonic() + delay > until:
+                raise _unreachable(error) from None
+            if not told:
+                log.warning(
+                    "the API server is not available yet", error=str(error), seconds=seconds
+                )
+                told = True
+        await clock.sleep(delay)
+        delay = min(2 * delay, _RETRY_SECONDS_MAX)
+
+
+def not_served(controller: Controller[Any], kind: Kind) -> UsageError:
+    """Return the error for a kind that the cluster does not serve."""
+    return UsageError(
+        f"the cluster does not know the kind {kind.kind} ({kind.api_version}), which "
+        f"{type(controller).__name__} needs.\n  fix: {install(controller, kind)}"
+    )
+
+
+def install(controller: Controller[Any], kind: Kind) -> str:
+    """Return how to make the cluster serve a kind: our own definition, or another program's."""
+    if is_defined_here(controller.resource) and kind.group == controller.kind().group:
+        return (
+            f"install its definition, `myrmidon generate crd {_file(controller)} "
+            "| kubectl apply -f -`"
+        )
+    return f"install the program that defines {kind.plural}.{kind.group}, in version {kind.version}"
+
+
+async def _is_served(client: Client, controller: Controller[Any], scope: Scope) -> bool:
     kind = scope.kind
     try:
         await client.fetch(scope.list_request(limit=1))
     except NotFoundError:
-        raise UsageError(
-            f"the cluster does not know the kind {kind.kind} ({kind.api_version}), which "
-            f"{type(controller).__name__} needs.\n"
-            f"  fix: install its definition, `myrmidon generate crd {_file(controller)} "
-            "| kubectl apply -f -`"
-        ) from None
+        return False
     except BadRequestError as error:
         raise UsageError(
             f"the cluster refuses to list {scope}, as {type(controller).__name__} declares it: {error.message}.\n"
@@ -65,12 +135,20 @@ async def _look(client: Client, controller: Controller[Any], scope: Scope) -> No
             "  fix: let an administrator apply the role, "
             f"`myrmidon generate rbac {_file(controller)}`"
         ) from None
-    except TransportError as error:
-        raise UsageError(
-            f"no cluster reachable: {error}.\n"
-            "  fix: check the server in your kubeconfig, or try `myrmidon dev`, which needs no "
-            "cluster"
-        ) from None
+    return True
+
+
+def _unreachable(error: ApiError | TransportError) -> UsageError:
+    if isinstance(error, ApiError):
+        return UsageError(
+            f"the API server is not available: {error}.\n"
+            "  fix: wait until it is up, or give it more time with --start-timeout"
+        )
+    return UsageError(
+        f"no cluster reachable: {error}.\n"
+        "  fix: check the server in your kubeconfig, or try `myrmidon dev`, which needs no "
+        "cluster"
+    )
 
 
 def _file(controller: Controller[Any]) -> str:

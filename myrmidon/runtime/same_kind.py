@@ -45,6 +45,21 @@ def check_together(one: Controller[Any], other: Controller[Any]) -> None:
         )
 
 
+def check_apart(one: Controller[Any], running: Sequence[Controller[Any]]) -> None:
+    """Raise if a controller that is added to a running process has the kind of another.
+
+    Who keeps ``status.resourceRefs``, and whether children are asked for their maker, is decided when
+    the first pass of a controller begins, and records of children do not move afterwards.
+    """
+    for other in running:
+        if other.kind()[:3] == one.kind()[:3]:
+            raise DefinitionError(
+                f"{type(one).__name__} is added while {type(other).__name__}, which controls "
+                f"{one.kind()} as well, is running.\n"
+                "  fix: add both before run(), or remove the other one first"
+            )
+
+
 def is_shared(one: Controller[Any], together: Sequence[Controller[Any]]) -> bool:
     """Whether another of these controllers reconciles the same kind."""
     return any(other is not one and other.kind()[:3] == one.kind()[:3] for other in together)

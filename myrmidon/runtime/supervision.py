@@ -36,6 +36,12 @@ class Supervisor:
         self._parts.setdefault(part, []).extend(tasks)
         return tasks
 
+    def forget(self, tasks: Tasks) -> None:
+        """Drop the parts of these tasks, which have ended on purpose, from the checks."""
+        for part, known in list(self._parts.items()):
+            if any(task in tasks for task in known):
+                del self._parts[part]
+
     def checks(self) -> Mapping[str, str | None]:
         """Return a readyz check for each part: its error, None while it runs."""
         return {f"task {part}": self._faults.get(part) for part in self._parts}

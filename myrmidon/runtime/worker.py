@@ -76,6 +76,12 @@ class WorkerPool:
         self.observing.added(delayed=delay > 0)
         self.wakeup.ring()
 
+    def forget(self, key: ObjectRef) -> None:
+        """Forget the failures and the rate of an object that is gone or no longer handled."""
+        self.backoff.succeeded(key)
+        if self.object_rate is not None:
+            self.object_rate.forget(key)
+
     def take(self) -> Turn[ObjectRef] | None:
         """Return the next key that is due, None if there is none; set the alarm for the one after.
 
@@ -186,8 +192,7 @@ def _requeue(pool: WorkerPool, key: ObjectRef, outcome: Outcome | None, *, broke
     else:
         pool.backoff.succeeded(key)
         if outcome is None or outcome.released:
-            if pool.object_rate is not None:
-                pool.object_rate.forget(key)
+            pool.forget(key)
             return
     found = requeue_of(
         outcome or _NO_OUTCOME,

@@ -56,6 +56,10 @@ class ApplyOptions:
     """Set a controller owner reference to the parent.  With False, owner references are neither
     added nor changed; the child is tracked by a label and an annotation, and the controller
     deletes it with its parent.  Default: True."""
+    cluster: str = ""
+    """The name of the remote cluster on which the object should exist; the controller must manage
+    the kind there (``kinds.CONFIG_MAP.at("edge")``).  Implies ``owner_refs=False``: an owner
+    reference cannot reach another cluster.  Default: empty, the controller's own cluster."""
     owner: Any = field(default=None, hash=False)
     """Set a plain owner reference to this object, instead of the controller reference to the
     parent.  Not with ``owner_refs=False``.  Default: None."""
@@ -120,7 +124,10 @@ class ApplyOptions:
                 "or out.patch(..., subresource=...)"
             )
         for one in fields(self):
-            if one.name != "subresource" and getattr(self, one.name) != one.default:
+            if (
+                one.name not in ("subresource", "cluster")
+                and getattr(self, one.name) != one.default
+            ):
                 raise OutputError(
                     f"{one.name} has no effect with subresource={self.subresource!r}.\n"
                     f"  fix: drop {one.name}"
@@ -136,6 +143,7 @@ class ApplyOptionsDict(TypedDict, total=False):
     field_manager: str | None
     force: bool
     owner_refs: bool
+    cluster: str
     owner: Any
     adopt: bool
     field_validation: FieldValidation
@@ -158,6 +166,14 @@ def chosen(options: ApplyOptionsDict) -> ApplyOptions:
             close = get_close_matches(name, _NAMES, n=1)
             fix = f"did you mean {close[0]}?" if close else f"use one of {', '.join(_NAMES)}"
             raise OutputError(f"there is no option {name!r} for an output.\n  fix: {fix}")
+    if options.get("cluster"):
+        if options.get("owner") is not None:
+            raise OutputError(
+                "an output on a remote cluster cannot have an owner: owner references do not reach "
+                "other clusters.\n  fix: drop owner"
+            )
+        if not options.get("subresource"):
+            options = {**options, "owner_refs": False}
     return ApplyOptions(**options)
 
 

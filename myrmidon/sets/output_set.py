@@ -9,20 +9,15 @@ framework plans a request for each (``sets.planning``) and sends those that are 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Unpack, get_args
 
-from myrmidon.api.objects import kinds as well_known
-from myrmidon.api.objects.accessors import Json, describe, uid_of
+from myrmidon.api.objects.accessors import Json, uid_of
 from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.api.requests.selectors import selector as parsed_selector
-from myrmidon.api.typed.object_types import kind_of
 from myrmidon.errors import (
-    GeneratedNameError,
     OutputError,
-    ProgrammingError,
-    UndeclaredOutputError,
-    UnidentifiedObjectError,
 )
 from myrmidon.sets.edits import combined, edit_body
-from myrmidon.sets.manifests import document_of, manifest_of
+from myrmidon.sets.identification import WELL_KNOWN, Identification
+from myrmidon.sets.manifests import document_of
 from myrmidon.sets.options import DEFAULT, ApplyOptions, ApplyOptionsDict, chosen, removing
 from myrmidon.sets.outputs import (
     Apply,
@@ -40,7 +35,7 @@ from myrmidon.sets.outputs import (
 )
 
 
-class OutputSet:
+class OutputSet(Identification):
     """What a state wants to be written, in order.
 
     There is one entry per object: the last ``apply``, ``delete`` or ``release`` replaces an earlier
@@ -48,10 +43,7 @@ class OutputSet:
     written after the objects.  A namespaced object without a namespace gets the parent's.
     """
 
-    __slots__ = (
-        "_author", "_class_name", "_defaults", "_intentions", "_kinds", "_namespace", "_own",
-        "_state", "collections",
-    )  # fmt: skip
+    __slots__ = ("_author", "_defaults", "_intentions", "_own", "collections")
 
     def __init__(
         self,
@@ -64,7 +56,8 @@ class OutputSet:
         own: ObjectRef | None = None,
         defaults: OutputDefaults | None = None,
     ) -> None:
-        self._kinds = _WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
+        self._all = kinds
+        self._kinds = WELL_KNOWN if kinds is None else kinds_by_name(tuple(kinds))
         self._namespace, self._state = namespace, state
         self._author = f"{controller}.{state}" if controller else state
         self._class_name = class_name or controller or "the controller"
@@ -97,6 +90,7 @@ class OutputSet:
         namespace: str | None = None,
         type: PatchType = "merge",  # noqa: A002 - the word of the field
         subresource: str = "",
+        cluster: str = "",
     ) -> None:
         """Declare that an existing object should have the values of a patch.
 
@@ -110,18 +104,26 @@ class OutputSet:
           built-in kinds have.  A JSON patch must be idempotent; a ``test`` that fails means that
           there is nothing to do, and so does the ``remove`` of a missing key.  Default: merge.
         - ``subresource``: for example ``"status"``.  Default: the object itself.
+        - ``cluster``: as for ``delete``.
         """
-        ref = self._ref_to(what, name, namespace)
+        ref = self._ref_to(what, name, namespace, cluster)
         self._edit(Edit(ref, edit_body(ref, body, type), type, subresource, author=self._author))
 
     def scale(
-        self, what: Any, name: str | None = None, namespace: str | None = None, *, replicas: int
+        self,
+        what: Any,
+        name: str | None = None,
+        namespace: str | None = None,
+        *,
+        replicas: int,
+        cluster: str = "",
     ) -> None:
         """Declare the number of replicas of an existing object, through its ``scale`` subresource.
 
         The object need not be a child.  It can be of any kind that has the subresource.
+        ``cluster``: as for ``delete``.
         """
-        ref = self._ref_to(what, name, namespace)
+        ref = self._ref_to(what, name, namespace, cluster)
         if type(replicas) is not int or replicas < 0:
             raise OutputError(
                 f"{ref} cannot be scaled to {replicas!r} replicas.\n  fix: write a number, 0 or more"
@@ -149,6 +151,7 @@ class OutputSet:
         foreground: bool = False,
         propagation: Propagation | None = None,
         adopt: bool = False,
+        cluster: str = "",
     ) -> None:
         """Declare that an object should be gone.
 
@@ -160,8 +163,10 @@ class OutputSet:
         - ``foreground``: True is short for ``propagation="Foreground"``.
         - ``adopt``: delete the object even if it names no parent and this controller did not write
           it.  Default: False, the delete is refused with ``AdoptionRefused``.
+        - ``cluster``: the name of the remote cluster of the object.  Default: the controller's own,
+          or that of the kind or reference.
         """
-        ref = self._ref_to(what, name, namespace)
+        ref = self._ref_to(what, name, namespace, cluster)
         how = _propagation(propagation, foreground=foreground)
         self._intend(Delete(ref, how, adopt, self._author), ref)
 
@@ -173,6 +178,7 @@ class OutputSet:
         *,
         propagation: Propagation | None = None,
         adopt: bool = False,
+        cluster: str = "",
     ) -> None:
         """Declare that all children of a kind whose labels match should be gone.
 
@@ -184,21 +190,30 @@ class OutputSet:
         - ``namespace``: None means that of the parent, ``""`` all namespaces.  Default: None.
         - ``propagation``: as for ``delete``.  Default: Background.
         - ``adopt``: delete matching objects that name no parent as well.  Default: False.
+        - ``cluster``: as for ``delete``.
         """
-        of = self._kind_named(kind)
+        of = self._kind_named(kind, cluster)
         where = (self._namespace if namespace is None else namespace) if of.namespaced else ""
         how = _propagation(propagation)
         wanted = str(parsed_selector(selector))
         rule = DeleteAll(of, wanted, where, how, adopt, self._author)
         self.collections = (*self.collections, rule)
 
-    def release(self, what: Any, name: str | None = None, namespace: str | None = None) -> None:
+    def release(
+        self,
+        what: Any,
+        name: str | None = None,
+        namespace: str | None = None,
+        *,
+        cluster: str = "",
+    ) -> None:
         """Declare that an object should stay, but not as a child of the object of the pass.
 
         Its owner reference to the parent and the tracking label are removed, so that it is not
-        deleted with the parent.  Nothing is sent for an object that is not a child.
+        deleted with the parent.  Nothing is sent for an object that is not a child.  ``cluster``:
+        as for ``delete``.
         """
-        ref = self._ref_to(what, name, namespace)
+        ref = self._ref_to(what, name, namespace, cluster)
         self._intend(Release(ref, self._author), ref)
 
     def __iter__(self) -> Iterator[Output]:
@@ -231,7 +246,7 @@ class OutputSet:
     def _put(self, obj: Any, options: ApplyOptions) -> None:
         manifest = document_of(obj)
         status = manifest.pop("status", None)
-        ref = self._ref_of(manifest)
+        ref = self._ref_of(manifest, options.cluster)
         if options is not DEFAULT and options.subresource:
             self._put_status(ref, status)
             return
@@ -292,65 +307,6 @@ class OutputSet:
         self._intentions.pop(key, None)
         self._intentions[key] = output
 
-    def _ref_of(self, manifest: Mapping[str, Any]) -> ObjectRef:
-        try:
-            kind = self._kinds[manifest["apiVersion"], manifest["kind"]]
-        except (KeyError, TypeError):  # TypeError: a list or a map has no hash
-            raise self._unknown(manifest) from None
-        meta = manifest.get("metadata") or {}
-        if type(meta) is not dict:
-            raise _not_a("metadata", "dict", meta, manifest)
-        name, namespace = meta.get("name"), meta.get("namespace")
-        if type(name) is not str or not name or not (namespace is None or type(namespace) is str):
-            name = _checked_name(manifest, meta)
-        return self._located(kind, name, namespace)
-
-    def _unknown(self, manifest: Mapping[str, Any]) -> ProgrammingError:
-        """Return the error for an object of a kind that the controller does not manage."""
-        for field in ("apiVersion", "kind"):
-            value = manifest.get(field)
-            if not value:
-                return UnidentifiedObjectError(field, describe(manifest))
-            if not isinstance(value, str):
-                return _not_a(field, "string", value, manifest)
-        return self._undeclared(manifest["kind"], manifest["apiVersion"])
-
-    def _ref_to(self, what: Any, name: str | None, namespace: str | None) -> ObjectRef:
-        if isinstance(what, ObjectRef):
-            return self._located(self._declared(what.kind), what.name, what.namespace)
-        kind = kind_of(what)
-        if kind is not None:
-            return self._located(self._declared(kind), name or "", namespace)
-        return self._ref_of(manifest_of(what))
-
-    def _kind_named(self, what: Any) -> Kind:
-        kind = kind_of(what)
-        if kind is None:
-            raise self._undeclared(repr(what), "not a kind")
-        return self._declared(kind)
-
-    def _declared(self, kind: Kind) -> Kind:
-        if kind not in self._kinds.values():
-            raise self._undeclared(kind.kind, kind.api_version)
-        return kind
-
-    def _undeclared(self, kind: str, api_version: str) -> UndeclaredOutputError:
-        return UndeclaredOutputError(
-            self._class_name,
-            self._state or "state",
-            f"{kind} ({api_version})",
-        )
-
-    def _located(self, kind: Kind, name: str, namespace: str | None) -> ObjectRef:
-        if not name:
-            raise UnidentifiedObjectError("metadata.name", f"a {kind.kind}")
-        if not kind.namespaced:
-            return ObjectRef(kind, name)
-        where = namespace or self._namespace
-        if not where:
-            raise UnidentifiedObjectError("metadata.namespace", f"{kind.kind} {name}")
-        return ObjectRef(kind, name, where)
-
 
 def _propagation(asked: Propagation | None, *, foreground: bool = False) -> Propagation:
     if asked is None:
@@ -368,24 +324,4 @@ def _propagation(asked: Propagation | None, *, foreground: bool = False) -> Prop
     return asked
 
 
-def _checked_name(manifest: Mapping[str, Any], meta: Json) -> str:
-    """Return the name in metadata that is not just two strings; raise if it cannot be used."""
-    name: str = meta.get("name") or ""
-    if not name and meta.get("generateName"):
-        raise GeneratedNameError(f"{manifest['kind']} {meta['generateName']}*")
-    for field in ("name", "namespace"):
-        value = meta.get(field)
-        if value and not isinstance(value, str):
-            raise _not_a(f"metadata.{field}", "string", value, manifest)
-    return name
-
-
-def _not_a(path: str, wanted: str, value: Any, manifest: Mapping[str, Any]) -> OutputError:
-    return OutputError(
-        f"{path} of {describe(manifest)} is {value!r}, which is not a {wanted}.\n"
-        f"  fix: write a {wanted}"
-    )
-
-
 _PROPAGATIONS = get_args(Propagation)
-_WELL_KNOWN = kinds_by_name(well_known.ALL)

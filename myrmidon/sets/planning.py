@@ -61,6 +61,7 @@ from myrmidon.sets.releasing import plan_release
 from myrmidon.sets.requests import Query, is_built_in, write_query
 from myrmidon.sets.undeclared import DECLARED, record_of, removals
 
+_POD = kinds.POD[:3]
 _NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")
 APPLIED = "applied.myrmidon.dev"  # the prefix of the annotation that holds the mark
 
@@ -281,7 +282,7 @@ def _note_key(prefix: str, author: str) -> str:
 
 
 def _holds(output: Apply, declared: Json, current: Json) -> bool:
-    if output.ref.kind == kinds.POD:
+    if output.ref.kind[:3] == _POD:  # on whichever cluster
         current = shortened(current, declared)
     return covers_object(current, declared, built_in=is_built_in(output.ref.kind))
 

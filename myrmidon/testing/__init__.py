@@ -13,6 +13,7 @@ pytest_plugin  the fixture ``harness``
 """
 
 from myrmidon.apiserver.auth.users import User
+from myrmidon.apiserver.server import ApiServer
 from myrmidon.testing.clock import DeadlockError, VirtualClock, VirtualTimeLoop, run
 from myrmidon.testing.cluster import Cluster
 from myrmidon.testing.external import ExternalStandIn
@@ -41,6 +42,7 @@ from myrmidon.testing.live import LiveCluster
 from myrmidon.testing.recording import Exchange, RecordingTransport
 
 __all__ = [
+    "ApiServer",
     "Break",
     "Cluster",
     "Crash",

@@ -34,8 +34,6 @@ from myrmidon.api.typed.object_types import kind_of, reader_of
 from myrmidon.errors import MyrmidonError, NotFoundError, UsageError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
-from myrmidon.generate import crds
-from myrmidon.generate.layout import defined_resources
 from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.loop import ControllerLoop
@@ -77,6 +75,7 @@ class Cluster(ABC):
         self, controllers: tuple[Controller[Any], ...], options: ManagerOptions, namespace: str
     ) -> None:
         self._remotes: dict[str, Transport] = {}
+        self._definitions: tuple[Json, ...] = ()
         self._controllers, self._options, self.namespace = controllers, options, namespace
         self._once = OncePerFailure()
 
@@ -253,7 +252,12 @@ class Cluster(ABC):
         return self.transport
 
     def _start(self) -> None:
-        self.manager = Manager(self._options, transport=self._line_to_server(), clock=self.clock)
+        self.manager = Manager(
+            self._options,
+            transport=self._line_to_server(),
+            clock=self.clock,
+            definitions=self._definitions,
+        )
         for controller in self._controllers:
             self.manager.add(controller)
         for name, transport in self._remotes.items():
@@ -380,11 +384,6 @@ def _next_pass(due_at: float | None, now: float) -> str:
     if due_at <= now:
         return "its next pass is due"
     return f"its next pass is due in {timedelta(seconds=round(due_at - now, 3))}"
-
-
-def definitions_of(controllers: Iterable[Controller[Any]]) -> Objects:
-    """Return the CRDs of the kinds that the controllers define; built-in kinds need none."""
-    return crds(defined_resources([type(one) for one in controllers]))
 
 
 def _kind(wanted: Any) -> Kind:

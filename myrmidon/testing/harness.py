@@ -40,12 +40,13 @@ from myrmidon.apiserver.fronts.waiting import Tending
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
+from myrmidon.generate.layout import definitions_of
 from myrmidon.io.client import Client
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets.manifests import manifest_of
 from myrmidon.testing import generated_role
 from myrmidon.testing.clock import EPOCH, VirtualClock, VirtualTimeLoop
-from myrmidon.testing.cluster import NAMESPACE, Cluster, Objects, definitions_of
+from myrmidon.testing.cluster import NAMESPACE, Cluster, Objects
 from myrmidon.testing.failures import NotSettledError
 from myrmidon.testing.faults import Faults, FaultyTransport
 from myrmidon.testing.recording import RecordingTransport
@@ -67,7 +68,11 @@ class Harness(Cluster):
     - ``options``: by default ``ManagerOptions(seed=0)``, so that jitter is the same in each run.
     - ``namespace``: where objects without a namespace are looked up; ``default`` by default.
     - ``faults``: which requests of the controllers fail; none by default.
-    - ``remotes``: transports of other clusters, by the name in ``Watch(..., remote=name)``.
+    - ``remotes``: remote clusters by name, each an ``ApiServer()`` or a transport.  ``faults`` and
+      ``crash`` apply to them as well; ``get(kinds.CONFIG_MAP.at(name), ...)`` looks there.
+    - ``crds``: whether the definitions of the controllers' kinds are installed at the start; True by
+      default.  With False they are passed to the manager, and a test installs them itself or runs
+      with ``ManagerOptions(install_crds=True)``.
     - ``run_as``: the user as which the controllers send their requests; the server then checks
       RBAC.  ``"generated-role"`` is a ServiceAccount with exactly the roles that ``myrmidon generate
       rbac`` writes.  Default: None, an administrator.
@@ -85,11 +90,11 @@ class Harness(Cluster):
         options: ManagerOptions | None = None,
         namespace: str = NAMESPACE,
         faults: Faults | None = None,
-        remotes: Mapping[str, Transport] | None = None,
+        remotes: Mapping[str, ApiServer | Transport] | None = None,
+        crds: bool = True,
         run_as: User | Literal["generated-role"] | None = None,
     ) -> None:
         super().__init__(controllers, options or ManagerOptions(seed=0), namespace)
-        self._remotes = dict(remotes or {})
         self._faults = faults
         self.loop = loop = VirtualTimeLoop()
         self.clock = clock = VirtualClock(loop)
@@ -98,7 +103,8 @@ class Harness(Cluster):
             actors=cluster_actors() if actors is None else actors,
             rbac=run_as is not None,
         )
-        for definition in definitions_of(controllers):
+        self._definitions = () if crds else tuple(definitions_of(map(type, controllers)))
+        for definition in definitions_of(map(type, controllers)) if crds else ():
             _created(self.server.create(definition))
         if run_as == "generated-role":
             for made in generated_role.manifests(controllers, NAMESPACE):
@@ -108,6 +114,18 @@ class Harness(Cluster):
             _created(self.server.create(manifest_of(manifest)))
         self.transport = RecordingTransport(LocalTransport(self.server, user=run_as))
         self._user = Client(LocalTransport(self.server), clock=clock)
+        self._recorded = {
+            name: RecordingTransport(
+                LocalTransport(one) if isinstance(one, ApiServer) else one,
+                self.transport.log,
+                name,
+            )
+            for name, one in (remotes or {}).items()
+        }
+        self._user.remotes = {
+            name: Client(LocalTransport(one) if isinstance(one, ApiServer) else one, clock=clock)
+            for name, one in (remotes or {}).items()
+        }
         self._actors = self._wait(_tending(self.server))
         self._start()
 
@@ -164,7 +182,8 @@ class Harness(Cluster):
         ``faults`` may call it while a request is being sent: that request does not reach the server
         unless its fault is ``Lose``.
         """
-        self._line.die()
+        for line in (self._line, *self._remote_lines.values()):
+            line.die()
 
     @property
     def crashed(self) -> bool:
@@ -173,7 +192,7 @@ class Harness(Cluster):
 
     def restart(self) -> None:
         """Kill the process of the controllers and start another, with empty caches and queues."""
-        self._line.die()
+        self.crash()
         super().restart()
 
     def close(self) -> None:
@@ -190,6 +209,11 @@ class Harness(Cluster):
         """Return a new connection for each process, because a dead one stays dead."""
         faults = self._faults or (lambda _request: None)
         self._line = FaultyTransport(self.transport, faults, clock=self.clock)
+        self._remote_lines = {
+            name: FaultyTransport(recorded, faults, clock=self.clock)
+            for name, recorded in self._recorded.items()
+        }
+        self._remotes = dict(self._remote_lines)
         return self._line
 
     def _step(self) -> None:

@@ -22,13 +22,14 @@ from myrmidon.api.requests.request import Request, Verb
 from myrmidon.errors import AlreadyExistsError, ApiError, NotFoundError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.readiness import is_ready
+from myrmidon.generate.layout import definitions_of
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.client import Client
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets.manifests import manifest_of
-from myrmidon.testing.cluster import Cluster, definitions_of
+from myrmidon.testing.cluster import Cluster
 from myrmidon.testing.failures import NotSettledError
 from myrmidon.testing.recording import RecordingTransport
 
@@ -67,7 +68,7 @@ class LiveCluster(Cluster):
         self.transport = RecordingTransport(self._http)
         self._user = Client(self._http, clock=self.clock)
         self.add_namespace("test")
-        for definition in definitions_of(controllers):
+        for definition in definitions_of(map(type, controllers)):
             self._wait(self._define(definition))
         for manifest in manifests:
             self.apply(manifest_of(manifest))

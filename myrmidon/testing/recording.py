@@ -20,6 +20,7 @@ class Exchange:
     request: HttpRequest
     status: int
     answered: bytes = b""
+    cluster: str = ""  # the remote cluster; "" for the home cluster
 
     @property
     def is_write(self) -> bool:
@@ -46,7 +47,8 @@ class Exchange:
         return f"{self.request.path}/{named.get('name') or ''}"
 
     def __str__(self) -> str:
-        return f"{self.request.method} {self.path} {self.status}"
+        where = f" on {self.cluster}" if self.cluster else ""
+        return f"{self.request.method} {self.path} {self.status}{where}"
 
     __repr__ = __str__
 
@@ -54,22 +56,24 @@ class Exchange:
 class RecordingTransport:
     """Forwards all requests and logs them in ``log``; a watch is logged when it is opened."""
 
-    def __init__(self, inner: Transport) -> None:
-        self._inner = inner
-        self.log: list[Exchange] = []
+    def __init__(
+        self, inner: Transport, log: list[Exchange] | None = None, cluster: str = ""
+    ) -> None:
+        self._inner, self._cluster = inner, cluster
+        self.log: list[Exchange] = [] if log is None else log
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
         """Send the request and log it."""
         response = await self._inner.send(request, deadline=deadline)
         answered = response.body if request.method in _WRITES else b""
-        self.log.append(Exchange(request, response.status, answered))
+        self.log.append(Exchange(request, response.status, answered, self._cluster))
         return response
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
         """Open the stream and log the request."""
         async with self._inner.stream(request) as response:
-            self.log.append(Exchange(request, response.status))
+            self.log.append(Exchange(request, response.status, cluster=self._cluster))
             yield response
 
     async def close(self) -> None:

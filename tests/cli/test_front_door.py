@@ -145,11 +145,16 @@ def test_port_in_use(taken_port: int, capsys: pytest.CaptureFixture[str]) -> Non
         )
 
 
+UNSERVED = ("--health-addr=", "--metrics-addr=")  # the usual ports may be taken on this machine
+
+
 def test_no_cluster_reachable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With its address."""
     kubeconfig = tmp_path / "kubeconfig"
     write_kubeconfig(kubeconfig, "http://127.0.0.1:1")
-    assert said(capsys, "run", EXAMPLE, "--kubeconfig", str(kubeconfig)) == (
+    command = ("run", EXAMPLE, *UNSERVED, "--start-timeout", "0s", "--kubeconfig", str(kubeconfig))
+    shown = said(capsys, *command)
+    assert shown[shown.index("error:") :] == (
         "error: no cluster reachable: "
         "GET /apis/demo.myrmidon.dev/v1/webapps: 127.0.0.1:1: connection refused.\n"
         "  fix: check the server in your kubeconfig, or try `myrmidon dev`, which needs no cluster\n"
@@ -185,7 +190,16 @@ def test_context_not_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_no_definition_of_the_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With the command that installs it."""
     with cluster(tmp_path, "admin") as kubeconfig:
-        assert said(capsys, "run", EXAMPLE, "--kubeconfig", str(kubeconfig)) == (
+        command = (
+            "run",
+            EXAMPLE,
+            *UNSERVED,
+            "--no-wait-for-kinds",
+            "--kubeconfig",
+            str(kubeconfig),
+        )
+        shown = said(capsys, *command)
+        assert shown[shown.index("error:") :] == (
             "error: the cluster does not know the kind WebApp (demo.myrmidon.dev/v1), "
             "which WebApps needs.\n  fix: install its definition, "
             "`myrmidon generate crd examples/web_app/controller.py | kubectl apply -f -`\n"
@@ -195,7 +209,7 @@ def test_no_definition_of_the_kind(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_no_rights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With the server's own words, and the command that makes the role."""
     with cluster(tmp_path, "guest") as kubeconfig:
-        assert said(capsys, "run", EXAMPLE, "--kubeconfig", str(kubeconfig)) == (
+        assert said(capsys, "run", EXAMPLE, *UNSERVED, "--kubeconfig", str(kubeconfig)) == (
             'error: WebApps may not list webapps: webapps.demo.myrmidon.dev is forbidden: User "guest" '
             'cannot list resource "webapps" in API group "demo.myrmidon.dev" at the cluster scope.\n'
             "  fix: let an administrator apply the role, "

@@ -20,7 +20,7 @@ from myrmidon.generate import crd
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.health import parse_address
 from myrmidon.runtime.logs import JsonFormatter, Logger, TextFormatter
-from myrmidon.testing import Fault, FaultyTransport, Harness, Refuse, Status, is_watch
+from myrmidon.testing import Fault, FaultyTransport, Harness, Refuse, Status, is_watch, run
 from tests.runtime.things import Thing, Things, config_map, thing
 
 # ------------------------------------------------------------------------------- logs
@@ -138,7 +138,15 @@ def test_probes_and_metrics_over_http() -> None:
     lines = ready[1].splitlines()
     assert lines[-1] == "readyz check passed"
     assert "[+]cache ConfigMap ok" in lines
-    tasks = ("caches", "lead", "lag", "feed of thing", "events of thing", "workers of thing")
+    tasks = (
+        "caches",
+        "lead",
+        "lag",
+        "feed of thing",
+        "events of thing",
+        "start of thing",
+        "workers of thing",
+    )
     assert [line for line in lines if "]task " in line] == [f"[+]task {one} ok" for one in tasks]
     assert len(lines) == len(Things.managed_kinds) + len(tasks) + 2
     assert metrics[0] == 200
@@ -197,12 +205,12 @@ def told(fault: Fault | None, *, with_kind: bool = True) -> str:
         transport = FaultyTransport(
             LocalTransport(server), lambda request: None if is_watch(request) else fault
         )
-        manager = Manager(transport=transport)
+        manager = Manager(ManagerOptions(wait_for_kinds=False), transport=transport)
         manager.add(Things())
         await manager.run()
 
     with pytest.raises(UsageError) as caught:
-        asyncio.run(main())
+        run(main())
     return str(caught.value)
 
 
@@ -218,6 +226,9 @@ def test_preflight_says_what_is_missing() -> None:
         "the cluster does not accept the credentials: injected.\n  fix: log in again"
     )
     assert told(Refuse()).startswith("no cluster reachable: injected before GET")
+    assert told(Status(503, "ServiceUnavailable")).startswith(
+        "the API server is not available: 503 ServiceUnavailable: injected.\n  fix: wait until it is up"
+    )
 
 
 def test_triggers_of_children_need_no_parent() -> None:

@@ -105,7 +105,8 @@ class Slot:
         log = self.base.with_suffix(".log").read_text(errors="replace")
         if "LeadershipLostError" in log:
             return LOST
-        return UNREACHABLE if "no cluster reachable" in log or "in preflight" in log else "failed"
+        unreachable = ("no cluster reachable", "API server is not available:", "in preflight")
+        return UNREACHABLE if any(text in log for text in unreachable) else "failed"
 
     def end(self) -> None:
         """End the present life for good, whatever state it is in."""

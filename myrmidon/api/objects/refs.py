@@ -12,7 +12,9 @@ from typing import NamedTuple
 class Kind(NamedTuple):
     """A kind of object: group, version, kind, plural and scope (a resource of the API server).
 
-    ``Kind("apps", "v1", "Deployment", "deployments")``; the core group is ``""``.
+    ``Kind("apps", "v1", "Deployment", "deployments")``; the core group is ``""``.  ``cluster`` names a
+    remote cluster, ``""`` is the home cluster: the same kind on two clusters is two kinds here, so
+    caches, children and roles are told apart without any further rule.
     """
 
     group: str
@@ -20,6 +22,11 @@ class Kind(NamedTuple):
     kind: str
     plural: str
     namespaced: bool = True
+    cluster: str = ""
+
+    def at(self, cluster: str) -> "Kind":
+        """Return the kind on a remote cluster: ``kinds.CONFIG_MAP.at("edge")``."""
+        return self._replace(cluster=cluster)
 
     @property
     def api_version(self) -> str:
@@ -32,7 +39,8 @@ class Kind(NamedTuple):
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def __str__(self) -> str:
-        return f"{self.kind}.{self.group}" if self.group else self.kind
+        name = f"{self.kind}.{self.group}" if self.group else self.kind
+        return f"{name}@{self.cluster}" if self.cluster else name
 
 
 class ObjectRef(NamedTuple):
@@ -52,9 +60,12 @@ class ObjectRef(NamedTuple):
 
 
 @cache
-def kinds_by_name(kinds: tuple[Kind, ...]) -> Mapping[tuple[str, str], Kind]:
-    """Return the kinds by (apiVersion, kind).  Cached, because every pass uses the same kinds."""
-    return {(kind.api_version, kind.kind): kind for kind in kinds}
+def kinds_by_name(kinds: tuple[Kind, ...], cluster: str = "") -> Mapping[tuple[str, str], Kind]:
+    """Return the kinds of one cluster by (apiVersion, kind).
+
+    Cached, because every pass uses the same kinds.
+    """
+    return {(kind.api_version, kind.kind): kind for kind in kinds if kind.cluster == cluster}
 
 
 def split_api_version(api_version: str) -> tuple[str, str]:

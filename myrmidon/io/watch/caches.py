@@ -21,7 +21,7 @@ from myrmidon.io.watch.indexes import IndexFunction
 from myrmidon.io.watch.protocol import Timing
 from myrmidon.io.watch.reflector import Reflector
 from myrmidon.io.watch.subscriptions import Health, Shared, Subscriptions
-from myrmidon.io.watch.views import View
+from myrmidon.io.watch.views import RemoteView, View
 
 SharedKey: TypeAlias = tuple[Scope, Transform | None]
 Resource: TypeAlias = tuple[str, str]  # group and plural: a kind in any of its versions
@@ -39,8 +39,10 @@ class Caches:
         timing: Timing | None = None,
         streaming: bool = True,
         page_size: int = 500,
+        cluster: str = "",
     ) -> None:
-        self._client = client
+        """``cluster``: the name of the remote cluster; empty for the home cluster."""
+        self._client, self._cluster = client, cluster
         self._clock: Clock = clock or LoopClock()
         self._rng = rng or random.Random()  # noqa: S311  spreads load; keeps no secret
         self._timing, self._streaming, self._page_size = timing, streaming, page_size
@@ -49,13 +51,15 @@ class Caches:
         self.unknown: set[ObjectRef] = set()
         """The objects whose last write got no clear answer, kept by ``io.own_writes``.  They are here
         because every controller that reads these caches must know of them."""
+        self.remotes: Mapping[str, Caches] = {}
+        """The caches of remote clusters; views of kinds on those clusters come from there."""
         self._group: asyncio.TaskGroup | None = None
 
     def view(
         self,
         kind: Kind,
         *,
-        namespaces: Iterable[str] = (),
+        namespaces: Iterable[str] | None = (),
         labels: str = "",
         fields: str = "",
         metadata_only: bool = False,
@@ -64,17 +68,33 @@ class Caches:
     ) -> View:
         """Return a view of the objects of a kind, in all namespaces or in some of them.
 
+        With ``namespaces=None`` a view of a namespaced kind begins with none; ``View.prepare``
+        and ``enter`` add one.
         A new scope is listed as soon as ``run`` has started.
         """
-        spaces = sorted(set(namespaces)) if kind.namespaced else []
-        parts: dict[str, Shared] = {}
-        for namespace in spaces or [""]:
+        if kind.cluster and kind.cluster != self._cluster:
+            return self.remotes[kind.cluster].view(
+                kind,
+                namespaces=namespaces,
+                labels=labels,
+                fields=fields,
+                metadata_only=metadata_only,
+                indexes=indexes,
+                transform=transform,
+            )
+
+        def share(namespace: str) -> Shared:
             scope = Scope(kind, namespace, labels, fields, metadata_only)
             shared = self._share((scope, transform))
             for name, function in (indexes or {}).items():
                 shared.cache.add_index(name, function)
-            parts[namespace] = shared
-        return View(kind, parts, self._release)
+            return shared
+
+        spaces = sorted(set(namespaces or ())) if kind.namespaced else []
+        if not spaces and (namespaces is not None or not kind.namespaced):
+            spaces = [""]
+        made = RemoteView if kind.cluster else View
+        return made(kind, spaces, share, self._release)
 
     async def run(self) -> None:
         """List and watch every scope that has a view, now or later, until cancelled."""
@@ -98,6 +118,9 @@ class Caches:
 
     def holding(self, ref: ObjectRef) -> list[Shared]:
         """Return the caches that can hold an object, in whichever version of its kind."""
+        if ref.kind.cluster and ref.kind.cluster != self._cluster:
+            remote = self.remotes.get(ref.kind.cluster)
+            return [] if remote is None else remote.holding(ref)
         return [
             shared
             for shared in self._of_resource.get(_resource(ref.kind), ())

@@ -1,15 +1,16 @@
 """View: the caches of one kind, in all namespaces or in some, read as if they were one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, ObjectRef
-from myrmidon.errors import UsageError
+from myrmidon.errors import RemoteUnavailableError, UsageError
 from myrmidon.io.watch.subscriptions import Shared, Subscription
 
 Objects: TypeAlias = list[Json]
 Refs: TypeAlias = list[ObjectRef]
+Names: TypeAlias = list[str]
 
 
 class View:
@@ -21,12 +22,15 @@ class View:
     def __init__(
         self,
         kind: Kind,
-        parts: Mapping[str, Shared],
+        namespaces: Iterable[str],
+        share: Callable[[str], Shared],
         release: Callable[[Shared], None],
     ) -> None:
         self.kind = kind
-        self._parts = dict(parts)  # by namespace; "" for a cache of all namespaces
-        self._release = release
+        self._share, self._release = share, release
+        # By namespace; "" for a cache of all namespaces.
+        self._parts = {namespace: share(namespace) for namespace in namespaces}
+        self._prepared: dict[str, Shared] = {}  # namespaces whose first list is under way
         self._subscriptions: list[Subscription] = []
 
     def get(self, name: str, namespace: str = "") -> Json | None:
@@ -76,7 +80,7 @@ class View:
 
     async def wait_synced(self) -> None:
         """Wait until the first list of every cache is complete."""
-        for part in self._parts.values():
+        for part in list(self._parts.values()):
             await part.reflector.wait_synced()
 
     def subscribe(self, subscription: Subscription) -> None:
@@ -85,13 +89,53 @@ class View:
             part.subscribe(subscription)
         self._subscriptions.append(subscription)
 
+    async def prepare(self, namespace: str) -> None:
+        """Fill the cache of another namespace; its objects cannot be read before ``enter``."""
+        if namespace not in self._parts and namespace not in self._prepared:
+            self._prepared[namespace] = self._share(namespace)
+        part = self._prepared.get(namespace)
+        if part is not None:
+            await part.reflector.wait_synced()
+
+    def enter(self, namespace: str) -> None:
+        """Include the objects of a namespace that was prepared; the subscribers get them.
+
+        If the namespace is included already, they get its objects again.
+        """
+        part = self._prepared.pop(namespace, None)
+        for subscription in self._subscriptions:
+            if part is not None:
+                part.subscribe(subscription)
+            elif namespace in self._parts:
+                subscription.put_existing(self._parts[namespace].cache)
+        if part is not None:
+            self._parts[namespace] = part
+
+    def leave(self, namespace: str) -> None:
+        """Exclude the objects of a namespace; its cache ends unless another view needs it."""
+        prepared, part = self._prepared.pop(namespace, None), self._parts.pop(namespace, None)
+        if prepared is not None:
+            self._release(prepared)
+        if part is not None:
+            self._let_go(part)
+
+    def names(self, namespace: str) -> Names:
+        """Return the names of the objects in a namespace, without decoding them."""
+        part = self._parts.get(namespace) or self._parts.get("")
+        return [] if part is None else [name for _, name in part.cache.keys(namespace)]
+
     def close(self) -> None:
         """End the subscriptions and release the caches."""
+        for namespace in list(self._prepared):
+            self.leave(namespace)
         parts, self._parts = self._parts, {}
         for part in parts.values():
-            for subscription in self._subscriptions:
-                part.subscriptions.remove(subscription)
-            self._release(part)
+            self._let_go(part)
+
+    def _let_go(self, part: Shared) -> None:
+        for subscription in self._subscriptions:
+            part.subscriptions.remove(subscription)
+        self._release(part)
 
     def _part(self, namespace: str) -> Shared:
         part = self._parts.get(namespace) or self._parts.get("")
@@ -102,3 +146,44 @@ class View:
                 "  fix: add the namespace to those that the controller watches"
             )
         return part
+
+
+class RemoteView(View):
+    """A view of a kind on a remote cluster, which may not be reachable when the process starts.
+
+    Passes do not wait for remote clusters, so reads are refused until the first list is complete: an
+    object that is not cached before that may nevertheless exist.
+    """
+
+    def get(self, name: str, namespace: str = "") -> Json | None:
+        """Return a copy of one object, None if it does not exist."""
+        self._check()
+        return super().get(name, namespace)
+
+    def stamp(self, name: str, namespace: str = "") -> int:
+        """Return a hash of the cached bytes, 0 if the object is absent."""
+        self._check()
+        return super().stamp(name, namespace)
+
+    def list(
+        self,
+        namespace: str = "",
+        *,
+        labels: Mapping[str, str] | str | None = None,
+        index: tuple[str, str] | None = None,
+    ) -> Objects:
+        """Return copies of the objects that match."""
+        self._check()
+        return super().list(namespace, labels=labels, index=index)
+
+    def refs(self, index: str, word: str) -> Refs:
+        """Return references of the objects that an index finds."""
+        self._check()
+        return super().refs(index, word)
+
+    def _check(self) -> None:
+        for part in self._parts.values():
+            if not part.reflector.is_synced:
+                raise RemoteUnavailableError(
+                    self.kind.cluster, self.kind.kind, part.reflector.fault
+                )

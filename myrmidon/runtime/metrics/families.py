@@ -134,6 +134,13 @@ class Metrics:
             registry=self.registry,
         )
 
+        self.missing_kinds = Gauge(
+            "myrmidon_missing_kinds",
+            "1 for a kind that the cluster does not serve and that a controller waits for.",
+            ("controller", *_KIND),
+            registry=self.registry,
+        )
+
     def _declare_queues(self) -> None:
         self.queue_depth = Gauge(
             "workqueue_depth", "Keys that are due.", (*_QUEUE, "priority"), registry=self.registry

@@ -71,11 +71,15 @@ class Declared:
         """The kinds that this pass has read so far.  If it changes one of them later, a state that
         ran before may have decided on old data."""
 
-    def kind(self, wanted: Any) -> Kind:
+    def kind(self, wanted: Any, cluster: str = "") -> Kind:
         """Return the kind of ``wanted`` and record the read; raise if it is not declared."""
         kind = kind_of(wanted)
+        if cluster and kind is not None:
+            kind = kind.at(cluster)
         if kind is None or kind not in self._kinds:
             name = f"{kind.kind} ({kind.api_version})" if kind else repr(wanted)
+            if kind is not None and kind.cluster:
+                name += f" on the cluster {kind.cluster!r}"
             raise UndeclaredReadError(self._controller.__name__, self.state, name)
         self.read[kind] = None
         return kind
@@ -124,9 +128,9 @@ class Declared:
                 f"  fix: add {name!r} to {of}, a function from an object to its index values"
             )
 
-    def ref(self, wanted: Any, name: str, namespace: str | None) -> ObjectRef:
+    def ref(self, wanted: Any, name: str, namespace: str | None, cluster: str = "") -> ObjectRef:
         """Return the reference of an object, by default in the namespace of the parent."""
-        kind = self.kind(wanted)
+        kind = self.kind(wanted, cluster)
         where = self.namespace if namespace is None else namespace
         return ObjectRef(kind, name, where if kind.namespaced else "")
 
@@ -137,10 +141,12 @@ class LiveReader:
     def __init__(self, client: Client, declared: Declared) -> None:
         self._client, self._declared = client, declared
 
-    async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
+    async def get(
+        self, kind: Any, name: str, namespace: str | None = None, cluster: str = ""
+    ) -> Any:
         """Return the object from the server, None if it does not exist."""
         try:
-            obj = await self._client.get(self._declared.ref(kind, name, namespace))
+            obj = await self._client.get(self._declared.ref(kind, name, namespace, cluster))
         except NotFoundError:
             return None
         return _typed(kind, obj)
@@ -151,12 +157,13 @@ class LiveReader:
         namespace: str | None = None,
         labels: Labels = None,
         index: Index | None = None,
+        cluster: str = "",
     ) -> list[Any]:
         """Return all objects that match.  ``index`` is an error: the server has no indexes."""
         if index is not None:
             raise ProgrammingError("ctx.live.list has no indexes.\n  fix: use ctx.list, or labels")
         where = self._declared.namespace if namespace is None else namespace
-        declared = self._declared.kind(kind)
+        declared = self._declared.kind(kind, cluster)
         self._declared.check_list(declared)
         found = await self._client.list(declared, where, labels=str(selector(labels)))
         return [_typed(kind, obj) for obj in found]
@@ -196,11 +203,13 @@ class PassContext:
 
         return api_client(self._client)
 
-    async def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
+    async def get(
+        self, kind: Any, name: str, namespace: str | None = None, cluster: str = ""
+    ) -> Any:
         """Return the cached object, None if there is none; from the server if it is not cached."""
-        ref = self._declared.ref(kind, name, namespace)
+        ref = self._declared.ref(kind, name, namespace, cluster)
         if not self._declared.is_cached(ref.kind):
-            return await self.live.get(kind, name, namespace)
+            return await self.live.get(kind, name, namespace, cluster)
         self._declared.depends(ref)
         obj = self._objects.get(ref)
         return None if obj is None else _typed(kind, obj)
@@ -211,10 +220,11 @@ class PassContext:
         namespace: str | None = None,
         labels: Labels = None,
         index: Index | None = None,
+        cluster: str = "",
     ) -> list[Any]:
         """Return all cached objects that match."""
         where = self._declared.namespace if namespace is None else namespace
-        declared = self._declared.kind(kind)
+        declared = self._declared.kind(kind, cluster)
         self._declared.check_list(declared)
         if index is not None:
             self._declared.check_index(declared, index[0])

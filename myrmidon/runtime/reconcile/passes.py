@@ -38,6 +38,7 @@ from myrmidon.api.typed.resource import Resource
 from myrmidon.api.typed.status import LAST_HANDLED
 from myrmidon.errors import (
     ForeignStatusError,
+    RemoteUnavailableError,
     StatusError,
     UnreadableObjectError,
 )
@@ -228,7 +229,7 @@ class Pass:
         if outcome.ended:
             try:
                 outcome = await tidy(self._subject, outcome, self._outputs.flush)
-            except UnreadableObjectError as error:
+            except (UnreadableObjectError, RemoteUnavailableError) as error:
                 outcome = unfinished(outcome, failure_of(error))
         outcome, changed = self._own_fields(outcome)
         outcome = self._deps.retries.judged(self._ref, outcome, self._revision)

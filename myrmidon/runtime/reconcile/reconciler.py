@@ -24,6 +24,7 @@ from myrmidon.errors import (
     ApiError,
     ConflictError,
     MyrmidonError,
+    RemoteUnavailableError,
     TransportError,
     UnfitObjectError,
     UnreadableObjectError,
@@ -120,7 +121,7 @@ class Reconciler:
         except TimeoutError:
             self._deps.observing.pass_broke(timed_out=True)
             return await single.give_up(Failed("PassTimeout", f"the pass took longer than {limit}"))
-        except UnreadableObjectError as error:  # a child, read by the framework
+        except (UnreadableObjectError, RemoteUnavailableError) as error:  # a child, read by us
             return await single.give_up(failure_of(error))
         else:
             complete = True
@@ -134,9 +135,13 @@ class Reconciler:
             return await self._deps.applicator.read(ref)
         return self._deps.objects.get(ref)
 
+    def forget(self, key: ObjectRef) -> None:
+        """Drop everything that is remembered about an object that is gone or no longer handled."""
+        self._deps.forget(key)
+        self._overtook.discard(key)
+
     async def _absent(self, turn: Turn[ObjectRef], log: Logger) -> Outcome | None:
-        self._deps.forget(turn.key)
-        self._overtook.discard(turn.key)
+        self.forget(turn.key)
         related = any(cause.relation == "relative" for cause in turn.causes)
         if not (self._deps.controller.options.create_if_not_found and related):
             return None

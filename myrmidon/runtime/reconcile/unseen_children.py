@@ -4,7 +4,8 @@
 kind may have been removed from ``manages`` since, or a namespace from ``namespaces``.  No cache
 covers such children, but they still belong to this object, and nothing else deletes those without
 an owner reference.  They are read and deleted live; the plural of a kind that is not declared comes
-from the server's discovery.
+from the server's discovery.  A child on a remote cluster is not looked for: it may be a cluster that
+this process can no longer reach, so the status says what to do.
 
 The role of the controller has usually lost the permissions together with the declaration.  Then the
 status names the child and what to do about it (``blocked_deletion``).
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 from myrmidon.api.objects.accessors import Json, is_deleting
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.errors import NotFoundError
+from myrmidon.errors import NotFoundError, UnknownClusterError
 from myrmidon.runtime.children import is_child
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.sets.outputs import Delete
@@ -32,6 +33,8 @@ class UnseenChild(NamedTuple):
 async def read_unseen(subject: Subject, recorded: ObjectRef) -> UnseenChild | None:
     """Read a recorded child live; None if it does not exist or names another parent."""
     kind = recorded.kind
+    if kind.cluster:
+        raise UnknownClusterError(str(recorded), kind.cluster)
     try:
         if not kind.plural:
             kind = await subject.deps.discovery.kind_of(kind.api_version, kind.kind)

@@ -24,12 +24,14 @@ from myrmidon.errors import (
     NotFoundError,
     ProgrammingError,
     QuotaExceededError,
+    RemoteUnavailableError,
     ServerError,
     StalledError,
     TerminatingError,
     TooLargeError,
     TooManyRequestsError,
     TransportError,
+    UnknownClusterError,
     UnknownFieldError,
     UnreadableObjectError,
 )
@@ -139,6 +141,7 @@ def _fields(error: ApiError) -> str:
 
 # The first match wins, so a subclass comes before its base class.
 _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed]], ...] = (
+    (UnknownClusterError, lambda _ref, error: Failed("ClusterUnknown", error)),
     (AlreadyOwnedError, lambda _ref, error: Failed("AlreadyOwned", error)),
     (NotAdoptedError, lambda _ref, error: Failed("AdoptionRefused", error)),
     (
@@ -165,6 +168,7 @@ _MEANINGS: tuple[tuple[type[Exception], Callable[[ObjectRef, Any], Wait | Failed
     (NotFoundError, _failed("NotFound")),
     (TooManyRequestsError, _unavailable),
     (ServerError, _unavailable),
+    (RemoteUnavailableError, _failed("ClusterUnavailable")),
     (TransportError, _failed("ApiUnavailable")),
     (ApiError, _failed("Refused")),
 )

@@ -301,7 +301,8 @@ def overlap(cluster: Harness, one: Replica, other: Replica, seconds: float) -> t
     both = neither = 0.0
     for _ in range(int(seconds * 10)):
         cluster.advance(timedelta(seconds=0.1))
-        leading = [each.manager._elector.leads for each in (one, other) if each.manager._elector]
+        electors = [each.manager._clients.elector for each in (one, other)]
+        leading = [elector.leads for elector in electors if elector]
         both += 0.1 * all(leading)
         neither += 0.1 * (not any(leading))
     return both, neither
