@@ -13,7 +13,7 @@ from myrmidon.api.objects import kinds as well_known
 from myrmidon.api.objects.accessors import Json, describe, uid_of
 from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.api.requests.selectors import selector as parsed_selector
-from myrmidon.api.typed.object_types import kind_of
+from myrmidon.api.typed.object_types import KindLike, kind_of
 from myrmidon.errors import (
     GeneratedNameError,
     OutputError,
@@ -167,7 +167,7 @@ class OutputSet:
 
     def delete_all(
         self,
-        kind: Any,
+        kind: KindLike,
         selector: Mapping[str, str] | str = "",
         namespace: str | None = None,
         *,
