@@ -143,7 +143,7 @@ LISTED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("declared", LISTED, ids=str)
+@pytest.mark.parametrize("declared", LISTED)
 def test_managed_resources_of_the_group_get_a_definition(declared: dict[str, Any]) -> None:
     """However they are listed: alone, in a tuple, or with limits on what is cached."""
     made = type("Apps", (WebApps,), declared)
