@@ -18,6 +18,6 @@ def test_copies_follow_their_source(harness: MakeCluster) -> None:
     cluster.apply(source | {"data": {"level": "debug"}})
     cluster.patch(ConfigCopy, "settings", {"spec": {"namespaces": [ours]}})
     cluster.settle()
-    assert cluster.get(kinds.CONFIG_MAP, "settings", ours)["data"] == {"level": "debug"}
+    assert cluster.require(kinds.CONFIG_MAP, "settings", ours)["data"] == {"level": "debug"}
     assert cluster.get(kinds.CONFIG_MAP, "settings", theirs) is None
     cluster.at_rest()

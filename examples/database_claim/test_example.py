@@ -74,7 +74,7 @@ def test_a_claim_gets_a_database_and_a_secret(cluster: Cluster, service: Databas
     cluster.settle()
 
     assert cluster.ready(DatabaseClaim, "orders")
-    made = cluster.get(DatabaseClaim, "orders")
+    made = cluster.require(DatabaseClaim, "orders")
     assert (made.status.host, made.spec.version) == ("db-1.databases.example.com", "17.2")
     assert made.status.externals["database"]["id"] == "db-1"
     assert service.databases["db-1"]["size"] == 5
@@ -86,15 +86,15 @@ def test_the_password_never_changes(cluster: Cluster, service: DatabaseService) 
     apps = cluster.add_namespace("apps")
     cluster.apply(claim(copy_to=apps))
     cluster.settle()
-    password = cluster.get(kinds.SECRET, SECRET)["data"]["password"]
+    password = cluster.require(kinds.SECRET, SECRET)["data"]["password"]
     digest = sha256(b64decode(password)).hexdigest()
 
     cluster.patch(DatabaseClaim, "orders", {"spec": {"size": 7}})
     cluster.settle()
     cluster.restart()
     cluster.settle()
-    assert cluster.get(kinds.SECRET, SECRET)["data"]["password"] == password
-    assert cluster.get(kinds.SECRET, SECRET, apps)["data"]["password"] == password
+    assert cluster.require(kinds.SECRET, SECRET)["data"]["password"] == password
+    assert cluster.require(kinds.SECRET, SECRET, apps)["data"]["password"] == password
     assert (service.databases["db-1"]["size"], service.databases["db-1"]["digest"]) == (7, digest)
 
     cluster.patch(DatabaseClaim, "orders", {"spec": {"copyTo": None}})

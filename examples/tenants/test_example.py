@@ -18,15 +18,15 @@ def test_a_namespace_gets_what_its_labels_say(harness: MakeCluster) -> None:
     quota = cluster.get(V1ResourceQuota, "tenant", shop)
     assert quota.spec.hard["pods"] == "100"
     assert quota.metadata.owner_references[0].name == shop
-    (team,) = cluster.get(V1RoleBinding, "tenant", shop).subjects
+    (team,) = cluster.require(V1RoleBinding, "tenant", shop).subjects
     assert team.name == "shop-team"
     assert cluster.get(V1NetworkPolicy, "tenant", shop) is not None
-    assert "finalizers" not in cluster.get(kinds.NAMESPACE, shop)["metadata"]
+    assert "finalizers" not in cluster.require(kinds.NAMESPACE, shop)["metadata"]
     cluster.at_rest()
 
     cluster.patch(kinds.NAMESPACE, shop, labels(team="shop-team", size="small"))
     cluster.settle()
-    assert cluster.get(V1ResourceQuota, "tenant", shop).spec.hard["pods"] == "10"
+    assert cluster.require(V1ResourceQuota, "tenant", shop).spec.hard["pods"] == "10"
 
 
 def test_without_a_team_it_loses_them(harness: MakeCluster) -> None:

@@ -17,7 +17,7 @@ def test_the_sample_becomes_ready(harness: MakeCluster) -> None:
 
     assert cluster.ready(WebApp, "shop")
     assert cluster.ready(WebApp, "backoffice")
-    assert cluster.get(WebApp, "shop").status.url == "http://shop.example.com"
+    assert cluster.require(WebApp, "shop").status.url == "http://shop.example.com"
     assert cluster.condition(WebApp, "backoffice", "Hidden") is not None
     cluster.at_rest()
 
@@ -46,8 +46,8 @@ def test_taking_its_hosts_away_hides_it(harness: MakeCluster) -> None:
     cluster.patch(WebApp, "shop", {"spec": {"hosts": [], "replicas": 3}})
     cluster.settle()
     assert cluster.get(kinds.INGRESS, "shop") is None
-    assert cluster.get(WebApp, "shop").status.url is None
-    assert cluster.get(kinds.DEPLOYMENT, "shop")["spec"]["replicas"] == 3
+    assert cluster.require(WebApp, "shop").status.url is None
+    assert cluster.require(kinds.DEPLOYMENT, "shop")["spec"]["replicas"] == 3
     assert registry.urls == {}
 
 

@@ -14,7 +14,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm.context import Context
-from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.controller import Controller, entries_of
 from myrmidon.fsm.naming import hashed_name
 from myrmidon.fsm.results import Done, Result, Wait
 from myrmidon.fsm.states import state
@@ -39,7 +39,7 @@ class ClaimController(Controller[Claim], Generic[Claim, Claimed], abstract=True)
         claimed = _claimed_of(cls)
         if claimed is not None:
             cls.claimed = claimed
-            cls.manages = (claimed, *cls.manages)
+            cls.manages = (claimed, *entries_of(cls.manages))
         elif not abstract and not hasattr(cls, "claimed"):
             raise DefinitionError(
                 f"{cls.__name__} does not say what is claimed.\n"

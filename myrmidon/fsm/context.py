@@ -4,16 +4,18 @@ These are protocols: ``runtime.reconcile.context`` implements them for a running
 states and this package depend on no network code.
 """
 
+import builtins
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, overload
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.fsm.external import External
 from myrmidon.fsm.results import Failed, Result, Wait
 
 Observed = TypeVar("Observed")
+T = TypeVar("T")
 Relation = Literal[
     "self", "child", "relative", "read", "timer", "resync", "schedule", "again", "channel"
 ]
@@ -48,6 +50,16 @@ class Log(Protocol):
 class Reader(Protocol):
     """Reads objects of the kinds that the controller manages, reads or watches."""
 
+    @overload
+    async def get(
+        self, kind: Kind, name: str, namespace: str | None = None, cluster: str = ""
+    ) -> Json | None: ...
+
+    @overload
+    async def get(
+        self, kind: type[T], name: str, namespace: str | None = None, cluster: str = ""
+    ) -> T | None: ...
+
     async def get(
         self, kind: Any, name: str, namespace: str | None = None, cluster: str = ""
     ) -> Any:
@@ -59,6 +71,26 @@ class Reader(Protocol):
         """
         ...
 
+    @overload
+    async def list(
+        self,
+        kind: Kind,
+        namespace: str | None = None,
+        labels: Mapping[str, str] | str | None = None,
+        index: tuple[str, str] | None = None,
+        cluster: str = "",
+    ) -> builtins.list[Json]: ...
+
+    @overload
+    async def list(
+        self,
+        kind: type[T],
+        namespace: str | None = None,
+        labels: Mapping[str, str] | str | None = None,
+        index: tuple[str, str] | None = None,
+        cluster: str = "",
+    ) -> builtins.list[T]: ...
+
     async def list(
         self,
         kind: Any,
@@ -66,8 +98,8 @@ class Reader(Protocol):
         labels: Mapping[str, str] | str | None = None,
         index: tuple[str, str] | None = None,
         cluster: str = "",
-    ) -> list[Any]:
-        """Return all objects that match.
+    ) -> builtins.list[Any]:
+        """Return all objects that match, as JSON or as instances of the class, as for ``get``.
 
         ``namespace=None`` means the namespace of the pass's object, ``""`` all namespaces.
         ``index`` is the name of one of ``Controller.indexes`` and the value to look up.
@@ -139,8 +171,8 @@ class Context(Reader, Protocol):
         """Record a Kubernetes Event about the object; it never delays or fails the pass."""
         ...
 
-    def is_ready(self, obj: Json | None) -> bool:
-        """Whether the object is ready by the rule of its kind; False for None.
+    def is_ready(self, obj: object) -> bool:
+        """Whether an object that was read is ready by the rule of its kind; False for None.
 
         A rule in ``Controller.readiness`` takes precedence.  Without one, an object of a custom
         kind is ready when its condition ``Ready`` (or ``Available``) is True for its current

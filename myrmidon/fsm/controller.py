@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, get_args, get_ori
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.conditions import RECONCILING, STALLED
 from myrmidon.api.objects.refs import Kind
-from myrmidon.api.typed.object_types import is_defined_here, kind_of
+from myrmidon.api.typed.object_types import KindLike, is_defined_here, kind_of
 from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
 from myrmidon.api.typed.unstructured import Unstructured, unstructured
 from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
@@ -48,11 +48,11 @@ class Controller(Generic[R]):
     and condition.  Setting the name to None removes the state.
     """
 
-    manages: ClassVar[tuple[Any, ...]] = ()
+    manages: ClassVar[tuple[KindLike | Manages, ...]] = ()
     """Kinds that the controller writes: ``Kind`` constants, Resource classes, kubernetes-asyncio
     model classes, or ``Manages(...)`` to limit what is cached and which changes count.  States can
     read them, too, and a change of a child gives its parent a pass.  Default: none."""
-    reads: ClassVar[tuple[Any, ...]] = ()
+    reads: ClassVar[tuple[KindLike | Reads, ...]] = ()
     """Kinds that states read but do not write: ``Kind`` constants, Resource classes, or
     ``Reads(...)`` to limit what is cached and which changes count.  A change of an object that the
     last pass has read, or that one of its lists covers, triggers a pass.  Secrets need a
@@ -61,12 +61,12 @@ class Controller(Generic[R]):
     """Other kinds whose changes trigger passes, each with a function to the objects concerned; for
     objects that no state reads.
     Kinds watched on the same cluster can be read, too.  Default: none."""
-    indexes: ClassVar[Mapping[Any, Mapping[str, IndexFunction]]] = {}
+    indexes: ClassVar[Mapping[KindLike, Mapping[str, IndexFunction]]] = {}
     """Indexes of the cache, by kind and index name.  Each is a function from an object to the
     values under which ``ctx.list(index=(name, value))`` finds it:
     ``{kinds.POD: {"node": lambda pod: [pod["spec"]["nodeName"]]}}``.  The controller must manage or
     read the kind.  Default: none."""
-    readiness: ClassVar[Mapping[Any, ReadinessRule]] = {}
+    readiness: ClassVar[Mapping[KindLike, ReadinessRule]] = {}
     """Readiness rules, by kind.  Each is a function from an object (JSON) to whether it is ready.
     It replaces the rule for that kind in ``ctx.is_ready``, ``when_children_ready`` and claims:
     ``{SERVICE_MONITOR: exists, TASK_RUN: has_condition("Succeeded")}``.  A custom kind needs one if
@@ -133,6 +133,7 @@ class Controller(Generic[R]):
         cls.graph = checked_graph(cls.__name__, _states_of(cls))
         _check_written_fields(cls)
         cls.externals = checked_externals(cls.__name__, cls.externals, cls.resource, cls.graph)
+        cls.manages, cls.reads = entries_of(cls.manages), entries_of(cls.reads)
         managed, read = _declared(cls, "manages", Manages), _declared(cls, "reads", Reads)
         watched, spaces = _watched(cls), cls.options.namespaces
         cls.shapes = shapes_of(cls.__name__, cls.kind(), managed, read, watched, namespaces=spaces)
@@ -265,13 +266,16 @@ def _states_of(cls: type[Controller[Any]]) -> list[State]:
     return states
 
 
+def entries_of(entries: Any) -> tuple[Any, ...]:
+    """Return ``manages`` or ``reads`` as a tuple, also if it is a list or one kind without a comma."""
+    alone = isinstance(entries, Kind) or not isinstance(entries, tuple | list)  # a Kind is a tuple
+    return (entries,) if alone else tuple(entries)
+
+
 def _declared(cls: type, attribute: str, of: type[E]) -> dict[Kind, E]:
     """Return the entries of ``manages`` or ``reads`` by kind; a plain kind as an entry of its own."""
     found: dict[Kind, E] = {}
-    entries = getattr(cls, attribute)
-    if isinstance(entries, Kind) or not isinstance(entries, tuple | list):
-        entries = (entries,)  # ``manages = kinds.POD``, without a comma; a Kind is itself a tuple
-    for each in entries:
+    for each in getattr(cls, attribute):
         entry = each if isinstance(each, of) else of(each)
         kind = kind_of(entry.kind)
         if kind is None:

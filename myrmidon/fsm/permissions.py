@@ -1,10 +1,9 @@
 """Permission: a right that a controller needs and that its declarations do not show."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from myrmidon.api.objects.refs import Kind
-from myrmidon.api.typed.object_types import kind_of
+from myrmidon.api.typed.object_types import KindLike, kind_of
 from myrmidon.errors import DefinitionError
 
 
@@ -25,7 +24,7 @@ class Permission:
     In which namespaces it holds follows from ``ControllerOptions.namespaces``.
     """
 
-    of: Any
+    of: KindLike
     verbs: str | tuple[str, ...]
     subresource: str = ""
     names: tuple[str, ...] = ()

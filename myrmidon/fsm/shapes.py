@@ -13,11 +13,12 @@ result has one ``KindShape`` for each kind, which the caches, the triggers and t
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.refs import Kind
 from myrmidon.api.requests.selectors import parse_selector
+from myrmidon.api.typed.object_types import KindLike
 from myrmidon.errors import DefinitionError, UsageError
 from myrmidon.fsm.watches import Predicate, Watch, always
 
@@ -36,7 +37,7 @@ class Manages:
       ``ControllerOptions.namespaces`` for this kind.  Default: empty, those of the controller.
     """
 
-    kind: Any
+    kind: KindLike
     when: Predicate = always
     selector: str = ""
     namespaces: tuple[str, ...] = ()
@@ -66,7 +67,7 @@ class Reads:
     ``wakes`` may be set.
     """
 
-    kind: Any
+    kind: KindLike
     cached: bool = True
     metadata_only: bool = False
     fields: tuple[str, ...] = ()

@@ -7,15 +7,16 @@ and the generators work with these values and never with the methods themselves.
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, NamedTuple, Never, TypeVar
 
 from myrmidon.api.typed.metadata import HasMetadata
 from myrmidon.api.typed.model import Model
 from myrmidon.api.typed.models import is_model
 from myrmidon.errors import DefinitionError
+from myrmidon.fsm.results import Result
 
-_Method = TypeVar("_Method", bound=Callable[..., Any])
+_Method = TypeVar("_Method", bound=Callable[..., Result | Awaitable[Result]])
 
 _MARK = "__myrmidon_state__"
 

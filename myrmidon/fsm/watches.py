@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from myrmidon.api.objects.accessors import Json, annotations_of, generation_of, labels_of
 from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.typed.object_types import KindLike
 from myrmidon.api.values.equality import same
 
 Key: TypeAlias = ObjectRef | tuple[str, str] | str | Json
@@ -100,7 +101,7 @@ class Watch:
     that part of it; a kind in ``reads`` is cached as ``reads`` says.
     """
 
-    kind: Any
+    kind: KindLike
     to: Index | Callable[[Json], Iterable[Key]] | Callable[[Json, Lookup], Iterable[Key]]
     when: Predicate = always
     namespaces: tuple[str, ...] = ()

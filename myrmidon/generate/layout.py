@@ -17,6 +17,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.object_types import is_defined_here
 from myrmidon.api.typed.resource import Resource
 from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.shapes import Manages, Reads
 from myrmidon.generate import deploy
 from myrmidon.generate.definitions import crds
 from myrmidon.generate.packaging import Packaging
@@ -55,8 +56,9 @@ def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]
         if is_defined_here(controller.resource):
             found[controller.resource] = None
         for entry in (*controller.manages, *controller.reads):
-            if is_defined_here(entry) and entry.KIND.group == controller.kind().group:
-                found[entry] = None
+            listed: Any = entry.kind if isinstance(entry, Manages | Reads) else entry
+            if is_defined_here(listed) and listed.KIND.group == controller.kind().group:
+                found[listed] = None
     return list(found)
 
 

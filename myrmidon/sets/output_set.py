@@ -12,6 +12,7 @@ from typing import Any, Unpack, get_args
 from myrmidon.api.objects.accessors import Json, uid_of
 from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.api.requests.selectors import selector as parsed_selector
+from myrmidon.api.typed.object_types import KindLike
 from myrmidon.errors import (
     OutputError,
 )
@@ -172,7 +173,7 @@ class OutputSet(Identification):
 
     def delete_all(
         self,
-        kind: Any,
+        kind: KindLike,
         selector: Mapping[str, str] | str = "",
         namespace: str | None = None,
         *,

@@ -3,6 +3,7 @@
 harness        controllers and an embedded server, in virtual time
 live           controllers and a real API server, in real time
 cluster        the interface that both implement
+reads          its reads, as JSON or typed
 faults         lost answers, refused connections, broken watches, crashes
 external       a stand-in for an external system, with the same faults
 recording      a log of all requests

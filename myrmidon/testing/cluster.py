@@ -4,7 +4,8 @@ There are two implementations: ``Harness`` with an embedded server and virtual t
 ``LiveCluster`` with a real API server and real time.  A test that uses only this class runs on
 both.
 
-- As the user of the cluster: ``apply``, ``patch``, ``delete``, ``get``, ``list``, ``condition``.
+- As the user of the cluster: ``apply``, ``patch``, ``delete``, ``condition``, ``ready``, and the
+  reads ``get``, ``require`` and ``list``.
 - Let time pass: ``settle``, ``advance``, ``eventually``.
 - Check that converged controllers do not write: ``at_rest``, ``writes``, ``writes_during``.
 - Replace the controllers' process: ``restart``.
@@ -30,11 +31,10 @@ from myrmidon.api.objects.conditions import READY, Condition, find
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.api.requests.transport import Transport
-from myrmidon.api.typed.object_types import kind_of, reader_of
-from myrmidon.errors import MyrmidonError, NotFoundError, UsageError
+from myrmidon.api.typed.object_types import KindLike
+from myrmidon.errors import MyrmidonError, UsageError
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
-from myrmidon.io.client import Client
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.queue import WorkQueue
@@ -48,6 +48,7 @@ from myrmidon.testing.failures import (
     told_object,
 )
 from myrmidon.testing.readiness import is_ready, is_ready_for, statuses
+from myrmidon.testing.reads import ClusterReads, known_kind
 from myrmidon.testing.recording import Exchange, RecordingTransport
 
 T = TypeVar("T")
@@ -61,14 +62,12 @@ _AT_REST = ("resync", "schedule")  # an object that only waits for these is sett
 _NOT_YET = (AssertionError, AttributeError, LookupError, TypeError)
 
 
-class Cluster(ABC):
+class Cluster(ClusterReads, ABC):
     """One or more controllers against a server.  Use it in a ``with``, or call ``close``."""
 
-    loop: asyncio.AbstractEventLoop
     clock: Clock
     transport: RecordingTransport
     manager: Manager
-    _user: Client
     _task: "asyncio.Task[None]"
 
     def __init__(
@@ -97,14 +96,14 @@ class Cluster(ABC):
         documents = yaml.safe_load_all(Path(path).read_text())
         return [self.apply(document) for document in documents if document is not None]
 
-    def patch(self, kind: Any, name: str, changes: Json, *, subresource: str = "") -> Json:
+    def patch(self, kind: KindLike, name: str, changes: Json, *, subresource: str = "") -> Json:
         """Send changes to an object as a merge patch; return the server's answer."""
         ref = self._ref(kind, name, None)
         request = Request(Verb.PATCH, ref, changes, subresource, Patch.MERGE)
         answer: Json = self._wait(self._user.send(request))
         return answer
 
-    def delete(self, kind: Any, name: str, namespace: str | None = None) -> None:
+    def delete(self, kind: KindLike, name: str, namespace: str | None = None) -> None:
         """Delete an object."""
         self._wait(self._user.delete(self._ref(kind, name, namespace)))
 
@@ -114,19 +113,7 @@ class Cluster(ABC):
         self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": called}})
         return called
 
-    def get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
-        """Return an object from the server, None if there is none; typed if ``kind`` is a class."""
-        obj = self._read(self._ref(kind, name, namespace))
-        return None if obj is None else reader_of(kind)(obj)
-
-    def list(self, kind: Any, namespace: str | None = None) -> Objects:
-        """Return every object of a kind in a namespace, by default the one of the test."""
-        found = _kind(kind)
-        where = self.namespace if namespace is None else namespace
-        objects: Objects = self._wait(self._user.list(found, where if found.namespaced else ""))
-        return objects
-
-    def condition(self, kind: Any, name: str, condition_type: str = READY) -> Condition | None:
+    def condition(self, kind: KindLike, name: str, condition_type: str = READY) -> Condition | None:
         """Return a condition of an object, in its status or annotation; None if there is none."""
         obj = self._read(self._ref(kind, name, None))
         if obj is None:
@@ -134,7 +121,7 @@ class Cluster(ABC):
         found = (find(seen, condition_type) for seen in statuses(self._loops_of(kind), obj))
         return next(filter(None, found), None)
 
-    def ready(self, kind: Any, name: str) -> bool:
+    def ready(self, kind: KindLike, name: str) -> bool:
         """Whether the object is Ready for its current generation, to all controllers of its kind."""
         obj, loops = self._read(self._ref(kind, name, None)), self._loops_of(kind)
         if obj is None or not loops:
@@ -275,9 +262,6 @@ class Cluster(ABC):
             self._task.result()  # raises what ended it
             raise MyrmidonError("the manager has stopped")
 
-    def _wait(self, asked: Any) -> Any:
-        return self.loop.run_until_complete(asked)
-
     def _sleep(self, seconds: float) -> None:
         self._wait(self.clock.sleep(max(seconds, 0.0)))
 
@@ -308,7 +292,7 @@ class Cluster(ABC):
         return found
 
     def _loops_of(self, kind: Any) -> Loops:
-        found = _kind(kind)
+        found = known_kind(kind)
         return [loop for loop in self.manager.loops if loop.controller.kind() == found]
 
     def _unmet(self, within: timedelta, problem: Exception | None) -> str:
@@ -348,18 +332,6 @@ class Cluster(ABC):
                     if not is_ready_for(loop, obj):
                         yield ref_of(kind, obj)
 
-    def _read(self, ref: ObjectRef) -> Json | None:
-        try:
-            obj: Json = self._wait(self._user.get(ref))
-        except NotFoundError:
-            return None
-        return obj
-
-    def _ref(self, kind: Any, name: str, namespace: str | None) -> ObjectRef:
-        found = _kind(kind)
-        where = self.namespace if namespace is None else namespace
-        return ObjectRef(found, name, where if found.namespaced else "")
-
     def _ref_of(self, manifest: Json) -> ObjectRef:
         known = {(kind.api_version, kind.kind): kind for kind in self._known_kinds()}
         kind = known.get((manifest["apiVersion"], manifest["kind"]))
@@ -384,12 +356,6 @@ def _next_pass(due_at: float | None, now: float) -> str:
     if due_at <= now:
         return "its next pass is due"
     return f"its next pass is due in {timedelta(seconds=round(due_at - now, 3))}"
-
-
-def _kind(wanted: Any) -> Kind:
-    found = kind_of(wanted)
-    assert found is not None, f"{wanted!r} is not a kind"
-    return found
 
 
 async def _ended(task: "asyncio.Task[None]") -> None:

@@ -41,14 +41,14 @@ def test_patches_and_subresources_reach_the_server_once(kubeconfig: Path) -> Non
         cluster.settle()
 
         assert cluster.ready(Thing, "it")
-        spec = cluster.get(kinds.DEPLOYMENT, "theirs")["spec"]
+        spec = cluster.require(kinds.DEPLOYMENT, "theirs")["spec"]
         assert spec["replicas"] == 0
         assert {one["name"] for one in spec["template"]["spec"]["containers"]} == {"a", "b"}
-        child = cluster.get(kinds.SERVICE, "child")
+        child = cluster.require(kinds.SERVICE, "child")
         assert child["status"]["loadBalancer"] == INGRESS["loadBalancer"]
-        assert cluster.get(MAP, "theirs")["data"] == {"value": "z"}
-        assert labels_of(cluster.get(MAP, "theirs")) == {"a": "b"}
-        assert cluster.get(Thing, "it").metadata["labels"] == {"tier": "gold"}
+        assert cluster.require(MAP, "theirs")["data"] == {"value": "z"}
+        assert labels_of(cluster.require(MAP, "theirs")) == {"a": "b"}
+        assert cluster.require(Thing, "it").metadata["labels"] == {"tier": "gold"}
         assert not [one.answer for one in cluster.writes if one.status >= 400]
         cluster.at_rest()
 
@@ -71,11 +71,11 @@ def test_former_fields_go_and_children_outlive_an_orphaning_parent(kubeconfig: P
         cluster.settle()
         cluster.patch(Thing, "it", {"spec": {"size": 2}})
         cluster.settle()
-        child = cluster.get(MAP, "child")
+        child = cluster.require(MAP, "child")
         assert child["data"] == {"new": "x"}, "we had taken the field back"
         assert labels_of(child) == {"c": "1"}
         cluster.at_rest()
 
         cluster.delete(Thing, "it")
         cluster.eventually(lambda: cluster.get(Thing, "it") is None)
-        assert not owners_of(cluster.get(MAP, "child"))
+        assert not owners_of(cluster.require(MAP, "child"))

@@ -47,7 +47,7 @@ def test_a_party_that_writes_between_our_read_and_our_write(kubeconfig: Path) ->
     with LiveCluster(Things(act, meddle_again), kubeconfig=kubeconfig) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        it = cluster.get(Thing, "it")
+        it = cluster.require(Thing, "it")
         found: dict[str, Json] = {one["type"]: one for one in it.raw["status"]["conditions"]}
         assert cluster.ready(Thing, "it")
         assert found["Scanned"] == SCANNED
@@ -59,7 +59,7 @@ def test_a_party_that_writes_between_our_read_and_our_write(kubeconfig: Path) ->
         cluster._controllers = (Renamed(),)  # a new version of the program
         cluster.restart()
         cluster.settle()
-        after = cluster.get(Thing, "it").raw["status"]["conditions"]
+        after = cluster.require(Thing, "it").raw["status"]["conditions"]
         assert sorted(one["type"] for one in after) == ["Begun", "Ready", "Scanned"]
         cluster.patch(Thing, "it", {"metadata": {"finalizers": ["test.myrmidon.dev/thing"]}})
         cluster.delete(Thing, "it")

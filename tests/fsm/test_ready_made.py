@@ -30,6 +30,15 @@ class Buckets(ClaimController[Thing, Bucket]):
     """Gives every Thing a Bucket."""
 
 
+def test_a_claim_controller_may_manage_one_more_kind() -> None:
+    """``manages`` may be one kind without a comma, as for every controller."""
+
+    class More(ClaimController[Thing, Bucket]):
+        manages = kinds.SECRET  # type: ignore[assignment]
+
+    assert More.managed_kinds == (Bucket.KIND, kinds.SECRET)
+
+
 class Reader:
     """A context that knows these objects."""
 

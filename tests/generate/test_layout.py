@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 import yaml
 
+from myrmidon import Manages, Model, Reads, Resource, Status
 from myrmidon.errors import UsageError
 from myrmidon.generate import Packaging, files, to_yaml
-from tests.generate.webapp import WebApps
+from myrmidon.generate.layout import defined_resources
+from tests.generate.webapp import WebApp, WebApps
 
 PACKAGING = Packaging(
     name="web-apps", namespace="web-apps-system", image="web-apps:1", target=("shop.controller",)
@@ -129,3 +131,21 @@ def test_yaml_is_stable_and_without_noise() -> None:
 def test_printing_twice_prints_the_same() -> None:
     """Files do not change unless declarations do."""
     assert files("all", [WebApps], PACKAGING) == files("all", [WebApps], PACKAGING)
+
+
+class Part(Resource[Model, Status], group="demo.myrmidon.dev", version="v1"):
+    """A resource of the same group, which another controller makes."""
+
+
+LISTED: list[dict[str, Any]] = [
+    *({"manages": way} for way in (Part, (Part,), [Part], Manages(Part), (Manages(Part),))),
+    *({"reads": way} for way in (Part, (Part,), [Part], Reads(Part), (Reads(Part),))),
+]
+
+
+@pytest.mark.parametrize("declared", LISTED)
+def test_managed_resources_of_the_group_get_a_definition(declared: dict[str, Any]) -> None:
+    """However they are listed: alone, in a tuple, or with limits on what is cached."""
+    made = type("Apps", (WebApps,), declared)
+
+    assert defined_resources([made]) == [WebApp, Part]

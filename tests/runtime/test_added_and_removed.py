@@ -64,7 +64,7 @@ def test_a_removed_controller_makes_no_pass_and_holds_no_cache() -> None:
         cluster.apply(Gadget(name="a", spec=GadgetSpec()))
         cluster.settle()
 
-        assert cluster.get(kinds.CONFIG_MAP, "it")["data"] == {"value": "a"}
+        assert cluster.require(kinds.CONFIG_MAP, "it")["data"] == {"value": "a"}
         assert cluster.ready(Gadget, "a")
         assert [loop.controller.name for loop in cluster.manager.loops] == ["gadget"]
         assert not [name for name in cluster.manager.checks() if "thing" in name.lower()]
@@ -86,7 +86,7 @@ def test_a_removed_controller_can_be_added_again() -> None:
         cluster.patch(Thing, "it", {"spec": {"value": "b"}})
         cluster.manager.add(Things(child))
         cluster.settle()
-        assert cluster.get(kinds.CONFIG_MAP, "it")["data"] == {"value": "b"}
+        assert cluster.require(kinds.CONFIG_MAP, "it")["data"] == {"value": "b"}
         cluster.at_rest()
 
 
@@ -110,7 +110,7 @@ def test_a_pass_under_way_finishes_before_its_controller_is_gone() -> None:
         released[0].set()
         cluster.step()
         assert removing.done()
-        assert cluster.get(kinds.CONFIG_MAP, "it")["data"] == {"value": "a"}
+        assert cluster.require(kinds.CONFIG_MAP, "it")["data"] == {"value": "a"}
         assert cluster.ready(Thing, "it")
 
 

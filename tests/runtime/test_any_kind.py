@@ -102,10 +102,10 @@ def test_a_namespace_is_reconciled_without_writing_to_it() -> None:
         cluster.settle()
 
         assert bodies(cluster) == [("POST", "/api/v1/namespaces/shop/resourcequotas")]
-        child = cluster.get(kinds.RESOURCE_QUOTA, "quota", "shop")
+        child = cluster.require(kinds.RESOURCE_QUOTA, "quota", "shop")
         (owner,) = child["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["name"], owner["controller"]) == ("Namespace", "shop", True)
-        parent = cluster.get(kinds.NAMESPACE, "shop")
+        parent = cluster.require(kinds.NAMESPACE, "shop")
         assert "finalizers" not in parent["metadata"]
         assert "conditions" not in parent["status"]
         assert cluster.ready(kinds.NAMESPACE, "shop")
@@ -149,7 +149,7 @@ def calm() -> tuple[list[tuple[str, str]], Json]:
     with Harness(RemotePruned(), manifests=[namespace(FAR, **{TEAM: "blue"})]) as cluster:
         cluster.apply(namespace())
         cluster.settle()
-        parent: Json = cluster.get(kinds.NAMESPACE, "shop")
+        parent: Json = cluster.require(kinds.NAMESPACE, "shop")
         cluster.delete(kinds.NAMESPACE, "shop")
         cluster.settle()
         assert cluster.get(kinds.NAMESPACE, "shop") is None
@@ -207,7 +207,7 @@ def test_the_record_shrinks_when_a_tracked_child_is_pruned() -> None:
         cluster.settle()
 
         assert cluster.get(kinds.CONFIG_MAP, "shop", FAR) is None
-        assert RECORD not in annotations_of(cluster.get(kinds.NAMESPACE, "shop"))
+        assert RECORD not in annotations_of(cluster.require(kinds.NAMESPACE, "shop"))
         cluster.at_rest()
 
 
@@ -224,7 +224,7 @@ def test_conditions_are_kept_in_an_annotation() -> None:
         limited = cluster.condition(kinds.NAMESPACE, "shop", "Limited")
         assert limited is not None
         assert limited.status == "True"
-        parent = cluster.get(kinds.NAMESPACE, "shop")
+        parent = cluster.require(kinds.NAMESPACE, "shop")
         kept = orjson.loads(annotations_of(parent)[RECORD])
         assert [one["name"] for one in kept["resourceRefs"]] == ["quota"]
         assert "conditions" not in parent["status"]
@@ -246,7 +246,7 @@ def test_c2_a_condition_in_an_annotation_flips_with_its_reason() -> None:
         ready = cluster.condition(kinds.NAMESPACE, "shop")
         assert ready is not None
         assert (ready.status, ready.reason) == ("False", "Late")
-        parent = cluster.get(kinds.NAMESPACE, "shop")
+        parent = cluster.require(kinds.NAMESPACE, "shop")
         assert annotations_of(parent)["example.com/note"] == "mine"
 
 
@@ -303,7 +303,7 @@ def test_c6_conditions_in_the_status_of_a_built_in_kind_stand_beside_others() ->
         cluster.apply(deployment())
         cluster.settle()
 
-        status = cluster.get(kinds.DEPLOYMENT, "shop")["status"]
+        status = cluster.require(kinds.DEPLOYMENT, "shop")["status"]
         by_type = {one["type"]: one for one in status["conditions"]}
         assert by_type["Reviewed"]["status"] == "True"
         assert "observedGeneration" not in by_type["Reviewed"]
@@ -396,7 +396,7 @@ def test_a_kind_of_another_project_is_typed_and_not_defined() -> None:
         )
         cluster.settle()
 
-        assert cluster.get(kinds.CONFIG_MAP, "tls")["data"] == {"secret": "shop-tls"}
+        assert cluster.require(kinds.CONFIG_MAP, "tls")["data"] == {"secret": "shop-tls"}
         assert Certificates.finalizer() == "myrmidon.dev/certificate"
         assert len(cluster.writes) == 1
 

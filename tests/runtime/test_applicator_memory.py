@@ -43,13 +43,13 @@ def test_other_question_is_decided_anew() -> None:
         cluster.settle()
         cluster.patch(kinds.CONFIG_MAP, "child", {"data": {"value": "x"}})
         cluster.settle()
-        assert cluster.get(kinds.CONFIG_MAP, "child")["data"] == {"value": "a"}
+        assert cluster.require(kinds.CONFIG_MAP, "child")["data"] == {"value": "a"}
         cluster.patch(Thing, "it", {"spec": {"value": "b"}})
         cluster.settle()
-        assert cluster.get(kinds.CONFIG_MAP, "child")["data"] == {"value": "b"}
+        assert cluster.require(kinds.CONFIG_MAP, "child")["data"] == {"value": "b"}
         cluster.patch(Thing, "it", {"spec": {"value": "a"}})
         cluster.settle()
-        assert cluster.get(kinds.CONFIG_MAP, "child")["data"] == {"value": "a"}
+        assert cluster.require(kinds.CONFIG_MAP, "child")["data"] == {"value": "a"}
         cluster.patch(Thing, "it", {"metadata": {"labels": {"pass": "once-more"}}})
         cluster.settle()
         cluster.apply(thing("rival"))

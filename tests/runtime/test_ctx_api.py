@@ -151,7 +151,7 @@ def test_its_writes_are_not_own_writes() -> None:
         before = len(runs)
         cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
         cluster.advance(timedelta(seconds=1))
-        assert cluster.get(kinds.NAMESPACE, "shop")["metadata"]["labels"]["seen"] == "yes"
+        assert cluster.require(kinds.NAMESPACE, "shop")["metadata"]["labels"]["seen"] == "yes"
         assert len(runs) - before == 2
 
 

@@ -44,7 +44,7 @@ def test_definitions_are_installed_before_the_controllers_start() -> None:
         cluster.apply(thing())
         cluster.settle()
         assert cluster.ready(Thing, "it")
-        stored = cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, NAME)
+        stored = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, NAME)
         managers = {entry["manager"] for entry in stored["metadata"]["managedFields"]}
         assert "myrmidon" in managers
 
@@ -55,7 +55,7 @@ def test_an_older_definition_is_overwritten() -> None:
         assert not cluster.server.create(without_size())
         cluster.settle()
         cluster.apply(thing(size=7))
-        assert cluster.get(Thing, "it").spec.size == 7
+        assert cluster.require(Thing, "it").spec.size == 7
 
 
 def test_only_the_leader_installs() -> None:

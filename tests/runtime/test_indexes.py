@@ -39,7 +39,7 @@ def note(cluster: Harness, name: str, **spec: Any) -> str | None:
     """What is found for a new Thing."""
     cluster.apply(Thing(name=name, spec=ThingSpec(**spec)))
     cluster.settle()
-    status: str | None = cluster.get(Thing, name).status.note
+    status: str | None = cluster.require(Thing, name).status.note
     return status
 
 

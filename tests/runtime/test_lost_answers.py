@@ -58,4 +58,4 @@ def test_what_nobody_wants_any_more_is_looked_for_before_it_is_forgotten(
 
         assert cluster.ready(Thing, "it")
         assert cluster.get(kinds.CONFIG_MAP, "it") is None
-        assert cluster.get(Thing, "it").raw["status"].get("resourceRefs", []) == []
+        assert cluster.require(Thing, "it").raw["status"].get("resourceRefs", []) == []

@@ -67,6 +67,6 @@ def test_q12_nothing_is_left_of_an_object_that_is_gone(controller: Any, value: s
         for number in range(5):
             cluster.delete(Thing, f"gone-{number}")
         cluster.advance(HOUR)
-        assert [one["metadata"]["name"] for one in cluster.list(Thing)] == ["stays"]
+        assert [one.name for one in cluster.list(Thing)] == ["stays"]
 
         assert remembered(cluster) == []

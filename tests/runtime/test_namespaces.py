@@ -17,10 +17,10 @@ def test_a_child_without_a_namespace_may_belong_to_somebody_elses_parent() -> No
     with Harness(WebApps(), options=options, manifests=[role]) as cluster:
         cluster.apply(web_app())
         cluster.settle()
-        ready = cluster.get(WebApp, "shop").raw["status"]["conditions"][-1]
+        ready = cluster.require(WebApp, "shop").raw["status"]["conditions"][-1]
         assert (ready["type"], ready["status"]) == ("Ready", "True")
         assert (
-            cluster.get(kinds.CLUSTER_ROLE, "other-shop")["metadata"]["annotations"]
+            cluster.require(kinds.CLUSTER_ROLE, "other-shop")["metadata"]["annotations"]
             == (role["metadata"]["annotations"])
         )
 
@@ -35,4 +35,4 @@ def test_options_of_the_instance_limit_the_namespaces_too() -> None:
         cluster.apply(thing())
         cluster.settle()
         assert cluster.ready(Thing, "it")
-        assert "status" not in cluster.get(Thing, "far", "other").raw
+        assert "status" not in cluster.require(Thing, "far", "other").raw

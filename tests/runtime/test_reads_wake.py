@@ -132,6 +132,7 @@ def test_r1_a_change_between_the_read_and_the_end_of_the_pass_is_not_lost() -> N
     async def slow(it: Thing, ctx: Context) -> None:
         found = await ctx.get(kinds.CONFIG_MAP, "shared")
         await asyncio.sleep(10)  # noqa: TID251 - virtual time
+        assert found is not None
         values.append(found["data"]["value"])
 
     controller = Readers(slow)
@@ -343,7 +344,7 @@ def test_r1_objects_are_as_if_every_change_had_given_all_a_pass(
         ]
         for who, name in points.items():
             note = f"{there.get(name)} {' '.join(sorted(kept))}"
-            assert cluster.get(Thing, who).status.note == note
+            assert cluster.require(Thing, who).status.note == note
 
 
 @pytest.mark.parametrize("suspended", ["true", "false"])

@@ -69,7 +69,7 @@ def converges_at_once(cluster: Harness) -> None:
     cluster.step()
     assert cluster.loop.time() == began_at
     assert cluster.ready(Thing, "it")
-    assert cluster.get(MAP, "child")["data"] == {"value": "b"}
+    assert cluster.require(MAP, "child")["data"] == {"value": "b"}
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "tracked"])
@@ -186,7 +186,7 @@ def test_an_object_that_goes_while_the_other_outputs_are_written_is_noticed(chan
             )
         cluster.advance(timedelta(seconds=5))
         assert cluster.ready(Thing, "it")
-        assert cluster.get(MAP, "child")["data"] == {"value": "b"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "b"}
 
 
 def test_two_parents_that_want_one_name_are_both_woken() -> None:

@@ -71,9 +71,9 @@ def test_a_child_on_another_cluster_is_written_tracked_and_recorded() -> None:
         cluster.settle()
         assert cluster.ready(Thing, "it")
         assert value(cluster, kinds.CONFIG_MAP, "it-0") == value(cluster, EDGE, "it-0") == "a"
-        child = cluster.get(EDGE, "it-0")["metadata"]
+        child = cluster.require(EDGE, "it-0")["metadata"]
         assert "ownerReferences" not in child
-        it = cluster.get(Thing, "it").raw
+        it = cluster.require(Thing, "it").raw
         assert child["labels"]["myrmidon.dev/parent-uid"] == it["metadata"]["uid"]
         entry = {"apiVersion": "v1", "kind": "ConfigMap", "name": "it-0", "namespace": "default"}
         assert sorted(it["status"]["resourceRefs"], key=str) == sorted(
@@ -118,7 +118,7 @@ def test_remote_children_are_pruned() -> None:
         cluster.settle()
         assert cluster.list(EDGE) == []
         assert value(cluster, kinds.CONFIG_MAP, "it-0") == "a"
-        assert len(cluster.get(Thing, "it").raw["status"]["resourceRefs"]) == 1
+        assert len(cluster.require(Thing, "it").raw["status"]["resourceRefs"]) == 1
 
 
 def test_a_state_reads_another_cluster() -> None:

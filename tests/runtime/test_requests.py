@@ -100,8 +100,8 @@ def test_drift_is_repaired_and_nothing_else() -> None:
         cluster.delete(kinds.CONFIG_MAP, "it-b")
         cluster.settle()
 
-        assert cluster.get(kinds.CONFIG_MAP, "it-a")["data"] == {"value": "a", "theirs": "y"}
-        assert cluster.get(kinds.CONFIG_MAP, "it-b")["data"] == {"value": "a"}
+        assert cluster.require(kinds.CONFIG_MAP, "it-a")["data"] == {"value": "a", "theirs": "y"}
+        assert cluster.require(kinds.CONFIG_MAP, "it-b")["data"] == {"value": "a"}
         assert cluster.writes_during(HOUR) == []
 
 

@@ -96,7 +96,7 @@ class Pools(Controller[Pool]):
 
 def ready_machines(cluster: Harness) -> int:
     """How many machines have booted, by their own conditions."""
-    return sum(cluster.ready(Machine, one["metadata"]["name"]) for one in cluster.list(Machine))
+    return sum(cluster.ready(Machine, one.name) for one in cluster.list(Machine))
 
 
 def test_c9_a_rolling_replacement_never_falls_below_what_is_wanted() -> None:
@@ -115,7 +115,7 @@ def test_c9_a_rolling_replacement_never_falls_below_what_is_wanted() -> None:
 
         assert min(seen) == READY_MIN
         assert seen[-1] == SIZE
-        assert {one["spec"]["image"] for one in cluster.list(Machine)} == {"b"}
+        assert {one.spec.image for one in cluster.list(Machine)} == {"b"}
         cluster.at_rest()
 
 

@@ -79,7 +79,7 @@ def test_each_writes_its_own_conditions_and_finalizer(second: type[Betas]) -> No
     with Harness(Alphas(), second()) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        obj = cluster.get(Thing.KIND, "it")
+        obj = cluster.require(Thing.KIND, "it")
         types = {one["type"] for one in conditions_in(obj)}
         assert types == {"Alpha", "Ready"} | ({"Beta"} if second is Betas else set())
         assert cluster.condition(Thing, "it", "Beta") is not None

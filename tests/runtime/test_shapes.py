@@ -188,7 +188,7 @@ def test_a_managed_kind_with_a_selector_is_cached_by_it() -> None:
         assert cluster.get(kinds.CONFIG_MAP, "bare") is None
         cluster.patch(kinds.CONFIG_MAP, "it", {"metadata": {"labels": {"app": "other"}}})
         cluster.settle()
-        assert cluster.get(kinds.CONFIG_MAP, "it")["metadata"]["labels"] == {"app": "shop"}
+        assert cluster.require(kinds.CONFIG_MAP, "it")["metadata"]["labels"] == {"app": "shop"}
 
 
 def test_a_managed_kind_may_have_namespaces_of_its_own() -> None:
@@ -207,7 +207,7 @@ def test_a_managed_kind_may_have_namespaces_of_its_own() -> None:
     with Harness(Spreading(elsewhere, namespaces=("default",))) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        assert name_of(cluster.get(kinds.CONFIG_MAP, "it", "kube-system")) == "it"
+        assert name_of(cluster.require(kinds.CONFIG_MAP, "it", "kube-system")) == "it"
         cluster.apply(thing("lost", size=0))
         cluster.settle()
         condition = cluster.condition(Thing, "lost", "First")

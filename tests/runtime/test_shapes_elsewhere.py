@@ -158,7 +158,7 @@ def test_namespaces_of_a_kind_do_not_follow_the_labels() -> None:
         cluster.settle()
         cluster.apply(config_map("a", "other", namespace="shared"))
         cluster.settle()
-        found = cluster.get(kinds.CONFIG_MAP, "a", "shared")
+        found = cluster.require(kinds.CONFIG_MAP, "a", "shared")
         assert found["data"]["value"] == "a"
         (loop,) = cluster.manager.loops
         assert loop.view.namespaces_of(kinds.SERVICE) == ("a",)

@@ -328,7 +328,7 @@ def test_object_that_a_watch_names_is_made() -> None:
     with Harness(Made()) as cluster:
         cluster.apply(secret("s", annotations={"for": "it"}))
         cluster.settle()
-        assert cluster.get(Thing, "it").spec.value == "made"
+        assert cluster.require(Thing, "it").spec.value == "made"
         assert cluster.ready(Thing, "it")
         cluster.delete(Thing, "it")
         cluster.settle()
@@ -402,7 +402,7 @@ def test_claim_gets_its_object_and_gives_it_back() -> None:
     with Harness(Wishes(), Grants()) as cluster:
         cluster.apply(Wish(name="w", spec=ThingSpec(value="x")))
         cluster.advance(timedelta(seconds=5))
-        (grant,) = cluster.list(Grant)
+        (grant,) = cluster.list(Grant.KIND)
         name = grant["metadata"]["name"]
         assert grant["spec"]["value"] == "x"
         assert grant["spec"]["claimRef"]["name"] == "w"

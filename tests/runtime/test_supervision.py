@@ -196,5 +196,5 @@ def test_a_manager_that_stops_has_no_complaint() -> None:
         with pytest.raises(MyrmidonError, match="the manager has stopped"):
             cluster.advance(MINUTE)
         assert all(problem is None for problem in cluster.manager.checks().values())
-        lease = cluster.get(kinds.LEASE, "myrmidon")
+        lease = cluster.require(kinds.LEASE, "myrmidon")
         assert not lease["spec"].get("holderIdentity")

@@ -36,7 +36,7 @@ def reason(cluster: Harness, name: str = "it", condition_type: str = "First") ->
 
 def loosen(cluster: Harness) -> None:
     """Let the server accept any object of the kind."""
-    crd = cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, CRD)
+    crd = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, CRD)
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = ANYTHING
     cluster.patch(kinds.CUSTOM_RESOURCE_DEFINITION, CRD, crd)
 
@@ -70,7 +70,7 @@ def test_unfit_object_is_quarantined(broken: Json, where: str) -> None:
 
         assert cluster.ready(Thing, "a")
         assert cluster.ready(Thing, "z")
-        bad = next(one for one in cluster.list(Thing) if one["metadata"]["name"] == "bad")
+        bad = next(one for one in cluster.list(Thing.KIND) if one["metadata"]["name"] == "bad")
         # The test's own status write makes one of ours stale, which is then made anew.
         assert len([one for one in cluster.writes if "/things/bad" in one.request.path]) <= 3
         ready = [one for one in bad["status"]["conditions"] if isinstance(one, dict)]
@@ -300,7 +300,7 @@ def test_pass_that_is_cancelled_during_a_write_looks_before_the_next() -> None:
         cluster.settle()
         asked = [str(one) for one in cluster.transport.log]
         assert "GET /api/v1/namespaces/default/configmaps/it 200" in asked
-        assert cluster.get(kinds.CONFIG_MAP, "it")["data"] == {"value": "b"}
+        assert cluster.require(kinds.CONFIG_MAP, "it")["data"] == {"value": "b"}
 
 
 def test_an_object_that_does_not_fit_its_model_acknowledges_a_reconcile_token() -> None:
@@ -312,5 +312,5 @@ def test_an_object_that_does_not_fit_its_model_acknowledges_a_reconcile_token() 
         made["metadata"]["annotations"] = {REQUESTED_AT: "now"}
         cluster.apply(made)
         cluster.settle()
-        (obj,) = cluster.list(Thing)
+        (obj,) = cluster.list(Thing.KIND)
         assert obj["status"]["lastHandledReconcileAt"] == "now"

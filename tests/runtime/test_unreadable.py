@@ -221,8 +221,9 @@ def test_a_deep_child_is_read() -> None:
     seen: list[Json] = []
 
     async def look(_it: Thing, _out: OutputSet, ctx: Context) -> Result:
-        seen[:] = await ctx.list(Thing.KIND)
-        seen.append(await ctx.get(Thing.KIND, "deep"))
+        deep = await ctx.get(Thing.KIND, "deep")
+        assert deep is not None
+        seen[:] = [*await ctx.list(Thing.KIND), deep]
         return Done()
 
     with DeepHarness(Things(look)) as cluster:

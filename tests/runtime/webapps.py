@@ -185,7 +185,7 @@ _VOLATILE = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "ge
 def world(cluster: Harness) -> dict[str, Json]:
     """Everything that the life of an application leaves, without what differs from run to run."""
     found: dict[str, Json] = {}
-    for kind in (WebApp, *KINDS):
+    for kind in (WebApp.KIND, *KINDS):
         for obj in cluster.list(kind, ""):
             meta = obj["metadata"]
             found[f"{obj['kind']} {meta['name']}"] = normalised(obj)

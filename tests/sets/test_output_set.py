@@ -231,4 +231,4 @@ def test_what_identifies_an_object_is_text(obj: Any, told: str) -> None:
 def test_delete_all_needs_a_kind() -> None:
     """Text is not a kind; the error says what the state declares."""
     with pytest.raises(UndeclaredOutputError, match="ConfigMaps"):
-        outputs().delete_all("ConfigMaps")
+        outputs().delete_all("ConfigMaps")  # type: ignore[arg-type]

@@ -102,7 +102,7 @@ def test_every_output_on_a_cluster_needs_the_kind_to_be_managed_there() -> None:
         lambda: out.scale(HERE, "a", replicas=1, cluster="edge"),
         lambda: out.release(HERE, "a", cluster="edge"),
         lambda: out.delete_all(HERE, cluster="edge"),
-        lambda: out.delete_all("ConfigMap", cluster="edge"),
+        lambda: out.delete_all("ConfigMap", cluster="edge"),  # type: ignore[arg-type]
     ]
     for act in acts:
         with pytest.raises(UndeclaredOutputError, match="on the cluster 'edge'"):

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from myrmidon import kinds
 from myrmidon.errors import UsageError
 from myrmidon.testing import Harness, NotAtRestError, NotSettledError
 from myrmidon.testing.failures import compared
@@ -112,4 +113,32 @@ def test_a_restart_forgets_nothing_that_matters() -> None:
 
         cluster.apply(config_map("a", size="7"))
         cluster.settle()
-        assert cluster.get(Calm.managed_kinds[0], "a")["data"] == {"size": "1"}
+        assert cluster.require(Calm.managed_kinds[0], "a")["data"] == {"size": "1"}
+
+
+def test_the_kind_of_a_read_says_what_it_returns() -> None:
+    """A class gives instances of it, a Kind gives JSON."""
+    with Harness(Calm()) as cluster:
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=2)))
+        cluster.settle()
+
+        assert [one.spec.size for one in cluster.list(Thing)] == [2]
+        assert [one["spec"] for one in cluster.list(Thing.KIND)] == [{"size": 2}]
+        assert cluster.require(Thing, "a") == cluster.get(Thing, "a")
+        assert cluster.require(Thing.KIND, "a") == cluster.get(Thing.KIND, "a")
+        assert cluster.get(Thing, "b") is None
+
+
+def test_a_required_object_that_does_not_exist_fails_the_test() -> None:
+    """The message names those that do exist; ``eventually`` waits for the object."""
+    with Harness(Calm()) as cluster:
+        with pytest.raises(AssertionError) as told:
+            cluster.require(Thing, "a")
+        assert str(told.value) == (
+            "Thing.demo.myrmidon.dev default/a does not exist; its namespace has none"
+        )
+
+        cluster.apply(Thing(name="a", spec=ThingSpec(size=2)))
+        with pytest.raises(AssertionError, match=r"default/b does not exist; its namespace has a$"):
+            cluster.require(Thing, "b")
+        assert cluster.eventually(lambda: cluster.require(kinds.CONFIG_MAP, "a"))

@@ -224,7 +224,7 @@ def test_a_refused_status_is_told() -> None:
     """The object itself cannot say so."""
     with Harness(Meddled(), manifests=[]) as cluster:
         cluster.settle()
-        crd = cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, "things.demo.myrmidon.dev")
+        crd = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, "things.demo.myrmidon.dev")
         schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         schema["properties"]["status"]["properties"]["observedGeneration"]["maximum"] = 0
         cluster.patch(kinds.CUSTOM_RESOURCE_DEFINITION, "things.demo.myrmidon.dev", crd)

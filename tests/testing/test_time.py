@@ -125,7 +125,7 @@ def test_the_actors_of_the_server_act_while_time_passes() -> None:
         cluster.apply(Thing(name="a"))
         cluster.advance(timedelta(minutes=1))
 
-        assert cluster.get(kinds.DEPLOYMENT, "a")["status"]["availableReplicas"] == 2
+        assert cluster.require(kinds.DEPLOYMENT, "a")["status"]["availableReplicas"] == 2
     assert rollouts.available.count(0) <= 4
     assert rollouts.available[-1] == 2
 

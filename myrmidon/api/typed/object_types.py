@@ -11,7 +11,7 @@ a kubernetes-asyncio model class   by its name (``api.models``)           that m
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind
@@ -22,6 +22,9 @@ from myrmidon.api.typed.models import (
     model_json,
     model_kind,
 )
+
+KindLike: TypeAlias = Kind | type[Any]
+"""What may be given for a kind, for type checkers; ``kind_of`` decides."""
 
 
 def kind_of(entry: Any) -> Kind | None:

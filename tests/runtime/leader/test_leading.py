@@ -100,7 +100,7 @@ def ended(cluster: Harness, replicas: list[Replica]) -> Iterator[None]:
 
 def holder(cluster: Harness) -> str:
     """Who holds the lease."""
-    return str(cluster.get(kinds.LEASE, LEASE)["spec"]["holderIdentity"])
+    return str(cluster.require(kinds.LEASE, LEASE)["spec"]["holderIdentity"])
 
 
 def apply(cluster: Harness, name: str) -> None:
@@ -330,7 +330,7 @@ def test_lease_that_was_deleted_by_hand_never_makes_two_leaders(times: int) -> N
 
 def edit_lease(cluster: Harness, **change: object) -> None:
     """Edit the Lease by hand."""
-    found = cluster.get(kinds.LEASE, LEASE)
+    found = cluster.require(kinds.LEASE, LEASE)
     spec = {**found["spec"], **change}
     assert cluster.server.request("PUT", LEASE_PATH, {**found, "spec": spec}).status == 200
 
@@ -364,7 +364,7 @@ def test_label_on_the_lease_does_not_cost_the_leadership() -> None:
     """A conflict is read again: the Lease is still ours, and passes go on."""
     with two() as (cluster, one, _other):
         for number in range(10):
-            found = cluster.get(kinds.LEASE, LEASE)
+            found = cluster.require(kinds.LEASE, LEASE)
             found["metadata"]["labels"] = {"touched": str(number)}
             cluster.server.request("PUT", LEASE_PATH, found)
             apply(cluster, f"t{number}")

@@ -81,7 +81,7 @@ def test_o6_adoption_that_is_asked_for_happens_and_is_told(way: str) -> None:
         cluster.settle()
 
         assert cluster.ready(Thing, "it")
-        assert cluster.get(MAP, "child")["data"] == {"value": "a"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "a"}
         assert events(cluster, "Adopted") == [
             "ConfigMap default/child existed before and is managed from now on"
         ]
@@ -150,7 +150,7 @@ def test_a_child_that_lost_its_owner_is_still_ours_after_a_restart(way: str) -> 
 
         assert cluster.ready(Thing, "it")
         assert events(cluster, "Adopted") == []
-        child = cluster.get(MAP, "child")["metadata"]
+        child = cluster.require(MAP, "child")["metadata"]
         if way != "create-only":
             assert child.get("ownerReferences") or child.get("labels")
         cluster.at_rest()
@@ -168,16 +168,16 @@ def test_o7_two_parents_that_name_one_target_do_not_fight() -> None:
             cluster.advance(timedelta(minutes=10))
 
         assert cluster.ready(ConfigCopy, "settings")
-        (refused, _) = cluster.get(ConfigCopy, "settings", "second").status.conditions
+        (refused, _) = cluster.require(ConfigCopy, "settings", "second").status.conditions
         assert (refused["status"], refused["reason"]) == ("False", "AlreadyOwned")
         assert "configcopies.demo.myrmidon.dev/default/settings" in refused["message"]
-        assert cluster.get(MAP, "settings", "target")["data"] == {"value": "default"}
+        assert cluster.require(MAP, "settings", "target")["data"] == {"value": "default"}
         assert cluster.writes_during(HOUR) == []
 
         cluster.delete(ConfigCopy, "settings", "second")
         cluster.settle()
         assert cluster.get(ConfigCopy, "settings", "second") is None
-        assert cluster.get(MAP, "settings", "target")["data"] == {"value": "default"}
+        assert cluster.require(MAP, "settings", "target")["data"] == {"value": "default"}
 
         cluster.delete(ConfigCopy, "settings")
         cluster.settle()
@@ -196,6 +196,6 @@ def test_o7_a_parent_that_was_restored_finds_its_children_by_name() -> None:
         cluster.settle()
 
         assert cluster.ready(Thing, "it")
-        uid = cluster.get(Thing, "it").uid
-        labels = cluster.get(MAP, "child")["metadata"]["labels"]
+        uid = cluster.require(Thing, "it").uid
+        labels = cluster.require(MAP, "child")["metadata"]["labels"]
         assert labels == {"myrmidon.dev/parent-uid": uid}

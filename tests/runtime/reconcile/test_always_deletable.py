@@ -31,7 +31,7 @@ def upgrade(cluster: Harness, controller: Controller[Any]) -> None:
 
 def refs(cluster: Harness) -> list[str]:
     """What is on record."""
-    status = cluster.get(Thing, "it").raw.get("status") or {}
+    status = cluster.require(Thing, "it").raw.get("status") or {}
     return [ref["name"] for ref in status.get("resourceRefs") or ()]
 
 
@@ -176,7 +176,7 @@ def test_an_output_outside_the_namespaces_is_refused_before_anything_is_written(
     with Harness(Things(act, namespaces=("default",)), manifests=[ELSEWHERE]) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        it = cluster.get(Thing, "it")
+        it = cluster.require(Thing, "it")
         assert list(it.finalizers) == []
         assert "resourceRefs" not in it.raw["status"]
         first = cluster.condition(Thing, "it", "First")
@@ -219,7 +219,7 @@ def test_an_object_is_never_its_own_child(how: Json) -> None:
     with Harness(Nested(act)) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        it = cluster.get(Thing, "it")
+        it = cluster.require(Thing, "it")
         assert (list(it.finalizers), list(it.owner_references)) == ([], [])
         assert it.spec.value == "a"
         made = cluster.condition(Thing, "it", "Made")
@@ -242,7 +242,7 @@ def test_an_object_that_was_made_its_own_child_can_be_deleted(prune: bool, decla
     with Harness(kind(lambda *_: None, prune=prune)) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        it = cluster.get(Thing, "it")
+        it = cluster.require(Thing, "it")
         marks = {
             "labels": {"myrmidon.dev/parent-uid": it.uid},
             "annotations": {"myrmidon.dev/parent": "things.test.myrmidon.dev/default/it"},
@@ -258,7 +258,7 @@ def test_an_object_that_was_made_its_own_child_can_be_deleted(prune: bool, decla
         cluster.patch(Thing, "it", {"metadata": marks})
         cluster.settle()
         assert cluster.get(Thing, "it") is not None
-        assert not cluster.get(Thing, "it").is_deleting
+        assert not cluster.require(Thing, "it").is_deleting
         assert refs(cluster) == []
         cluster.delete(Thing, "it")
         cluster.settle()
@@ -276,7 +276,7 @@ def test_children_of_the_own_kind_come_and_go(how: Json) -> None:
     with Harness(Nested(act, prune=True)) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        assert [one["metadata"]["name"] for one in cluster.list(Thing)] == ["it", "itx", "itxx"]
+        assert [one.name for one in cluster.list(Thing)] == ["it", "itx", "itxx"]
         assert cluster.ready(Thing, "it")
         cluster.at_rest()
         cluster.delete(Thing, "it")
@@ -347,7 +347,7 @@ def test_a_status_that_is_not_one_does_not_hold_the_object(status: Any) -> None:
         cluster.apply(thing())
         cluster.settle()
         cluster.crash()
-        crd = cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, name)
+        crd = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, name)
         crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = {
             "type": "object",
             "x-kubernetes-preserve-unknown-fields": True,
@@ -497,7 +497,7 @@ def test_a_kind_that_the_server_no_longer_has_does_not_hold_the_object(prune: bo
             "name": "a",
             "namespace": "default",
         }
-        record = [*cluster.get(Thing, "it").raw["status"]["resourceRefs"], lost]
+        record = [*cluster.require(Thing, "it").raw["status"]["resourceRefs"], lost]
         cluster.patch(Thing, "it", {"status": {"resourceRefs": record}}, subresource="status")
         cluster.settle()
         assert ("a" in refs(cluster)) is not prune

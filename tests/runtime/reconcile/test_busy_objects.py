@@ -121,7 +121,7 @@ def test_the_status_is_written_in_the_first_pass(act: Meddle) -> None:
         party.cluster = cluster
         cluster.apply(thing())
         cluster.step()
-        obj = cluster.get(Thing, "it").raw
+        obj = cluster.require(Thing, "it").raw
         assert conditions(obj)["Ready"]["status"] == "True"
         assert act is not report or "Scanned" in conditions(obj)
         sent = [one.status for one in cluster.writes if one.path.endswith("/status")]
@@ -138,7 +138,7 @@ def test_tracked_children_are_recorded_and_deleted(act: Meddle) -> None:
         cluster.apply(thing())
         cluster.step()
         assert cluster.get(kinds.CLUSTER_ROLE, "wide") is not None
-        obj = cluster.get(Thing, "it").raw
+        obj = cluster.require(Thing, "it").raw
         assert OURS in obj["metadata"]["finalizers"]
         assert [ref["name"] for ref in obj["status"]["resourceRefs"]] == ["wide"]
         assert conditions(obj)["Ready"]["status"] == "True"
@@ -224,7 +224,7 @@ def test_whatever_the_other_party_does_nothing_of_either_is_lost(
         party.cluster = cluster
         cluster.apply(thing())
         cluster.settle()
-        obj = cluster.get(Thing, "it").raw
+        obj = cluster.require(Thing, "it").raw
         assert cluster.ready(Thing, "it")
         assert obj["metadata"]["finalizers"].count(OURS) == 1
         theirs = {one for one in conditions(obj) if one.startswith("Front")}

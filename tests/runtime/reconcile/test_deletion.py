@@ -25,7 +25,7 @@ def one_child(it: Thing, out: OutputSet, _ctx: Context) -> Result:
 
 def finalizers(cluster: Harness) -> list[str]:
     """Who holds the object."""
-    return list(cluster.get(Thing, "it").finalizers)
+    return list(cluster.require(Thing, "it").finalizers)
 
 
 def test_finalizer_is_confirmed_before_the_first_effect() -> None:
@@ -108,7 +108,7 @@ def test_deleting_parent_creates_nothing() -> None:
         cluster.delete(Thing, "it")
         cluster.advance(timedelta(minutes=1))
 
-        assert cluster.get(kinds.CONFIG_MAP, "it-a")["data"] == {"value": "farewell"}
+        assert cluster.require(kinds.CONFIG_MAP, "it-a")["data"] == {"value": "farewell"}
         assert cluster.get(kinds.CONFIG_MAP, "it-new") is None
 
 
@@ -184,7 +184,7 @@ def test_tracked_children_are_recorded_before_they_are_made() -> None:
             ("ConfigMap", "near"),
         ]
         assert cluster.ready(Thing, "it")
-        assert "ownerReferences" not in cluster.get(kinds.CONFIG_MAP, "near")["metadata"]
+        assert "ownerReferences" not in cluster.require(kinds.CONFIG_MAP, "near")["metadata"]
 
         cluster.delete(Thing, "it")
         cluster.settle()
@@ -292,7 +292,7 @@ def test_unfit_object_that_is_deleted_says_why_it_stays() -> None:
     with Harness(FinalThings(done)) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        crd = cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, "things.test.myrmidon.dev")
+        crd = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, "things.test.myrmidon.dev")
         crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = {
             "type": "object",
             "x-kubernetes-preserve-unknown-fields": True,
@@ -302,7 +302,7 @@ def test_unfit_object_that_is_deleted_says_why_it_stays() -> None:
         cluster.delete(Thing, "it")
         cluster.settle()
 
-        obj = cluster.list(Thing)[0]
+        obj = cluster.list(Thing.KIND)[0]
         assert obj["metadata"]["finalizers"] == [OURS]
         assert [one["reason"] for one in cluster.list(kinds.EVENT)] == ["InvalidObject"]
         ready = next(one for one in obj["status"]["conditions"] if one["type"] == "Ready")

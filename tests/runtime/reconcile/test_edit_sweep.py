@@ -67,15 +67,16 @@ def test_a9_every_write_may_lose_its_answer(number: int, change: bool, crash: bo
         cluster.settle()
 
         assert cluster.ready(Thing, "it")
-        assert cluster.get(MAP, "child")["data"] == {"a": "1"}
+        assert cluster.require(MAP, "child")["data"] == {"a": "1"}
         assert (
-            cluster.get(kinds.SERVICE, "child")["status"]["loadBalancer"] == INGRESS["loadBalancer"]
+            cluster.require(kinds.SERVICE, "child")["status"]["loadBalancer"]
+            == INGRESS["loadBalancer"]
         )
-        assert cluster.get(kinds.DEPLOYMENT, "theirs")["spec"]["replicas"] == 4
-        assert cluster.get(MAP, "patched")["data"] == {"value": "z"}
-        assert not owners_of(cluster.get(MAP, "patched"))
-        assert cluster.get(Thing, "it").metadata["labels"] == {"tier": "gold"}
-        assert not owners_of(cluster.get(MAP, "later"))
-        assert not labels_of(cluster.get(MAP, "later"))
+        assert cluster.require(kinds.DEPLOYMENT, "theirs")["spec"]["replicas"] == 4
+        assert cluster.require(MAP, "patched")["data"] == {"value": "z"}
+        assert not owners_of(cluster.require(MAP, "patched"))
+        assert cluster.require(Thing, "it").metadata["labels"] == {"tier": "gold"}
+        assert not owners_of(cluster.require(MAP, "later"))
+        assert not labels_of(cluster.require(MAP, "later"))
         assert cluster.get(kinds.SECRET, "loose") is None
         cluster.at_rest()

@@ -92,7 +92,8 @@ def test_a2_the_status_of_a_child_is_written_once() -> None:
         cluster.settle()
 
         assert (
-            cluster.get(kinds.SERVICE, "child")["status"]["loadBalancer"] == INGRESS["loadBalancer"]
+            cluster.require(kinds.SERVICE, "child")["status"]["loadBalancer"]
+            == INGRESS["loadBalancer"]
         )
         assert paths(cluster) == ["POST services/child", "PATCH services/child/status"]
         cluster.at_rest()
@@ -112,14 +113,14 @@ def test_a_status_that_the_server_completes_is_sent_once_by_each_process() -> No
     with Harness(Things(act), actors=()) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        version = cluster.get(kinds.SERVICE, "child")["metadata"]["resourceVersion"]
+        version = cluster.require(kinds.SERVICE, "child")["metadata"]["resourceVersion"]
         cluster.at_rest()
         cluster.restart()
         cluster.settle()
         cluster.at_rest()
 
         assert paths(cluster).count("PATCH services/child/status") == 2
-        assert cluster.get(kinds.SERVICE, "child")["metadata"]["resourceVersion"] == version
+        assert cluster.require(kinds.SERVICE, "child")["metadata"]["resourceVersion"] == version
 
 
 def test_only_the_status_fields_that_were_set_are_written() -> None:
@@ -141,7 +142,7 @@ def test_only_the_status_fields_that_were_set_are_written() -> None:
         )
         cluster.settle()
 
-        child = cluster.get(kinds.SERVICE, "child")
+        child = cluster.require(kinds.SERVICE, "child")
         assert child["status"]["loadBalancer"] == INGRESS["loadBalancer"]
         assert child["status"]["conditions"] == conditions
         assert child["spec"]["ports"][0]["port"] == 80
@@ -175,7 +176,7 @@ def test_a_state_waits_for_an_object_that_it_should_patch() -> None:
         cluster.apply(SERVICE)
         cluster.settle()
         assert first(cluster).status == "True"
-        assert labels_of(cluster.get(kinds.SERVICE, "child")) == {"a": "b"}
+        assert labels_of(cluster.require(kinds.SERVICE, "child")) == {"a": "b"}
 
 
 def test_a_status_that_would_be_dropped_is_an_error() -> None:
@@ -195,6 +196,7 @@ def test_an_object_that_was_read_may_be_applied_with_its_status() -> None:
 
     async def act(_it: Thing, out: OutputSet, ctx: Context) -> Result:
         read = await ctx.get(kinds.SERVICE, "child")
+        assert read is not None
         out.apply({**read, "metadata": {**read["metadata"], "labels": {"a": "b"}}}, adopt=True)
         return Done()
 
@@ -205,7 +207,7 @@ def test_an_object_that_was_read_may_be_applied_with_its_status() -> None:
         cluster.settle()
 
         assert first(cluster).status == "True"
-        assert labels_of(cluster.get(kinds.SERVICE, "child")) == {"a": "b"}
+        assert labels_of(cluster.require(kinds.SERVICE, "child")) == {"a": "b"}
 
 
 def test_a_deployment_is_scaled_through_its_subresource() -> None:
@@ -213,7 +215,9 @@ def test_a_deployment_is_scaled_through_its_subresource() -> None:
     seen: list[int] = []
 
     async def look(_it: Thing, _out: OutputSet, ctx: Context) -> Result:
-        seen.append((await ctx.get(kinds.DEPLOYMENT, "theirs"))["spec"]["replicas"])
+        theirs = await ctx.get(kinds.DEPLOYMENT, "theirs")
+        assert theirs is not None
+        seen.append(theirs["spec"]["replicas"])
         return Done()
 
     act = acting(lambda out: out.scale(kinds.DEPLOYMENT, "theirs", replicas=3))
@@ -224,8 +228,8 @@ def test_a_deployment_is_scaled_through_its_subresource() -> None:
 
         assert seen[0] == 3
         assert paths(cluster) == ["PATCH deployments/theirs/scale"]
-        assert not cluster.get(kinds.DEPLOYMENT, "theirs")["metadata"].get("ownerReferences")
-        assert not cluster.get(Thing, "it").status.resource_refs
+        assert not cluster.require(kinds.DEPLOYMENT, "theirs")["metadata"].get("ownerReferences")
+        assert not cluster.require(Thing, "it").status.resource_refs
         cluster.at_rest()
 
 
@@ -250,7 +254,7 @@ def test_a2_a_patch_is_sent_while_it_has_an_effect(kind: Any, body: Any) -> None
         cluster.apply(deployment())
         cluster.apply(thing())
         cluster.settle()
-        after = cluster.get(kinds.DEPLOYMENT, "theirs")["spec"]
+        after = cluster.require(kinds.DEPLOYMENT, "theirs")["spec"]
         assert len(paths(cluster)) == 1
         names = [one["name"] for one in after["template"]["spec"]["containers"]]
         assert after.get("paused") or names == ["b", "a"]
@@ -267,7 +271,7 @@ def test_a2_a_patch_is_sent_while_it_has_an_effect(kind: Any, body: Any) -> None
         cluster.patch(Thing, "it", {"spec": {"size": 3}})
         cluster.settle()
         assert len(paths(cluster)) == 2
-        assert cluster.get(kinds.DEPLOYMENT, "theirs")["spec"] == after
+        assert cluster.require(kinds.DEPLOYMENT, "theirs")["spec"] == after
 
 
 def test_a_json_patch_that_another_writer_overtakes_is_decided_again() -> None:
@@ -286,7 +290,7 @@ def test_a_json_patch_that_another_writer_overtakes_is_decided_again() -> None:
         cluster.apply(thing())
         cluster.settle()
 
-        assert cluster.get(MAP, "theirs")["data"] == {"value": "z", "other": "b"}
+        assert cluster.require(MAP, "theirs")["data"] == {"value": "z", "other": "b"}
         assert len(paths(cluster)) == 2
         cluster.at_rest()
 
@@ -302,7 +306,7 @@ def test_a_json_patch_that_grows_the_object_is_an_error() -> None:
 
         assert first(cluster).reason == "InvalidOutput"
         assert "changes its own result" in first(cluster).message
-        assert len(cluster.get(kinds.SERVICE, "child")["spec"]["ports"]) == 1
+        assert len(cluster.require(kinds.SERVICE, "child")["spec"]["ports"]) == 1
 
 
 def test_a9_after_a_lost_answer_a_patch_is_decided_on_a_live_read() -> None:
@@ -320,7 +324,7 @@ def test_a9_after_a_lost_answer_a_patch_is_decided_on_a_live_read() -> None:
         cluster.apply(thing())
         cluster.settle()
 
-        assert cluster.get(MAP, "theirs")["data"] == {"value": "z"}
+        assert cluster.require(MAP, "theirs")["data"] == {"value": "z"}
         assert len(paths(cluster)) == 1, "it had taken effect"
 
 
@@ -424,7 +428,7 @@ def test_an_object_gets_labels_and_annotations_from_its_own_states() -> None:
     with Harness(Things(act), actors=()) as cluster:
         cluster.apply({**thing().to_json(), "metadata": {"name": "it", "labels": {"own": "x"}}})
         cluster.settle()
-        it = cluster.get(Thing, "it")
+        it = cluster.require(Thing, "it")
         assert it.metadata["labels"] == {"own": "x", "tier": "a"}
         assert it.metadata["annotations"] == {"example.com/size": "1"}
         assert paths(cluster) == ["PATCH things/it"]
@@ -433,7 +437,7 @@ def test_an_object_gets_labels_and_annotations_from_its_own_states() -> None:
 
         cluster.patch(Thing, "it", {"spec": {"value": "none"}})
         cluster.settle()
-        assert cluster.get(Thing, "it").metadata["labels"] == {"own": "x"}
+        assert cluster.require(Thing, "it").metadata["labels"] == {"own": "x"}
         cluster.at_rest()
 
 
@@ -467,7 +471,7 @@ def test_labels_and_the_finalizer_do_not_disturb_each_other() -> None:
     with Harness(FinalThings(act, last=last), actors=()) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        assert cluster.get(Thing, "it").metadata["finalizers"]
+        assert cluster.require(Thing, "it").metadata["finalizers"]
         cluster.delete(Thing, "it")
         cluster.settle()
 
@@ -513,10 +517,10 @@ def test_a_released_child_stays_when_its_parent_goes(options: Any) -> None:
         cluster.settle()
         cluster.patch(Thing, "it", {"spec": {"value": "b"}})
         cluster.settle()
-        meta = cluster.get(MAP, "child")["metadata"]
+        meta = cluster.require(MAP, "child")["metadata"]
         assert not meta.get("ownerReferences")
         assert not meta.get("labels")
-        assert not cluster.get(Thing, "it").status.resource_refs
+        assert not cluster.require(Thing, "it").status.resource_refs
         cluster.at_rest()
 
         cluster.delete(Thing, "it")
@@ -550,7 +554,7 @@ def test_standard_labels_are_put_on_every_child() -> None:
         cluster.apply(thing())
         cluster.settle()
 
-        labels = labels_of(cluster.get(MAP, "child"))
+        labels = labels_of(cluster.require(MAP, "child"))
         assert labels["app.kubernetes.io/managed-by"] == "thing"
         assert labels["app.kubernetes.io/part-of"] == "it"
         cluster.at_rest()
@@ -578,7 +582,7 @@ def test_what_is_no_longer_declared_is_removed_after_a_restart_too() -> None:
         cluster.restart()
         cluster.settle()
 
-        child = cluster.get(MAP, "child")
+        child = cluster.require(MAP, "child")
         assert child["data"] == {"taken": "theirs", "new": "x"}
         assert labels_of(child) == {"b": "2", "theirs": "1"}
         cluster.at_rest()
@@ -604,5 +608,5 @@ def test_a_change_between_the_read_and_the_removal_is_not_lost() -> None:
         cluster.patch(Thing, "it", {"spec": {"size": 2}})
         cluster.settle()
 
-        assert cluster.get(MAP, "child")["data"] == {"value": "theirs", "new": "x"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "theirs", "new": "x"}
         cluster.at_rest()

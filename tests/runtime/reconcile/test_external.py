@@ -140,11 +140,11 @@ def test_the_claim_is_deleted_before_its_resource_is_known(store: type[ByToken])
         cluster.apply(claim())
         cluster.step()
         assert len(system.resources) == 1
-        assert cluster.get(Claim, "it").status.externals["store"]["state"] == "Pending"
+        assert cluster.require(Claim, "it").status.externals["store"]["state"] == "Pending"
 
         cluster.delete(Claim, "it")
         cluster.step()
-        assert cluster.get(Claim, "it") is None or finalizers_of(cluster.get(Claim, "it").raw)
+        assert cluster.get(Claim, "it") is None or finalizers_of(cluster.require(Claim, "it").raw)
         cluster.settle()
         assert cluster.get(Claim, "it") is None
         assert system.resources == {}
@@ -179,7 +179,7 @@ def test_it_is_created_again_if_another_party_deletes_it() -> None:
 
         assert system.resources == {"ext-2": {"size": 3}}
         assert system.ever[0].token != system.ever[1].token
-        assert cluster.get(Claim, "it").status.externals["store"]["sequence"] == 2
+        assert cluster.require(Claim, "it").status.externals["store"]["sequence"] == 2
         events = [one["reason"] for one in cluster.list(kinds.EVENT)]
         assert "ExternalGone" in events
 
@@ -232,7 +232,7 @@ def test_a_terminal_refusal_is_tried_again_when_the_object_changes(store: type[B
         condition = cluster.condition(Claim, "it", "Stored")
         assert condition is not None
         assert (condition.reason, condition.message) == ("QuotaExceeded", "two databases at most")
-        assert cluster.get(Claim, "it").status.externals["store"]["state"] == "Removed"
+        assert cluster.require(Claim, "it").status.externals["store"]["state"] == "Removed"
         assert cluster.writes_during(timedelta(hours=1)) == []
 
         cluster.delete(Claim, "it")
@@ -267,7 +267,7 @@ def test_an_answer_that_is_not_an_id_is_a_mistake() -> None:
         condition = cluster.condition(Claim, "it", "Stored")
         assert condition is not None
         assert "fix: return the id" in condition.message
-        assert cluster.get(Claim, "it").status.externals["store"]["state"] == "Pending"
+        assert cluster.require(Claim, "it").status.externals["store"]["state"] == "Pending"
 
 
 # ---------------------------------------------------------------------------- the ledger
@@ -284,7 +284,7 @@ def test_a_create_is_not_sent_after_a_slow_ledger_write() -> None:
     with Harness(Claims(ByTag(system)), faults=slow) as cluster:
         cluster.apply(claim())
         cluster.advance(timedelta(seconds=45))
-        assert cluster.get(Claim, "it").status.externals["store"]["state"] == "Pending"
+        assert cluster.require(Claim, "it").status.externals["store"]["state"] == "Pending"
         assert not any(call.startswith("POST") for call in system.calls)
         cluster.settle()
         assert len(system.ever) == 1
@@ -295,7 +295,7 @@ def test_a_server_that_drops_the_ledger_stops_the_create() -> None:
     system = stand_in(ByToken)
     with Harness(Claims(ByToken(system))) as cluster:
         name = "claims.test.myrmidon.dev"
-        definition = cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, name)
+        definition = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, name)
         schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         del schema["properties"]["status"]["properties"]["externals"]
         versions = definition["spec"]["versions"]
@@ -324,7 +324,7 @@ def test_a_state_cannot_overwrite_the_ledger() -> None:
         cluster.settle()
         cluster.patch(Claim, "it", {"spec": {"size": 2}})
         cluster.settle()
-        assert cluster.get(Claim, "it").status.externals["store"]["id"] == "ext-1"
+        assert cluster.require(Claim, "it").status.externals["store"]["id"] == "ext-1"
         assert sum(call.startswith("POST") for call in system.calls) == 1
 
 
@@ -348,7 +348,7 @@ def test_an_entry_that_another_process_wrote_is_not_overwritten() -> None:
         cluster.settle()
         assert done
         assert list(system.resources) == ["ext-9"]
-        assert cluster.get(Claim, "it").status.externals["store"]["id"] == "ext-9"
+        assert cluster.require(Claim, "it").status.externals["store"]["id"] == "ext-9"
 
 
 def test_a_converged_pass_writes_nothing() -> None:
@@ -375,7 +375,7 @@ def test_a_plan_only_looks(store: type[ByToken]) -> None:
         condition = cluster.condition(Claim, "it", "Stored")
         assert condition is not None
         assert (condition.reason, condition.message) == ("Planned", "store: it would be created")
-        assert cluster.get(Claim, "it").status.externals == {}
+        assert cluster.require(Claim, "it").status.externals == {}
         assert not any(call.startswith(("POST", "PATCH", "DELETE")) for call in system.calls)
 
 
@@ -401,7 +401,7 @@ def test_what_the_system_chose_is_written_to_fields_that_are_not_set() -> None:
     with Harness(Claims(Zoned(system))) as cluster:
         cluster.apply(claim())
         cluster.settle()
-        seen = cluster.get(Claim, "it")
+        seen = cluster.require(Claim, "it")
         assert (seen.spec.zone, seen.spec.size) == ("z1", 1)
         assert seen.raw["metadata"]["generation"] == 2
         assert seen.status.observed_generation == 2
@@ -410,7 +410,7 @@ def test_what_the_system_chose_is_written_to_fields_that_are_not_set() -> None:
 
         cluster.patch(Claim, "it", {"spec": {"zone": None}})
         cluster.settle()
-        seen = cluster.get(Claim, "it")
+        seen = cluster.require(Claim, "it")
         assert seen.spec.zone == "z1"
         assert seen.status.observed_generation == seen.raw["metadata"]["generation"] == 4
 
@@ -424,7 +424,7 @@ def test_a_field_that_is_set_is_never_changed() -> None:
         system.ever[0].body["zone"] = "z1"
         cluster.patch(Claim, "it", {"spec": {"size": 2}})
         cluster.settle()
-        assert cluster.get(Claim, "it").spec.zone == "z7"
+        assert cluster.require(Claim, "it").spec.zone == "z7"
 
 
 @pytest.mark.parametrize("fault", [Lose(), Refuse(), Status(409, "Conflict")], ids=repr)
@@ -438,7 +438,7 @@ def test_the_late_write_fails(fault: Fault) -> None:
     with Harness(Claims(Zoned(system)), faults=Script({1: fault}, is_late)) as cluster:
         cluster.apply(claim())
         cluster.settle()
-        assert cluster.get(Claim, "it").spec.zone == "z1"
+        assert cluster.require(Claim, "it").spec.zone == "z1"
         assert cluster.ready(Claim, "it")
 
 

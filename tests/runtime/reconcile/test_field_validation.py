@@ -59,7 +59,7 @@ def test_a14_with_warn_the_field_is_dropped_and_told_once() -> None:
             cluster.apply(thing(value=value))
             cluster.settle()
         assert cluster.ready(Thing, "it")
-        assert cluster.get(MAP, "child")["data"] == {"value": "b"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "b"}
         assert events(cluster, "ApiWarning") == ['ConfigMap default/child: unknown field "dta"']
 
 
@@ -101,7 +101,7 @@ class Olds(Controller[Old]):
 def test_a_status_field_that_the_schema_lacks_is_told_and_the_rest_is_written() -> None:
     """Refusing the whole status would hide the conditions."""
     with Harness(Olds()) as cluster:
-        crd = cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, "olds.test.myrmidon.dev")
+        crd = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, "olds.test.myrmidon.dev")
         del crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"][
             "properties"
         ]["note"]

@@ -36,12 +36,12 @@ class Renamed(Controller[Thing]):
 
 def conditions(cluster: Harness) -> list[str]:
     """The types on the object."""
-    return [one["type"] for one in cluster.get(Thing, "it").raw["status"]["conditions"]]
+    return [one["type"] for one in cluster.require(Thing, "it").raw["status"]["conditions"]]
 
 
 def scan(cluster: Harness) -> None:
     """Another controller adds its condition, and repeats ours, as such controllers do."""
-    known: list[Json] = cluster.get(Thing, "it").raw["status"]["conditions"]
+    known: list[Json] = cluster.require(Thing, "it").raw["status"]["conditions"]
     cluster.patch(Thing, "it", {"status": {"conditions": [*known, SCANNED]}}, subresource="status")
 
 
@@ -72,7 +72,7 @@ def test_the_first_pass_after_an_upgrade_removes_them(answer: Result) -> None:
         upgrade(cluster, Renamed(answer))
         cluster.advance(timedelta(seconds=1))
         assert sorted(conditions(cluster)) == ["Begun", "Ready", "Scanned"]
-        raw = cluster.get(Thing, "it").raw["status"]["conditions"]
+        raw = cluster.require(Thing, "it").raw["status"]["conditions"]
         assert next(one for one in raw if one["type"] == "Scanned") == SCANNED
 
 
@@ -129,7 +129,7 @@ def test_a_list_of_which_the_server_knows_no_entries_is_left_alone() -> None:
     """A definition of another party may call the list atomic: no entry of it has an owner."""
     name = "things.test.myrmidon.dev"
     with Harness(Things()) as cluster:
-        crd = cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, name)
+        crd = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, name)
         schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         listed = schema["properties"]["status"]["properties"]["conditions"]
         del listed["x-kubernetes-list-map-keys"]

@@ -57,7 +57,7 @@ def test_what_another_controller_owns_is_left_alone() -> None:
         cluster.apply(thing())
         cluster.advance(HOUR)
 
-        assert cluster.get(MAP, "child")["data"] == {"value": "theirs"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "theirs"}
         assert first(cluster).reason == "AlreadyOwned"
         assert "ReplicaSet theirs (uid 0000-1111)" in first(cluster).message
         assert len(cluster.writes) == 1, "the status and nothing else"
@@ -78,7 +78,7 @@ def test_the_first_that_fails_is_the_reason_for_all() -> None:
 
         assert first(cluster).reason == "AlreadyOwned"
         assert first(cluster).message.startswith("ConfigMap default/a ")
-        refs = cluster.get(Thing, "it").status.resource_refs
+        refs = cluster.require(Thing, "it").status.resource_refs
         assert [ref["name"] for ref in refs] == ["d", "c"]
 
 
@@ -106,7 +106,7 @@ def test_an_adopted_object_keeps_its_other_owners() -> None:
         cluster.apply(thing())
         cluster.settle()
 
-        owners = cluster.get(MAP, "child")["metadata"]["ownerReferences"]
+        owners = cluster.require(MAP, "child")["metadata"]["ownerReferences"]
         assert [(one["name"], one.get("controller")) for one in owners] == [
             ("s", None),
             ("it", True),
@@ -138,11 +138,11 @@ def test_create_only() -> None:
         cluster.patch(MAP, "child", {"data": {"value": "x"}})
         cluster.patch(Thing, "it", {"spec": {"value": "b"}})
         cluster.settle()
-        assert cluster.get(MAP, "child")["data"] == {"value": "x"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "x"}
 
         cluster.delete(MAP, "child")
         cluster.settle()
-        assert cluster.get(MAP, "child")["data"] == {"value": "b"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "b"}
 
 
 def test_as_update_removes_what_was_left_out() -> None:
@@ -153,7 +153,7 @@ def test_as_update_removes_what_was_left_out() -> None:
         cluster.patch(MAP, "child", {"data": {"other": "x"}, "metadata": {"labels": {"a": "b"}}})
         cluster.settle()
 
-        child = cluster.get(MAP, "child")
+        child = cluster.require(MAP, "child")
         assert child["data"] == {"value": "a"}
         assert "labels" not in child["metadata"]
         assert cluster.writes_during(HOUR) == []
@@ -169,12 +169,12 @@ def test_recreate_where_a_field_is_immutable() -> None:
     with Harness(Things(act)) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        uid = cluster.get(MAP, "child")["metadata"]["uid"]
+        uid = cluster.require(MAP, "child")["metadata"]["uid"]
         cluster.patch(Thing, "it", {"spec": {"value": "b"}})
         cluster.settle()
 
-        assert cluster.get(MAP, "child")["data"] == {"value": "b"}
-        assert cluster.get(MAP, "child")["metadata"]["uid"] != uid
+        assert cluster.require(MAP, "child")["data"] == {"value": "b"}
+        assert cluster.require(MAP, "child")["metadata"]["uid"] != uid
         assert cluster.ready(Thing, "it")
 
 
@@ -213,11 +213,11 @@ def test_recreate_follows_the_causes_of_a_transition_rule(way: dict[str, Any]) -
     with Harness(IceMakers(making_ice(recreate=True, **way))) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        uid = cluster.get(Ice, "child").uid
+        uid = cluster.require(Ice, "child").uid
         cluster.patch(Thing, "it", {"spec": {"value": "b"}})
         cluster.settle()
-        assert cluster.get(Ice, "child").spec.value == "b"
-        assert cluster.get(Ice, "child").uid != uid
+        assert cluster.require(Ice, "child").spec.value == "b"
+        assert cluster.require(Ice, "child").uid != uid
         assert cluster.ready(Thing, "it")
 
 
@@ -226,10 +226,10 @@ def test_recreate_keeps_an_object_whose_new_value_is_plainly_wrong() -> None:
     with Harness(IceMakers(making_ice(recreate=True))) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        uid = cluster.get(Ice, "child").uid
+        uid = cluster.require(Ice, "child").uid
         cluster.patch(Thing, "it", {"spec": {"value": "b", "size": -1}})
         cluster.advance(HOUR)
-        assert cluster.get(Ice, "child").uid == uid
+        assert cluster.require(Ice, "child").uid == uid
         assert first(cluster).reason == "Invalid"
         assert "spec.size" in first(cluster).message
 
@@ -257,22 +257,23 @@ def test_lost_lock_is_a_conflict_and_no_error() -> None:
 
     async def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
         child = held[0] if held else await ctx.get(MAP, "child")
+        assert child is not None
         out.apply({**child, "data": {"value": it.spec.value}}, optimistic_lock=True, adopt=True)
         return Done()
 
     with Harness(Things(act)) as cluster:
         cluster.apply(config_map("child", "theirs"))
-        held.append(cluster.get(MAP, "child"))
+        held.append(cluster.require(MAP, "child"))
         cluster.patch(MAP, "child", {"data": {"other": "x"}})
         cluster.apply(thing())
         cluster.advance(timedelta(seconds=10))
         assert first(cluster).reason == "ApplyOutputsConflict"
-        assert cluster.get(MAP, "child")["data"] == {"value": "theirs", "other": "x"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "theirs", "other": "x"}
 
         held.clear()
         cluster.settle()
         assert cluster.ready(Thing, "it")
-        assert cluster.get(MAP, "child")["data"] == {"value": "a", "other": "x"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "a", "other": "x"}
 
 
 def test_lock_without_a_version_is_refused_before_anything_is_sent() -> None:
@@ -298,7 +299,7 @@ def test_server_side_conflict_is_told_and_force_takes() -> None:
         )
         cluster.apply(thing())
         cluster.advance(timedelta(minutes=1))
-        assert cluster.get(MAP, "child")["data"] == {"value": "theirs"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "theirs"}
         assert (first(cluster).reason, first(cluster).message) == (
             "FieldConflict",
             (
@@ -314,7 +315,7 @@ def test_server_side_conflict_is_told_and_force_takes() -> None:
         cluster.apply(config_map("child", "theirs"))
         cluster.apply(thing())
         cluster.settle()
-        assert cluster.get(MAP, "child")["data"] == {"value": "a"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "a"}
         assert cluster.ready(Thing, "it")
         assert cluster.writes_during(HOUR) == []
 
@@ -351,7 +352,7 @@ def test_what_was_deleted_is_off_the_record_though_the_walk_goes_on() -> None:
         cluster.settle()
         cluster.patch(Thing, "it", {"spec": {"value": "b"}})
         cluster.advance(timedelta(minutes=1))
-        assert cluster.get(Thing, "it").status.resource_refs == []
+        assert cluster.require(Thing, "it").status.resource_refs == []
 
         cluster.advance(HOUR)
         writes = cluster.manager.metrics.writes
@@ -442,6 +443,6 @@ def test_prune_whose_answer_is_lost_is_taken_off_the_record() -> None:
 
         assert lost
         assert left(cluster) == ["b"]
-        refs = cluster.get(Thing, "it").raw["status"]["resourceRefs"]
+        refs = cluster.require(Thing, "it").raw["status"]["resourceRefs"]
         assert [ref["name"] for ref in refs] == ["b"]
         assert cluster.ready(Thing, "it")

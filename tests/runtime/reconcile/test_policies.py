@@ -57,7 +57,7 @@ def test_an_observed_object_gets_a_status_and_nothing_else(by: str) -> None:
         assert (first.status, first.reason) == ("False", "ObserveOnly")
         assert "it would create ConfigMap default/child, create ClusterRole" in first.message
         assert {one.path.rsplit("/", 1)[-1] for one in cluster.writes} == {"status"}
-        assert not cluster.get(Thing, "it").metadata.get("finalizers")
+        assert not cluster.require(Thing, "it").metadata.get("finalizers")
 
         cluster.delete(Thing, "it")
         cluster.settle()
@@ -87,11 +87,11 @@ def test_an_observed_object_is_ready_while_its_children_are_as_declared() -> Non
         first = cluster.condition(Thing, "it", "First")
         assert first is not None
         assert "it would patch ConfigMap default/child" in first.message
-        assert cluster.get(MAP, "child")["data"] == {"value": "theirs"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "theirs"}
 
         cluster.patch(Thing, "it", {"metadata": {"annotations": {POLICY: None}}})
         cluster.settle()
-        assert cluster.get(MAP, "child")["data"] == {"value": "a"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "a"}
         assert cluster.get(MAP, "more") is None
 
 
@@ -103,14 +103,14 @@ def test_the_children_of_an_orphaning_object_outlive_it(by: str, controller: Any
     with Harness(controller(act, **options)) as cluster:
         cluster.apply(thing() if by == "option" else annotated("orphan"))
         cluster.settle()
-        assert owners_of(cluster.get(MAP, "child"))
+        assert owners_of(cluster.require(MAP, "child"))
         cluster.at_rest()
 
         cluster.delete(Thing, "it")
         cluster.settle()
         cluster.advance(HOUR)
         assert cluster.get(Thing, "it") is None
-        child, role = cluster.get(MAP, "child"), cluster.get(kinds.CLUSTER_ROLE, "role")
+        child, role = cluster.require(MAP, "child"), cluster.require(kinds.CLUSTER_ROLE, "role")
         assert not owners_of(child)
         assert not is_deleting(child)
         assert not labels_of(role)
@@ -163,15 +163,15 @@ def test_o5_children_are_deleted_in_reverse_order() -> None:
         cluster.settle()
         cluster.delete(Thing, "it")
         cluster.advance(HOUR)
-        assert is_deleting(cluster.get(kinds.SECRET, "key"))
-        assert not is_deleting(cluster.get(MAP, "one"))
-        assert not is_deleting(cluster.get(kinds.SERVICE_ACCOUNT, "account"))
+        assert is_deleting(cluster.require(kinds.SECRET, "key"))
+        assert not is_deleting(cluster.require(MAP, "one"))
+        assert not is_deleting(cluster.require(kinds.SERVICE_ACCOUNT, "account"))
 
         cluster.patch(kinds.SECRET, "key", {"metadata": {"finalizers": None}})
         cluster.advance(HOUR)
         assert cluster.get(MAP, "one") is None
         assert cluster.get(MAP, "two") is None
-        assert is_deleting(cluster.get(kinds.SERVICE_ACCOUNT, "account"))
+        assert is_deleting(cluster.require(kinds.SERVICE_ACCOUNT, "account"))
 
         cluster.patch(kinds.SERVICE_ACCOUNT, "account", {"metadata": {"finalizers": None}})
         cluster.settle()

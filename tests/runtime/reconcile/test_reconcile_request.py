@@ -33,7 +33,7 @@ def request(cluster: Harness, token: str) -> None:
 
 def handled(cluster: Harness) -> Any:
     """The acknowledgement."""
-    return cluster.get(Thing, "it").raw["status"].get("lastHandledReconcileAt")
+    return cluster.require(Thing, "it").raw["status"].get("lastHandledReconcileAt")
 
 
 @pytest.mark.parametrize(
@@ -91,14 +91,14 @@ def test_kstatus_conditions_on_the_server() -> None:
     with Harness(Things(first, kstatus=True)) as cluster:
         cluster.apply(thing())
         cluster.advance(timedelta(seconds=5))
-        assert kstatus_of(cluster.get(Thing, "it").raw) == "InProgress"
+        assert kstatus_of(cluster.require(Thing, "it").raw) == "InProgress"
         first.result = Failed("Bad", "x", retry=False)
         cluster.settle()
-        assert kstatus_of(cluster.get(Thing, "it").raw) == "Failed"
+        assert kstatus_of(cluster.require(Thing, "it").raw) == "Failed"
         first.result = Done()
         request(cluster, "now")
         cluster.settle()
-        assert kstatus_of(cluster.get(Thing, "it").raw) == "Current"
+        assert kstatus_of(cluster.require(Thing, "it").raw) == "Current"
         cluster.at_rest()
 
 

@@ -80,12 +80,12 @@ def test_an_object_in_quarantine_keeps_its_record() -> None:
     with Harness(Things(act)) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        definition = cluster.get(kinds.CUSTOM_RESOURCE_DEFINITION, name)
+        definition = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, name)
         definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = {"type": "object", **free}
         cluster.patch(kinds.CUSTOM_RESOURCE_DEFINITION, name, definition)
         cluster.patch(Thing, "it", {"spec": {"size": "huge"}})
         cluster.settle()
-        (obj,) = cluster.list(Thing)
+        (obj,) = cluster.list(Thing.KIND)
 
     assert [one["name"] for one in obj["status"]["resourceRefs"]] == ["it"]
     assert "InvalidObject" in {one["reason"] for one in obj["status"]["conditions"]}

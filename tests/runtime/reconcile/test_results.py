@@ -43,7 +43,7 @@ class Row:
         with Harness(Things(act)) as cluster:
             cluster.apply(thing())
             cluster.advance(timedelta(0))
-            obj = cluster.get(Thing, "it").raw
+            obj = cluster.require(Thing, "it").raw
             conditions = obj["status"]["conditions"]
             self.conditions = {each["type"]: _said(each) for each in conditions}
             self.applied = cluster.get(kinds.CONFIG_MAP, "it-first") is not None

@@ -19,7 +19,7 @@ GAVE_UP = (
 
 def status(cluster: Harness) -> Any:
     """The status of the object."""
-    return cluster.get(Thing, "it").raw["status"]
+    return cluster.require(Thing, "it").raw["status"]
 
 
 def metric(cluster: Harness) -> float:

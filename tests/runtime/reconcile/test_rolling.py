@@ -104,11 +104,11 @@ def test_objects_are_adopted_and_released_by_their_labels() -> None:
 
         cluster.patch(MAP, "two", {"metadata": {"labels": {"colour": "blue"}}})
         cluster.settle()
-        assert not owners_of(cluster.get(MAP, "two"))
+        assert not owners_of(cluster.require(MAP, "two"))
         assert {one["data"]["value"] for one in cluster.list(MAP) if "value" in one["data"]} == {
             "theirs"
         }
-        assert [ref["name"] for ref in cluster.get(Thing, "it").status.resource_refs] == ["one"]
+        assert [ref["name"] for ref in cluster.require(Thing, "it").status.resource_refs] == ["one"]
 
         cluster.delete(Thing, "it")
         cluster.settle()

@@ -38,7 +38,7 @@ def test_c10_the_object_is_ready_and_gets_its_pass_on_time() -> None:
         cluster.apply(thing())
         cluster.settle()
         assert cluster.ready(Thing, "it")
-        conditions = cluster.get(Thing, "it").raw["status"]["conditions"]
+        conditions = cluster.require(Thing, "it").raw["status"]["conditions"]
         assert {one["type"]: one["reason"] for one in conditions} == {
             "First": "Done",
             "Second": "Done",

@@ -114,7 +114,7 @@ def test_a15_a_fight_ends_by_itself() -> None:
         rival.active = False
         pass_time(cluster, 10 * MINUTE)
 
-        assert cluster.get(MAP, "child")["data"] == {"value": "a"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "a"}
         assert cluster.condition(Thing, "it", "Stalled") is None
         assert cluster.ready(Thing, "it")
         assert metric(cluster) == 0
@@ -128,7 +128,7 @@ def test_a15_a_fight_is_not_over_at_the_first_pass_that_finds_the_object_as_decl
         cluster.apply(thing())
         pass_time(cluster, 2 * MINUTE)
         rival.active = False
-        while cluster.get(MAP, "child")["data"] != {"value": "a"}:
+        while cluster.require(MAP, "child")["data"] != {"value": "a"}:
             cluster.advance(SECOND)
         for value in range(4):
             cluster.patch(Thing, "it", {"metadata": {"labels": {"n": str(value)}}})
@@ -176,7 +176,7 @@ def test_no_false_alarm_for_a_user_who_tries_one_value_after_the_other() -> None
             pass_time(cluster, 5 * SECOND)
             cluster.patch(MAP, "child", {"data": {"value": f"edit {number}"}})
             pass_time(cluster, SECOND)
-            assert cluster.get(MAP, "child")["data"] == {"value": "a"}
+            assert cluster.require(MAP, "child")["data"] == {"value": "a"}
         assert events(cluster, "Stalled") == []
 
 
@@ -188,7 +188,7 @@ def test_no_false_alarm_for_a_parent_that_is_changed_often() -> None:
             cluster.patch(Thing, "it", {"spec": {"value": "ab"[number % 2]}})
             cluster.settle()
             assert cluster.ready(Thing, "it")
-        assert cluster.get(MAP, "child")["data"] == {"value": "b"}
+        assert cluster.require(MAP, "child")["data"] == {"value": "b"}
         assert events(cluster, "Stalled") == []
 
 
@@ -236,7 +236,7 @@ def test_a_stalled_condition_of_another_writer_survives() -> None:
     with Harness(Things()) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        conditions = cluster.get(Thing, "it").status.conditions
+        conditions = cluster.require(Thing, "it").status.conditions
         status = {"status": {"conditions": [*conditions, foreign]}}
         cluster.patch(Thing, "it", status, subresource="status")
         cluster.patch(Thing, "it", {"spec": {"value": "b"}})

@@ -22,7 +22,7 @@ FOREIGN = {"type": "Scanned", "status": "True", "reason": "Clean", "message": ""
 
 def conditions(cluster: Harness, name: str = "it") -> dict[str, Json]:
     """The conditions of an object."""
-    status = cluster.get(Thing, name).raw.get("status") or {}
+    status = cluster.require(Thing, name).raw.get("status") or {}
     return {one["type"]: one for one in status.get("conditions") or ()}
 
 
@@ -152,12 +152,12 @@ def test_status_fields_of_states_are_in_the_one_write() -> None:
     with Harness(Things(note)) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        assert cluster.get(Thing, "it").status.note == "a"
+        assert cluster.require(Thing, "it").status.note == "a"
         assert len(cluster.writes) == 1
 
         cluster.patch(Thing, "it", {"spec": {"value": "none"}})
         cluster.settle()
-        assert "note" not in cluster.get(Thing, "it").raw["status"]
+        assert "note" not in cluster.require(Thing, "it").raw["status"]
         assert len(cluster.writes) == 2
 
 
@@ -177,7 +177,7 @@ def test_status_can_not_land_on_a_namesake() -> None:
     with Harness(Things(note), faults=meddling(recreate)) as cluster:
         cluster.apply(thing())
         cluster.settle()
-        there = cluster.get(Thing, "it")
+        there = cluster.require(Thing, "it")
         assert there.status.note == f"{there.uid} new"
 
 
@@ -207,7 +207,7 @@ def test_references_list_what_is_there() -> None:
         return Done()
 
     def names() -> list[str]:
-        return [ref["name"] for ref in cluster.get(Thing, "it").raw["status"]["resourceRefs"]]
+        return [ref["name"] for ref in cluster.require(Thing, "it").raw["status"]["resourceRefs"]]
 
     with Harness(Things(act)) as cluster:
         cluster.apply(thing(value="abc"))

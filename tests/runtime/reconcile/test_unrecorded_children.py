@@ -108,7 +108,7 @@ def live(faults: Callable[[HttpRequest], Fault | None], step: Callable[[Harness]
         cluster.settle()
         assert children(cluster) == wanted(FEW)
         assert cluster.ready(Thing, "it")
-        recorded = cluster.get(Thing, "it").raw["status"]["resourceRefs"]
+        recorded = cluster.require(Thing, "it").raw["status"]["resourceRefs"]
         assert sorted(f"{ref['kind']} {ref['name']}" for ref in recorded) == wanted(FEW)
         assert honest.claims
         assert cluster.writes_during(timedelta(minutes=10)) == []
@@ -192,7 +192,7 @@ def test_a_create_whose_answer_is_lost_is_looked_up_before_ready_is_claimed() ->
 
 def foreign_child(cluster: Harness, name: str) -> Json:
     """A ConfigMap that another controller made for the Thing, with a controller reference to it."""
-    it = cluster.get(Thing, "it").raw
+    it = cluster.require(Thing, "it").raw
     owner = {
         "apiVersion": it["apiVersion"],
         "kind": it["kind"],
@@ -215,7 +215,7 @@ def test_a_child_that_another_controller_made_for_the_object_is_not_pruned() -> 
         cluster.restart()
         cluster.settle()
         assert cluster.get(kinds.CONFIG_MAP, "theirs") is not None
-        recorded = cluster.get(Thing, "it").raw["status"]["resourceRefs"]
+        recorded = cluster.require(Thing, "it").raw["status"]["resourceRefs"]
         assert "theirs" not in [ref["name"] for ref in recorded]
 
 

@@ -137,7 +137,7 @@ def told_by(value: Any) -> tuple[Any, Condition]:
     with Harness(Looses(value)) as cluster:
         cluster.apply(Loose(name="it"))
         cluster.advance(HOUR)
-        status = cluster.get(Loose, "it").raw.get("status") or {}
+        status = cluster.require(Loose, "it").raw.get("status") or {}
         ready = cluster.condition(Loose, "it")
         writes = len(cluster.writes)
     assert ready is not None, "the condition was lost"
