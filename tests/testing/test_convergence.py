@@ -32,6 +32,7 @@ from myrmidon.testing.convergence import (
     NotConvergedError,
     PutObject,
     RestartControllers,
+    _changes,
     check_converges,
     check_history,
 )
@@ -193,6 +194,18 @@ def test_a_name_can_be_used_again_after_its_deletion() -> None:
         PutObject("a", {"on": True, "text": "two"}),
     )
     check_history(Flags, History(steps, {3: Lose(), 9: Lose()}))
+
+
+def test_an_edit_removes_the_fields_that_it_does_not_have() -> None:
+    """A merge patch removes a field only if it says null."""
+    before = {"on": True, "box": {"a": 1, "b": 2}, "list": [1]}
+    after = {"box": {"b": 3}, "list": [], "new": {"c": 1}}
+    assert _changes(before, after) == {
+        "on": None,
+        "box": {"a": None, "b": 3},
+        "list": [],
+        "new": {"c": 1},
+    }
 
 
 def test_the_order_of_conditions_and_references_does_not_matter() -> None:
