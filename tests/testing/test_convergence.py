@@ -211,7 +211,7 @@ def test_an_edit_removes_the_fields_that_it_does_not_have() -> None:
 def test_the_order_of_conditions_and_references_does_not_matter() -> None:
     """It depends on the order of the writes; the order of other lists is compared."""
     both = [{"type": "A", "lastTransitionTime": "2030-01-01T00:00:00Z"}, {"type": "B"}]
-    made = [
+    made: list[Json] = [
         {
             "kind": "Flag",
             "metadata": {},
