@@ -129,7 +129,13 @@ def test_a_package_shows_what_it_lists(path: Path) -> None:
 # Names that say nothing about what is inside.
 VAGUE = {"small", "misc", "utils", "helpers", "common_utils"}
 # Started by the interpreter, by an entry point or by a user, and imported by no other module.
-ENTRANCES = {"myrmidon", "myrmidon.__main__", "myrmidon.cli.main", "myrmidon.testing.pytest_plugin"}
+ENTRANCES = {
+    "myrmidon",
+    "myrmidon.__main__",
+    "myrmidon.cli.main",
+    "myrmidon.testing.convergence",  # needs hypothesis, so only tests import it
+    "myrmidon.testing.pytest_plugin",
+}
 # Public class names that more than one module has; the list may only get shorter.
 NAMES_KNOWN = {"Status"}  # of a resource, and a fault of the test kit; both are public API
 

@@ -4,6 +4,7 @@
   rbac     the ServiceAccount and the smallest roles that suffice
   deploy   namespace, Deployment, Service, Dockerfile
   all      all of them, with a kustomization.yaml
+  helm     the same manifests as a Helm chart; needs -o DIR
 
 Without -o the manifests are printed. -o DIR writes one file per manifest, -o FILE.yaml writes them all
 into that file.  With --check nothing is written, and the command fails if a file is out of date.
@@ -22,14 +23,17 @@ from myrmidon.cli.targets import folder_of, load
 from myrmidon.errors import UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.remote_clusters import clusters_of
-from myrmidon.generate import Packaging, files
+from myrmidon.generate import Packaging, chart, files
 
 _SUFFIXES = (".yaml", ".yml")
+_CRD_FOLDERS = ("crd", "templates/crd")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("what", choices=("crd", "rbac", "deploy", "all"), help="which manifests")
+    parser.add_argument(
+        "what", choices=("crd", "rbac", "deploy", "all", "helm"), help="which manifests"
+    )
     parser.add_argument(
         "target", nargs="+", help="pkg.module[:Controller], or a folder with a controller.py"
     )
@@ -79,11 +83,15 @@ def run(args: argparse.Namespace) -> int:
         install_crds=args.install_crds,
         cluster=_cluster(args, controllers),
     )
-    made = files(args.what, controllers, packaging)
-    if args.what in ("crd", "all"):
+    folder: Path | None = args.output
+    if args.what == "helm":
+        _check_is_folder(folder)
+        made = chart(controllers, packaging)
+    else:
+        made = files(args.what, controllers, packaging)
+    if args.what in ("crd", "all", "helm"):
         for line in _defined_elsewhere(controllers):
             print(line, file=sys.stderr)
-    folder: Path | None = args.output
     if folder is not None and folder.suffix in _SUFFIXES:
         made, folder = {folder.name: _joined(made)} if made else {}, folder.parent
     if args.check:
@@ -112,6 +120,13 @@ def _cluster(args: argparse.Namespace, controllers: Sequence[type[Controller[Any
             "  fix: use one of these names"
         )
     return str(args.cluster)
+
+
+def _check_is_folder(output: Path | None) -> None:
+    if output is None or output.suffix in _SUFFIXES:
+        raise UsageError(
+            "a Helm chart is a folder of templates, not one text.\n  fix: name the folder: -o charts/NAME"
+        )
 
 
 def _defined_elsewhere(controllers: Sequence[type[Controller[Any]]]) -> list[str]:
@@ -163,10 +178,13 @@ def _difference(path: Path, text: str) -> str:
 
 def _leftover(folder: Path, made: dict[str, str]) -> list[Path]:
     """Return files with definitions of kinds that no longer exist; other files are left alone."""
-    if not any(path.startswith("crd/") for path in made):
-        return []
-    found = sorted((folder / "crd").glob("*.yaml"))
-    return [path for path in found if f"crd/{path.name}" not in made and _is_crd(path)]
+    return [
+        path
+        for kept in _CRD_FOLDERS
+        if any(each.startswith(f"{kept}/") for each in made)
+        for path in sorted((folder / kept).glob("*.yaml"))
+        if f"{kept}/{path.name}" not in made and _is_crd(path)
+    ]
 
 
 def _is_crd(path: Path) -> bool:

@@ -27,9 +27,29 @@ from myrmidon.generate.yaml import to_yaml
 What: TypeAlias = Literal["crd", "rbac", "deploy", "all"]
 Controllers: TypeAlias = Sequence[type[Controller[Any]]]
 
+NAMESPACE = "deploy/namespace.yaml"
+DEPLOYMENT = "deploy/deployment.yaml"
+METRICS_SERVICE = "deploy/metrics-service.yaml"
+METRICS_AUTH = "rbac/metrics-auth.yaml"
+SERVICE_MONITOR = "monitoring/service-monitor.yaml"
+
 
 def files(what: What, controllers: Controllers, packaging: Packaging) -> dict[str, str]:
     """The files of one sort or of all, by path."""
+    manifests = manifest_files(what, controllers, packaging)
+    texts = {path: to_yaml(documents) for path, documents in manifests.items()}
+    if what in ("deploy", "all"):
+        texts[SERVICE_MONITOR] = to_yaml(deploy.service_monitor(packaging))
+        texts["Dockerfile"] = deploy.dockerfile()
+    if what == "all":
+        texts["kustomization.yaml"] = to_yaml(deploy.kustomization(list(manifests)))
+    return texts
+
+
+def manifest_files(
+    what: What, controllers: Controllers, packaging: Packaging
+) -> dict[str, list[Json]]:
+    """Return the manifests that every cluster accepts, by the path of their file."""
     manifests: dict[str, list[Json]] = {}
     if what in ("crd", "all"):
         manifests |= _crd_files(controllers)
@@ -37,13 +57,7 @@ def files(what: What, controllers: Controllers, packaging: Packaging) -> dict[st
         manifests |= _rbac_files(controllers, packaging)
     if what in ("deploy", "all"):
         manifests |= _deploy_files(packaging)
-    texts = {path: to_yaml(documents) for path, documents in manifests.items()}
-    if what in ("deploy", "all"):
-        texts["monitoring/service-monitor.yaml"] = to_yaml(deploy.service_monitor(packaging))
-        texts["Dockerfile"] = deploy.dockerfile()
-    if what == "all":
-        texts["kustomization.yaml"] = to_yaml(deploy.kustomization(list(manifests)))
-    return texts
+    return manifests
 
 
 def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]]:
@@ -96,7 +110,7 @@ def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, lis
         found["rbac/install-crds.yaml"] = [installs, *_bindings([installs], packaging)]
     if packaging.metrics_auth:
         checks, reads = metrics_roles(packaging.name)
-        found["rbac/metrics-auth.yaml"] = [checks, *_bindings([checks], packaging), reads]
+        found[METRICS_AUTH] = [checks, *_bindings([checks], packaging), reads]
     return found
 
 
@@ -106,7 +120,7 @@ def _bindings(made: Iterable[Json], packaging: Packaging) -> list[Json]:
 
 def _deploy_files(packaging: Packaging) -> dict[str, list[Json]]:
     return {
-        "deploy/namespace.yaml": [deploy.namespace(packaging)],
-        "deploy/deployment.yaml": [deploy.deployment(packaging)],
-        "deploy/metrics-service.yaml": [deploy.metrics_service(packaging)],
+        NAMESPACE: [deploy.namespace(packaging)],
+        DEPLOYMENT: [deploy.deployment(packaging)],
+        METRICS_SERVICE: [deploy.metrics_service(packaging)],
     }

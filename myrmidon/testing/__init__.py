@@ -10,7 +10,12 @@ recording      a log of all requests
 clock          virtual time for asyncio
 failures       what a failed test prints
 generated_role controllers with exactly the rights of their generated role
+strategies     Hypothesis strategies for resources, edits and faults
+convergence    a property test of controllers: the end depends on the specs alone
+end_states     the objects of a controller without what differs between any two runs
 pytest_plugin  the fixture ``harness``
+
+``strategies`` and ``convergence`` need hypothesis, so they are not imported here.
 """
 
 from myrmidon.apiserver.auth.users import User

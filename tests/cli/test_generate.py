@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from myrmidon.cli import generate
+from myrmidon.errors import UsageError
 
 TARGET = "tests.generate.webapp:WebApps"
 
@@ -56,3 +57,20 @@ def test_check_says_what_is_out_of_date(tmp_path: Path, capsys: pytest.CaptureFi
         f"  fix: run `myrmidon generate all {TARGET} -o {tmp_path}` and commit what it writes\n"
     )
     assert (tmp_path / "rbac/role.yaml").read_text() == "changed\n"
+
+
+def test_a_chart_is_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is not printed, because templates are not manifests; `--check` compares it."""
+    with pytest.raises(UsageError, match=r"fix: name the folder: -o charts/NAME"):
+        run("helm", TARGET)
+    with pytest.raises(UsageError):
+        run("helm", TARGET, "-o", str(tmp_path / "chart.yaml"))
+
+    assert run("helm", TARGET, "-o", str(tmp_path)) == 0
+    assert (tmp_path / "Chart.yaml").is_file()
+    assert run("helm", TARGET, "-o", str(tmp_path), "--check") == 0
+    gone = tmp_path / "templates/crd/gone.demo.myrmidon.dev.yaml"
+    gone.write_text("kind: CustomResourceDefinition\n")
+    capsys.readouterr()
+    assert run("helm", TARGET, "-o", str(tmp_path), "--check") == 1
+    assert f"{gone} is not generated any more\n" in capsys.readouterr().err
