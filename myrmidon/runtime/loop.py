@@ -42,7 +42,7 @@ from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.reconciler import Reconciler
 from myrmidon.runtime.refused_outputs import RefusedOutputs
 from myrmidon.runtime.retries import Retries
-from myrmidon.runtime.trace import Traced, TracedApplicator, Tracer
+from myrmidon.runtime.trace import Traced, Tracer
 from myrmidon.runtime.triggers import Trigger, Triggers, key_of
 from myrmidon.runtime.worker import Reconcile, WorkerPool, work
 
@@ -90,7 +90,7 @@ class ControllerLoop:
         self._log = log.having(controller=controller.name)
         observing = Observing(type(controller), metrics)
         self.tracer = Tracer(clock) if trace else None
-        applicator = self._applicator(client, clock)
+        applicator = self._applicator(client, clock, observing)
         self.stalled = applicator.stalled
         backoff = Backoff[ObjectRef](options.retry_min, options.retry_max, rng.random)
         limits = RetryLimits(options.max_attempts, options.retry_for)
@@ -194,17 +194,22 @@ class ControllerLoop:
 
     # --------------------------------------------------------------------------- inside
 
-    def _applicator(self, client: Client, clock: Clock) -> Applicator:
-        how: Any = {
-            "writes_max": self.controller.options.writes_max,
-            "manager": field_manager(self.controller.name),
-            "clock": clock,
-        }
-        if self.tracer is None:
-            return Applicator(client, self.view, self._own_writes, **how)
-        traced = TracedApplicator(client, self.view, self._own_writes, **how)
-        traced.tracer = self.tracer
-        return traced
+    def _applicator(self, client: Client, clock: Clock, observing: Observing) -> Applicator:
+        def corrected(by: str, ref: ObjectRef, seconds: float) -> None:
+            observing.corrected(ref.kind.kind, seconds)
+            key = by.partition(":")[2]
+            self._log.info("drift corrected", object=key, output=ref, held_seconds=round(seconds))
+
+        return Applicator(
+            client,
+            self.view,
+            self._own_writes,
+            writes_max=self.controller.options.writes_max,
+            manager=field_manager(self.controller.name),
+            clock=clock,
+            corrected=corrected,
+            listeners=() if self.tracer is None else (self.tracer.wrote,),
+        )
 
     def _worker_pool(
         self, backoff: Backoff[ObjectRef], observing: Observing, clock: Clock

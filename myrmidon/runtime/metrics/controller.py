@@ -40,6 +40,8 @@ class Observing:
         self._shown: dict[ObjectRef, tuple[str, bool]] = {}
         self._begun: dict[ObjectRef, tuple[int, float, frozenset[bool]]] = {}
         metrics.start_controller(controller.name, controller.options.workers)
+        for kind in controller.managed_kinds:  # so that rates work from the start
+            metrics.drift_corrections.labels(controller.name, kind.kind)
 
     def state_ran(self, state: str, seconds: float) -> None:
         """Record how long one run of a state took."""
@@ -52,6 +54,11 @@ class Observing:
         if counter is None:
             counter = self._writes[key] = self.metrics.writes.labels(*key)
         counter.inc()
+
+    def corrected(self, kind: str, seconds: float) -> None:
+        """Count a write that corrected drift, of an output that was as declared for ``seconds``."""
+        self.metrics.drift_corrections.labels(self._name, kind).inc()
+        self.metrics.drift_seconds.labels(self._name, kind).observe(seconds)
 
     def triggered(self, ref: ObjectRef, cause: Cause) -> None:
         """Count a watch event, or another cause, that triggered a pass."""
