@@ -85,11 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="objects reconciled at the same time, per controller (default: the controller's)",
     )
-    parser.add_argument(
-        "--trace",
-        action=argparse.BooleanOptionalAction,
-        help="record the last pass of each object for `myrmidon explain --process`",
-    )
+    _add_observing_arguments(parser)
     add_event_loop_argument(parser)
     parser.add_argument("--log-format", choices=("text", "json"), default="text")
     parser.add_argument(
@@ -115,6 +111,20 @@ def _add_election_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="NS",
         help="namespace of the Lease (default: the pod's or the context's)",
+    )
+
+
+def _add_observing_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--trace",
+        action=argparse.BooleanOptionalAction,
+        help="record the last pass of each object for `myrmidon explain --process`",
+    )
+    parser.add_argument(
+        "--change-log",
+        default="",
+        metavar="FILE",
+        help="append a line of JSON for each write that changed an object; - for standard output",
     )
 
 
@@ -165,6 +175,7 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         client_burst=args.client_burst,
         freeze_garbage=True,
         trace=bool(args.trace),
+        change_log=args.change_log,
     )
 
 

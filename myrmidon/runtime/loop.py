@@ -30,6 +30,7 @@ from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.changes import Change, Source
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.runtime.backoff import Backoff
+from myrmidon.runtime.change_log import ChangeLog, ChangeRecorder
 from myrmidon.runtime.cluster_view import ClusterView
 from myrmidon.runtime.inbox import Inbox
 from myrmidon.runtime.logs import Logger
@@ -65,6 +66,7 @@ class ControllerLoop:
         record_event: RecordEvent,
         namespaces: Iterable[str] = (),
         trace: bool = False,
+        changes: ChangeLog | None = None,
         shared: bool = False,
         shares_status: bool = False,
         planning: bool = False,
@@ -90,6 +92,9 @@ class ControllerLoop:
         self._log = log.having(controller=controller.name)
         observing = Observing(type(controller), metrics)
         self.tracer = Tracer(clock) if trace else None
+        self._recorder: ChangeRecorder | None = None
+        if changes is not None:
+            self._recorder = ChangeRecorder(controller.name, clock, changes.report)
         applicator = self._applicator(client, clock, observing)
         self.stalled = applicator.stalled
         backoff = Backoff[ObjectRef](options.retry_min, options.retry_max, rng.random)
@@ -208,7 +213,7 @@ class ControllerLoop:
             manager=field_manager(self.controller.name),
             clock=clock,
             corrected=corrected,
-            listeners=() if self.tracer is None else (self.tracer.wrote,),
+            listeners=[one.wrote for one in (self.tracer, self._recorder) if one is not None],
         )
 
     def _worker_pool(
@@ -218,7 +223,7 @@ class ControllerLoop:
         return WorkerPool(
             queue=WorkQueue(),
             backoff=backoff,
-            reconcile=self._traced_reconcile(),
+            reconcile=self._observed_reconcile(),
             observing=observing,
             clock=clock,
             log=self._log,
@@ -230,10 +235,14 @@ class ControllerLoop:
             retry_budget=_retry_budget(options),
         )
 
-    def _traced_reconcile(self) -> Reconcile:
-        if self.tracer is None:
-            return self.reconciler.reconcile
-        return self.tracer.around(self.reconciler.reconcile, self.view.look)
+    def _observed_reconcile(self) -> Reconcile:
+        """Return the reconcile function, with the wrappers of the options that are switched on."""
+        reconcile: Reconcile = self.reconciler.reconcile
+        if self._recorder is not None:
+            reconcile = self._recorder.around(reconcile)
+        if self.tracer is not None:
+            reconcile = self.tracer.around(reconcile, self.view.look)
+        return reconcile
 
     def _add(self, trigger: Trigger, urgency: Urgency) -> None:
         if not self.view.concerns(trigger.key):

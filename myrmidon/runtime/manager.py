@@ -39,6 +39,7 @@ from myrmidon.io.events import EventRecorder
 from myrmidon.io.http.unanswered import UnansweredWrites
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
+from myrmidon.runtime.change_log import ChangeLog
 from myrmidon.runtime.clients import Connector
 from myrmidon.runtime.garbage import freeze_until
 from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
@@ -88,6 +89,7 @@ class Manager:
         self._log = Logger("myrmidon.manager")
         self._stopping = asyncio.Event()
         self._caches: Caches | None = None
+        self._changes: ChangeLog | None = None
         self._elector: Elector | None = None
         self._access: ScrapeAccess | None = None
         self._writes: UnansweredWrites | None = None
@@ -169,6 +171,10 @@ class Manager:
         self._caches = Caches(
             client, clock=self._clock, rng=self._rng, timing=self.options.watching
         )
+        if self.options.change_log or self.options.on_write is not None:
+            log = self._log
+            self._changes = ChangeLog(self.options.change_log, self.options.on_write, log)
+            stack.callback(self._changes.close)
         recorders = [
             EventRecorder(client, controller.name, clock=self._clock)
             for controller in self._controllers
@@ -293,6 +299,7 @@ class Manager:
             record_event=record_event,
             namespaces=self.options.namespaces,
             trace=self.options.trace,
+            changes=self._changes,
             shared=is_shared(controller, self._controllers),
             shares_status=shares_status(controller, self._controllers),
             planning=self.options.planning,
