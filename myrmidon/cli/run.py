@@ -24,6 +24,7 @@ from myrmidon.cli.targets import load, made
 from myrmidon.fsm.controller import Controller
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.logs import configure
+from myrmidon.runtime.tracing import global_tracer
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 
@@ -121,6 +122,11 @@ def _add_observing_arguments(parser: argparse.ArgumentParser) -> None:
         help="record the last pass of each object for `myrmidon explain --process`",
     )
     parser.add_argument(
+        "--tracing",
+        action=argparse.BooleanOptionalAction,
+        help="open OpenTelemetry spans for passes, states and requests, with the global tracer provider",
+    )
+    parser.add_argument(
         "--change-log",
         default="",
         metavar="FILE",
@@ -176,6 +182,7 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         freeze_garbage=True,
         trace=bool(args.trace),
         change_log=args.change_log,
+        tracer=global_tracer() if args.tracing else None,
     )
 
 

@@ -20,6 +20,7 @@ health           probes and metrics over HTTP
 logs             structured logs
 trace, snapshot  the last pass of each object, for ``myrmidon explain`` and ``myrmidon dev``
 change_log       a record of each write that changed an object
+tracing          OpenTelemetry spans of passes, states and requests
 supervision      tasks that must not end
 lag, garbage     event loop lag, and fewer garbage collections
 inbox            keys from other threads

@@ -3,6 +3,7 @@
 The layers of a request, from the controllers down to the socket:
 
     client           turns answers into objects and errors, retries what the server postponed
+    tracing          opens a span for each request of a pass; off by default
     rate limit       ``client_qps``; off by default
     fence            refuses writes while this process does not lead; only with leader election
     unanswered       knows which writes may still take effect, for the release of the Lease
@@ -40,6 +41,7 @@ from myrmidon.runtime.metrics.client import RequestCounter
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
 from myrmidon.runtime.options import ManagerOptions
+from myrmidon.runtime.tracing import Tracing
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Connector:
     rng: Random
     log: Logger
     metrics: Metrics
+    tracing: Tracing | None = None
 
     async def connect(
         self, stack: AsyncExitStack, transport: Transport | None, configuration: Any
@@ -97,6 +100,8 @@ class Connector:
             burst = options.client_burst or int(options.client_qps * 2) or 1
             bucket = TokenBucket(options.client_qps, burst)
             transport = ThrottledTransport(transport, bucket, self.clock, counter.on_throttle)
+        if self.tracing is not None:
+            transport = self.tracing.transport(transport)
         client = self._client(transport, counter, options.request_timeout.total_seconds())
         return Clients(client, elector, writes, access)
 

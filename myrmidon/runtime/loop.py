@@ -41,9 +41,11 @@ from myrmidon.runtime.rate_limits import ObjectRate, RetryBudget
 from myrmidon.runtime.readers import Readers
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.reconciler import Reconciler
+from myrmidon.runtime.reconcile.run_state import run_state
 from myrmidon.runtime.refused_outputs import RefusedOutputs
 from myrmidon.runtime.retries import Retries
 from myrmidon.runtime.trace import Traced, Tracer
+from myrmidon.runtime.tracing import Tracing
 from myrmidon.runtime.triggers import Trigger, Triggers, key_of
 from myrmidon.runtime.worker import Reconcile, WorkerPool, work
 
@@ -67,6 +69,7 @@ class ControllerLoop:
         namespaces: Iterable[str] = (),
         trace: bool = False,
         changes: ChangeLog | None = None,
+        tracing: Tracing | None = None,
         shared: bool = False,
         shares_status: bool = False,
         planning: bool = False,
@@ -91,7 +94,7 @@ class ControllerLoop:
         self._rng, options = rng, controller.options
         self._log = log.having(controller=controller.name)
         observing = Observing(type(controller), metrics)
-        self.tracer = Tracer(clock) if trace else None
+        self.tracer, self._tracing = Tracer(clock) if trace else None, tracing
         self._recorder: ChangeRecorder | None = None
         if changes is not None:
             self._recorder = ChangeRecorder(controller.name, clock, changes.report)
@@ -113,6 +116,7 @@ class ControllerLoop:
             refused,
             self.readers,
             planning=planning,
+            run_state=run_state if tracing is None else tracing.run_state,
             shared=shared,
             shares_status=shares_status,
         )
@@ -242,6 +246,8 @@ class ControllerLoop:
             reconcile = self._recorder.around(reconcile)
         if self.tracer is not None:
             reconcile = self.tracer.around(reconcile, self.view.look)
+        if self._tracing is not None:
+            reconcile = self._tracing.around(self.controller.name, reconcile, self.view.look)
         return reconcile
 
     def _add(self, trigger: Trigger, urgency: Urgency) -> None:

@@ -55,6 +55,7 @@ from myrmidon.runtime.remotes import check_remotes, watch_remote
 from myrmidon.runtime.same_kind import check_together, is_shared, shares_status
 from myrmidon.runtime.snapshot import ObjectView, Snapshot
 from myrmidon.runtime.supervision import Supervisor, Tasks, first_of
+from myrmidon.runtime.tracing import Tracing
 
 _CANCEL_SECONDS_MAX = 2.0  # time for cancelled states to clean up
 
@@ -90,6 +91,8 @@ class Manager:
         self._stopping = asyncio.Event()
         self._caches: Caches | None = None
         self._changes: ChangeLog | None = None
+        tracer = self.options.tracer
+        self._tracing = Tracing(tracer) if tracer is not None else None
         self._elector: Elector | None = None
         self._access: ScrapeAccess | None = None
         self._writes: UnansweredWrites | None = None
@@ -273,7 +276,13 @@ class Manager:
     async def _connect(self, stack: AsyncExitStack) -> Client:
         """Return the client of all controllers; create the elector that fences its writes."""
         connector = Connector(
-            self.options, self._controllers, self._clock, self._rng, self._log, self.metrics
+            self.options,
+            self._controllers,
+            self._clock,
+            self._rng,
+            self._log,
+            self.metrics,
+            self._tracing,
         )
         made = await connector.connect(stack, self._transport, self._configuration)
         self._elector, self._writes, self._access = made.elector, made.writes, made.access
@@ -300,6 +309,7 @@ class Manager:
             namespaces=self.options.namespaces,
             trace=self.options.trace,
             changes=self._changes,
+            tracing=self._tracing,
             shared=is_shared(controller, self._controllers),
             shares_status=shares_status(controller, self._controllers),
             planning=self.options.planning,

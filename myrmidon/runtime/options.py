@@ -7,6 +7,7 @@ number of workers, are in ``Controller.options``.  ``myrmidon run`` sets these f
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 from myrmidon.errors import UsageError
 from myrmidon.io.watch.protocol import Timing
@@ -98,6 +99,10 @@ class ManagerOptions:
     on_write: OnWrite | None = None
     """A function that is called with a ``WriteRecord`` for each write that changed an object, in the
     thread of the event loop; it must not block.  None by default.  An exception is logged."""
+    tracer: Any = None
+    """A tracer of OpenTelemetry, for a span per pass, per state and per request of a pass; None, the
+    default, for none.  ``myrmidon run --tracing`` uses the global tracer provider.  Needs
+    ``myrmidon[otel]``; the exporter is set up by the program."""
     planning: bool = False
     """Run states without an effect outside the API server: ``ctx.planning`` is True, and
     ``ctx.ensure`` and ``ctx.remove`` only look.  ``myrmidon plan`` sets it.  Off by default."""

@@ -77,7 +77,7 @@ class Observing:
         """Record the end of a pass: its duration and result."""
         self._pass_seconds.observe(seconds)
         self._work_seconds.observe(seconds)
-        self._results["error" if broken else _result(outcome)].inc()
+        self._results["error" if broken else result_of(outcome)].inc()
         if broken or (outcome is not None and outcome.failure is not None):
             self.metrics.reconcile_errors.labels(self._name).inc()
             if outcome is not None and outcome.failure is not None and not outcome.failure.retry:
@@ -141,7 +141,8 @@ class Observing:
         self.metrics.forget(ref)
 
 
-def _result(outcome: Outcome | None) -> str:
+def result_of(outcome: Outcome | None) -> str:
+    """Return the result of a pass in the words of controller-runtime."""
     if outcome is None:
         return "success"
     if outcome.failure is not None:
