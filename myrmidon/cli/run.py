@@ -27,6 +27,7 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.generate.layout import definitions_of
 from myrmidon.runtime import Manager, ManagerOptions
 from myrmidon.runtime.logs import configure
+from myrmidon.runtime.tracing import global_tracer
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 
@@ -82,11 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="objects reconciled at the same time, per controller (default: the controller's)",
     )
     _add_start_arguments(parser)
-    parser.add_argument(
-        "--trace",
-        action=argparse.BooleanOptionalAction,
-        help="record the last pass of each object for `myrmidon explain --process`",
-    )
+    _add_observing_arguments(parser)
     add_event_loop_argument(parser)
     parser.add_argument("--log-format", choices=("text", "json"), default="text")
     parser.add_argument(
@@ -161,6 +158,25 @@ def _add_election_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_observing_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--trace",
+        action=argparse.BooleanOptionalAction,
+        help="record the last pass of each object for `myrmidon explain --process`",
+    )
+    parser.add_argument(
+        "--tracing",
+        action=argparse.BooleanOptionalAction,
+        help="open OpenTelemetry spans for passes, states and requests, with the global tracer provider",
+    )
+    parser.add_argument(
+        "--change-log",
+        default="",
+        metavar="FILE",
+        help="append a line of JSON for each write that changed an object; - for standard output",
+    )
+
+
 def run(args: argparse.Namespace) -> int:
     """Run until stopped."""
     for warning in args.settings.fill(args, os.environ):
@@ -215,6 +231,8 @@ def _options(args: argparse.Namespace) -> ManagerOptions:
         install_crds=bool(args.install_crds),
         freeze_garbage=True,
         trace=bool(args.trace),
+        change_log=args.change_log,
+        tracer=global_tracer() if args.tracing else None,
     )
 
 

@@ -8,6 +8,8 @@
     client           get, list, create, update, patch, delete, watch over any transport
     throttle         rate limit and Retry-After
     applicator       writes the outputs of a state
+    drift            which writes correct a change of another writer
+    sent_writes      what listeners are told of each write
     own_writes       own writes: shown at once, their watch events recognised, lost answers
     stall_guard      slows down writes that another writer reverts each time
     warning_headers  Warning headers of the API server

@@ -12,7 +12,7 @@ decision is made again on that read, when
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
@@ -34,6 +34,7 @@ from myrmidon.errors import (
     UnreadableObjectError,
 )
 from myrmidon.io.client import Client, is_ambiguous
+from myrmidon.io.drift import DriftMemory
 from myrmidon.io.output_task import (
     OutputTask,
     Written,
@@ -43,6 +44,7 @@ from myrmidon.io.output_task import (
     wish_of,
 )
 from myrmidon.io.own_writes import OwnWrites
+from myrmidon.io.sent_writes import SentWrite, WriteListener, told
 from myrmidon.io.stall_guard import StallGuard, Wish
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.warning_headers import Warnings
@@ -67,7 +69,12 @@ class CachedObjects(Protocol):
 
 
 class Applicator:
-    """Writes the outputs of a state concurrently, at most ``writes_max`` of them at a time."""
+    """Writes the outputs of a state concurrently, at most ``writes_max`` of them at a time.
+
+    ``corrected`` is called for each write that corrected drift, with the author of the pass, the
+    object and the seconds for which it had been as declared (``io.drift``).  ``listeners`` are told
+    of every write that was sent.
+    """
 
     def __init__(
         self,
@@ -78,11 +85,15 @@ class Applicator:
         writes_max: int = 8,
         manager: str = "",
         clock: Clock | None = None,
+        corrected: Callable[[str, ObjectRef, float], None] | None = None,
+        listeners: Sequence[WriteListener] = (),
     ) -> None:
         self._client, self._cached, self._own_writes = client, cached, own_writes
         self._manager = manager
         self._writes_max = writes_max
-        self._guard = StallGuard(clock or LoopClock())
+        clock = clock or LoopClock()
+        self._guard, self._drift = StallGuard(clock), DriftMemory(clock)
+        self._corrected, self._listeners = corrected, listeners
         # Per output: (hash of the output, resourceVersion that writing it produced).
         self._settled: dict[Wish, tuple[int, str]] = {}
         # Per output: (hash of the output, hash of the cached object) for which nothing was to send.
@@ -122,11 +133,18 @@ class Applicator:
                 break
         return [task.written for task in tasks if task.written is not None]
 
-    async def send(self, request: Request, *, by: str = "") -> Json:
+    async def send(self, request: Request, *, by: str = "", state: str = "") -> Json:
         """Send one write to one object and record its answer in the caches.
 
-        A write without a field manager gets the one of this applicator.
+        A write without a field manager gets the one of this applicator.  ``by`` is the author of
+        the pass, and ``state`` the state that declared the output, if it is one.
         """
+        if not self._listeners:
+            return await self._send(request, by)
+        sent = SentWrite(by, state, request, self._before(request.ref))
+        return await told(self._listeners, sent, self._send(request, by))
+
+    async def _send(self, request: Request, by: str) -> Json:
         if self._manager and request.verb is not Verb.DELETE and not _is_signed(request):
             request = request._replace(query=(*request.query, ("fieldManager", self._manager)))
         texts: list[str] = []
@@ -134,10 +152,10 @@ class Applicator:
             answer = await self._client.send(request, warnings=texts)
         except MyrmidonError as error:
             if is_ambiguous(error):
-                self._own_writes.mark_unknown(request.ref)
+                self._mark_unknown(request.ref)
             raise
         except asyncio.CancelledError:
-            self._own_writes.mark_unknown(request.ref)  # it may have been sent
+            self._mark_unknown(request.ref)  # it may have been sent
             raise
         if texts and by:
             self.warnings.hear(by, request.ref, texts)
@@ -149,6 +167,15 @@ class Applicator:
         else:
             self._own_writes.record_write(request.ref.kind, answer, by=by)
         return answer
+
+    def _mark_unknown(self, ref: ObjectRef) -> None:
+        self._own_writes.mark_unknown(ref)
+        self._drift.forget(ref)
+
+    def _before(self, ref: ObjectRef) -> Json | None:
+        with suppress(UnreadableObjectError):
+            return self._cached.get(ref)
+        return None
 
     async def _read_after(self, ref: ObjectRef, answer: Json, by: str) -> None:
         """Read the object after a write to a subresource that is a kind of its own, such as Scale."""
@@ -216,7 +243,7 @@ class Applicator:
                 self._decide(task, self._cached.get(ref))
                 if task.request is not None:
                     return self._is_stalled(task)
-                _remember(self._held, task.wish, (task.question, stamp))
+                self._note_held(task, stamp)
             task.written = self._skipped(task)
         except (NotAdoptedError, ManagersUnknownError):
             task.needs_read = True
@@ -269,7 +296,7 @@ class Applicator:
             if stalled is not None:
                 raise stalled
             try:
-                answer = await self.send(task.request, by=task.by)
+                answer = await self.send(task.request, by=task.by, state=task.state)
             except (ConflictError, NotFoundError) as refused:
                 if not is_worth_another_look(task, refused):
                     raise
@@ -288,6 +315,9 @@ class Applicator:
         _remember(self._settled, task.wish, task.settled_on(answer))
         if task.current is not None and left == version_of(task.current):
             return Written(output, "noop", request.verb)
+        seconds = self._drift.wrote(task.wish, task.question)
+        if seconds is not None and self._corrected is not None:
+            self._corrected(task.by, output.ref, seconds)
         before, error = task.current or task.replaced, None
         if before is not None and request.verb is not Verb.DELETE:
             error = self._guard.after_write(
@@ -323,7 +353,12 @@ class Applicator:
         self._decide(task, fresh)
         if task.request is None and not self._own_writes.is_unknown(ref):
             # Otherwise each pass would read again when the cached copy lacks managedFields.
-            _remember(self._held, task.wish, (task.question, self._cached.stamp(ref)))
+            self._note_held(task, self._cached.stamp(ref))
+
+    def _note_held(self, task: OutputTask, stamp: int) -> None:
+        """Remember that nothing was to be sent for the output and the cached object."""
+        _remember(self._held, task.wish, (task.question, stamp))
+        self._drift.held(task.wish, task.question)
 
     async def _make_way(self, task: OutputTask, refused: InvalidError) -> None:
         """Delete an object that cannot be changed, if it can be created again."""
@@ -336,7 +371,7 @@ class Applicator:
             await self._client.send(recreation.trial)
         except AlreadyExistsError:
             task.replaced = task.current
-            answer = await self.send(recreation.removal, by=task.by)
+            answer = await self.send(recreation.removal, by=task.by, state=task.state)
             if is_deleting(answer):
                 raise TerminatingError(str(output.ref)) from refused
 

@@ -59,6 +59,11 @@ class OutputTask:
         return wish_of(self.output)
 
     @property
+    def state(self) -> str:
+        """The state that declared the output; "" if the framework did, for example to prune."""
+        return self.output.author.partition(".")[2]
+
+    @property
     def adopts(self) -> bool:
         """Whether writing the output makes another party's object a child of the parent."""
         return (

@@ -20,6 +20,8 @@ clients          connections to the API servers: fence, rate limit, leader elect
 health           probes and metrics over HTTP
 logs             structured logs
 trace, snapshot  the last pass of each object, for ``myrmidon explain`` and ``myrmidon dev``
+change_log       a record of each write that changed an object
+tracing          OpenTelemetry spans of passes, states and requests
 supervision      tasks that must not end
 lag, garbage     event loop lag, and fewer garbage collections
 namespace_follower  namespaces that are chosen by their labels
@@ -31,9 +33,10 @@ same_kind        two controllers of one kind
 options          the settings of a process
 """
 
+from myrmidon.runtime.change_log import WriteRecord
 from myrmidon.runtime.leader import Terms
 from myrmidon.runtime.manager import Manager
 from myrmidon.runtime.metrics import Metrics
 from myrmidon.runtime.options import ManagerOptions
 
-__all__ = ["Manager", "ManagerOptions", "Metrics", "Terms"]
+__all__ = ["Manager", "ManagerOptions", "Metrics", "Terms", "WriteRecord"]

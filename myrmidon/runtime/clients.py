@@ -3,6 +3,7 @@
 The layers of a request, from the controllers down to the socket:
 
     client           turns answers into objects and errors, retries what the server postponed
+    tracing          opens a span for each request of a pass; off by default
     rate limit       ``client_qps``, for each cluster; off by default
     fence            refuses writes while this process does not lead; only with leader election
     unanswered       knows which writes may still take effect, for the release of the Lease
@@ -42,6 +43,7 @@ from myrmidon.runtime.metrics.client import RequestCounter
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
 from myrmidon.runtime.options import ManagerOptions
+from myrmidon.runtime.tracing import Tracing
 
 
 class Clients:
@@ -51,10 +53,17 @@ class Clients:
     """The client of the home cluster; requests for kinds of remote clusters are passed on."""
 
     def __init__(
-        self, options: ManagerOptions, clock: Clock, rng: Random, metrics: Metrics, log: Logger
+        self,
+        options: ManagerOptions,
+        clock: Clock,
+        rng: Random,
+        metrics: Metrics,
+        log: Logger,
+        *,
+        tracing: Tracing | None = None,
     ) -> None:
         self._options, self._clock, self._rng = options, clock, rng
-        self._metrics, self._log = metrics, log
+        self._metrics, self._log, self._tracing = metrics, log, tracing
         self._unanswered: list[UnansweredWrites] = []
         self.elector: Elector | None = None
         """Takes part in the leader election; None without one."""
@@ -123,6 +132,8 @@ class Clients:
             burst = options.client_burst or int(options.client_qps * 2) or 1
             bucket = TokenBucket(options.client_qps, burst)
             transport = ThrottledTransport(transport, bucket, self._clock, counter.on_throttle)
+        if self._tracing is not None:
+            transport = self._tracing.transport(transport)
         return self._client(transport, counter, options.request_timeout.total_seconds())
 
     def _client(self, transport: Transport, counter: RequestCounter, seconds: float) -> Client:

@@ -34,6 +34,7 @@ from myrmidon.io.client import Client
 from myrmidon.io.events import EventRecorder
 from myrmidon.io.lists.scope import Scope
 from myrmidon.io.watch.caches import Caches
+from myrmidon.runtime.change_log import ChangeLog
 from myrmidon.runtime.definitions import report_missing_fields
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
@@ -44,6 +45,7 @@ from myrmidon.runtime.preflight import declared_scopes, install, missing_kinds
 from myrmidon.runtime.remotes import RemoteCluster, RemoteFeed, check_remotes, feeds_of
 from myrmidon.runtime.same_kind import is_shared, shares_status
 from myrmidon.runtime.supervision import Supervisor, Tasks
+from myrmidon.runtime.tracing import Tracing
 
 _POLL_SECONDS, _POLL_SECONDS_MAX = 1.0, 15.0
 CANCEL_SECONDS_MAX = 2.0  # time for cancelled states to clean up
@@ -67,6 +69,10 @@ class Process:
     remotes: Mapping[str, RemoteCluster] = field(default_factory=dict)
     definitions: tuple[Json, ...] = ()
     """The CRDs of the program, to be compared with those of the cluster."""
+    changes: ChangeLog | None = None
+    """Records every write; None without the option."""
+    tracing: Tracing | None = None
+    """Opens OpenTelemetry spans; None without the option."""
 
 
 class ControllerRun:
@@ -246,6 +252,8 @@ class ControllerRun:
             record_event=record_event,
             namespaces=self.namespaces,
             trace=process.options.trace,
+            changes=process.changes,
+            tracing=process.tracing,
             follows=bool(self.selector),
             shared=is_shared(self.controller, process.controllers),
             shares_status=shares_status(self.controller, process.controllers),

@@ -30,6 +30,7 @@ from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.changes import Change, Source
 from myrmidon.io.watch.subscriptions import Subscription
 from myrmidon.runtime.backoff import Backoff
+from myrmidon.runtime.change_log import ChangeLog, ChangeRecorder
 from myrmidon.runtime.cluster_view import ClusterView
 from myrmidon.runtime.inbox import Inbox
 from myrmidon.runtime.logs import Logger
@@ -40,9 +41,11 @@ from myrmidon.runtime.rate_limits import ObjectRate, RetryBudget
 from myrmidon.runtime.readers import Readers
 from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.reconciler import Reconciler
+from myrmidon.runtime.reconcile.run_state import run_state
 from myrmidon.runtime.refused_outputs import RefusedOutputs
 from myrmidon.runtime.retries import Retries
-from myrmidon.runtime.trace import Traced, TracedApplicator, Tracer
+from myrmidon.runtime.trace import Traced, Tracer
+from myrmidon.runtime.tracing import Tracing
 from myrmidon.runtime.triggers import Trigger, Triggers, key_of
 from myrmidon.runtime.worker import Reconcile, WorkerPool, work
 
@@ -66,6 +69,8 @@ class ControllerLoop:
         namespaces: Iterable[str] = (),
         trace: bool = False,
         follows: bool = False,
+        changes: ChangeLog | None = None,
+        tracing: Tracing | None = None,
         shared: bool = False,
         shares_status: bool = False,
         planning: bool = False,
@@ -93,8 +98,11 @@ class ControllerLoop:
         self._rng, options = rng, controller.options
         self._log = log.having(controller=controller.name)
         observing = Observing(type(controller), metrics)
-        self.tracer = Tracer(clock) if trace else None
-        applicator = self._applicator(client, clock)
+        self.tracer, self._tracing = Tracer(clock) if trace else None, tracing
+        self._recorder: ChangeRecorder | None = None
+        if changes is not None:
+            self._recorder = ChangeRecorder(controller.name, clock, changes.report)
+        applicator = self._applicator(client, clock, observing)
         self.stalled = applicator.stalled
         backoff = Backoff[ObjectRef](options.retry_min, options.retry_max, rng.random)
         limits = RetryLimits(options.max_attempts, options.retry_for)
@@ -112,6 +120,7 @@ class ControllerLoop:
             refused,
             self.readers,
             planning=planning,
+            run_state=run_state if tracing is None else tracing.run_state,
             shared=shared,
             shares_status=shares_status,
         )
@@ -229,17 +238,22 @@ class ControllerLoop:
 
     # --------------------------------------------------------------------------- inside
 
-    def _applicator(self, client: Client, clock: Clock) -> Applicator:
-        how: Any = {
-            "writes_max": self.controller.options.writes_max,
-            "manager": field_manager(self.controller.name),
-            "clock": clock,
-        }
-        if self.tracer is None:
-            return Applicator(client, self.view, self._own_writes, **how)
-        traced = TracedApplicator(client, self.view, self._own_writes, **how)
-        traced.tracer = self.tracer
-        return traced
+    def _applicator(self, client: Client, clock: Clock, observing: Observing) -> Applicator:
+        def corrected(by: str, ref: ObjectRef, seconds: float) -> None:
+            observing.corrected(ref.kind.kind, seconds)
+            key = by.partition(":")[2]
+            self._log.info("drift corrected", object=key, output=ref, held_seconds=round(seconds))
+
+        return Applicator(
+            client,
+            self.view,
+            self._own_writes,
+            writes_max=self.controller.options.writes_max,
+            manager=field_manager(self.controller.name),
+            clock=clock,
+            corrected=corrected,
+            listeners=[one.wrote for one in (self.tracer, self._recorder) if one is not None],
+        )
 
     def _worker_pool(
         self, backoff: Backoff[ObjectRef], observing: Observing, clock: Clock
@@ -248,7 +262,7 @@ class ControllerLoop:
         return WorkerPool(
             queue=WorkQueue(),
             backoff=backoff,
-            reconcile=self._traced_reconcile(),
+            reconcile=self._observed_reconcile(),
             observing=observing,
             clock=clock,
             log=self._log,
@@ -260,10 +274,16 @@ class ControllerLoop:
             retry_budget=_retry_budget(options),
         )
 
-    def _traced_reconcile(self) -> Reconcile:
-        if self.tracer is None:
-            return self.reconciler.reconcile
-        return self.tracer.around(self.reconciler.reconcile, self.view.look)
+    def _observed_reconcile(self) -> Reconcile:
+        """Return the reconcile function, with the wrappers of the options that are switched on."""
+        reconcile: Reconcile = self.reconciler.reconcile
+        if self._recorder is not None:
+            reconcile = self._recorder.around(reconcile)
+        if self.tracer is not None:
+            reconcile = self.tracer.around(reconcile, self.view.look)
+        if self._tracing is not None:
+            reconcile = self._tracing.around(self.controller.name, reconcile, self.view.look)
+        return reconcile
 
     def _add(self, trigger: Trigger, urgency: Urgency) -> None:
         if not self.view.concerns(trigger.key):

@@ -39,6 +39,7 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
+from myrmidon.runtime.change_log import ChangeLog
 from myrmidon.runtime.clients import Clients
 from myrmidon.runtime.controller_run import CANCEL_SECONDS_MAX, ControllerRun, Process, finish
 from myrmidon.runtime.definitions import install_definitions
@@ -54,6 +55,7 @@ from myrmidon.runtime.remotes import RemoteCluster
 from myrmidon.runtime.same_kind import check_apart, check_together
 from myrmidon.runtime.snapshot import ObjectView, Snapshot
 from myrmidon.runtime.supervision import Supervisor, Tasks, first_of
+from myrmidon.runtime.tracing import Tracing
 
 
 class Manager:
@@ -91,10 +93,19 @@ class Manager:
         self._log = Logger("myrmidon.manager")
         self._stopping = asyncio.Event()
         self._caches: Caches | None = None
+        tracer = self.options.tracer
+        self._tracing = Tracing(tracer) if tracer is not None else None
         self._synced = asyncio.Event()
         self._working = asyncio.Event()
         self._supervisor: Supervisor | None = None
-        self._clients = Clients(self.options, self._clock, self._rng, self.metrics, self._log)
+        self._clients = Clients(
+            self.options,
+            self._clock,
+            self._rng,
+            self.metrics,
+            self._log,
+            tracing=self._tracing,
+        )
         self._lag = LoopLag(self._clock, self._log)
         self.addresses: dict[str, str] = {}
         """The bound address of each server, by the address in the options: ``:0`` picks a port."""
@@ -228,6 +239,8 @@ class Manager:
             elected=clients.elected,
             remotes=remotes,
             definitions=() if self.options.install_crds else self._definitions,
+            changes=self._change_log(stack),
+            tracing=self._tracing,
         )
         self._runs = [ControllerRun(each, self._process) for each in self._controllers]
         stack.callback(self._close)
@@ -251,6 +264,14 @@ class Manager:
             await self._wind_down(election)
             for task in background:
                 task.cancel()
+
+    def _change_log(self, stack: AsyncExitStack) -> ChangeLog | None:
+        path, on_write = self.options.change_log, self.options.on_write
+        if not path and on_write is None:
+            return None
+        changes = ChangeLog(path, on_write, self._log)
+        stack.callback(changes.close)
+        return changes
 
     def _remote_clusters(self) -> dict[str, RemoteCluster]:
         found: dict[str, RemoteCluster] = {}

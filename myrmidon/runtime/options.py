@@ -7,10 +7,12 @@ number of workers, are in ``Controller.options``.  ``myrmidon run`` sets these f
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 from myrmidon.api.requests.selectors import parse_selector
 from myrmidon.errors import UsageError
 from myrmidon.io.watch.protocol import Timing
+from myrmidon.runtime.change_log import OnWrite
 from myrmidon.runtime.leader.election import Terms
 
 
@@ -108,6 +110,18 @@ class ManagerOptions:
     """Keep the last pass and the last writes of each object, for ``Manager.snapshot`` and for
     ``/passes`` on the health address, which ``myrmidon explain --process`` reads.  Off by
     default."""
+    change_log: str = ""
+    """Append one line of JSON for each write that changed an object to this file; ``-`` for standard
+    output.  A line says which controller, object and state wrote, which fields changed (never their
+    values) and what caused the pass.  Off by default.  A thread writes the lines; if it is too slow,
+    lines are dropped and that is logged."""
+    on_write: OnWrite | None = None
+    """A function that is called with a ``WriteRecord`` for each write that changed an object, in the
+    thread of the event loop; it must not block.  None by default.  An exception is logged."""
+    tracer: Any = None
+    """A tracer of OpenTelemetry, for a span per pass, per state and per request of a pass; None, the
+    default, for none.  ``myrmidon run --tracing`` uses the global tracer provider.  Needs
+    ``myrmidon[otel]``; the exporter is set up by the program."""
     planning: bool = False
     """Run states without an effect outside the API server: ``ctx.planning`` is True, and
     ``ctx.ensure`` and ``ctx.remove`` only look.  ``myrmidon plan`` sets it.  Off by default."""

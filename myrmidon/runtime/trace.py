@@ -1,6 +1,6 @@
 """Trace: remembers the last pass of each object, for ``myrmidon explain`` and ``myrmidon dev``.
 
-``Tracer.around`` wraps the reconcile function, and ``TracedApplicator`` replaces the applicator
+``Tracer.around`` wraps the reconcile function, and ``Tracer.wrote`` is a listener of the applicator
 that sends the writes.  Without ``ManagerOptions.trace`` neither is installed, so there is no cost.
 Memory is bounded: the last pass and the last ``WRITES_MAX`` writes of at most ``OBJECTS_MAX``
 objects.
@@ -18,12 +18,11 @@ from myrmidon.api.objects.conditions import READY, find
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Patch, Request
 from myrmidon.api.values.texts import condition_message
-from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.status_home import StatusHome
 from myrmidon.fsm.suspension import is_suspended
-from myrmidon.io.applicator import Applicator
+from myrmidon.io.sent_writes import SentWrite
 from myrmidon.runtime.cluster_view import ClusterView
 from myrmidon.runtime.queue import Turn, WorkQueue
 from myrmidon.runtime.snapshot import ObjectView, Phase, Step, Waiting, Wrote
@@ -85,12 +84,12 @@ class Tracer:
 
         return watched
 
-    def wrote(self, by: str, request: Request, error: str = "") -> None:
-        """Record a write of a pass; ``by`` is its author, ``controller:key``."""
-        key = by.partition(":")[2]
+    def wrote(self, sent: SentWrite) -> None:
+        """Record a write of a pass, with the error if it was refused."""
+        key, request = sent.by.partition(":")[2], sent.request
         if key:
             part = request.subresource or _part(request)
-            wrote = Wrote(self._clock.now(), request.verb.value, request.ref, part, error)
+            wrote = Wrote(self._clock.now(), request.verb.value, request.ref, part, sent.error)
             memory = self._memories.get(key)
             if memory is None:  # the first pass is under way
                 memory = self._remember(key, None)
@@ -158,22 +157,6 @@ class Tracer:
         scheduled = all(cause.relation == "schedule" for cause in turn.causes)
         at = self._clock.now() + timedelta(seconds=seconds)
         return _NextPass(at, memory.scheduled_by if scheduled else "")
-
-
-class TracedApplicator(Applicator):
-    """An applicator that records every write in ``tracer``."""
-
-    tracer: Tracer
-
-    async def send(self, request: Request, *, by: str = "") -> Json:
-        """Send the request and record it, with the error if it is refused."""
-        try:
-            answer = await super().send(request, by=by)
-        except MyrmidonError as error:
-            self.tracer.wrote(by, request, str(error))
-            raise
-        self.tracer.wrote(by, request)
-        return answer
 
 
 def _steps(outcome: Outcome) -> tuple[Step, ...]:

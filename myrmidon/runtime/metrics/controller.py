@@ -40,6 +40,8 @@ class Observing:
         self._shown: dict[ObjectRef, tuple[str, bool]] = {}
         self._begun: dict[ObjectRef, tuple[int, float, frozenset[bool]]] = {}
         metrics.start_controller(controller.name, controller.options.workers)
+        for kind in controller.managed_kinds:  # so that rates work from the start
+            metrics.drift_corrections.labels(controller.name, kind.kind)
 
     def state_ran(self, state: str, seconds: float) -> None:
         """Record how long one run of a state took."""
@@ -52,6 +54,11 @@ class Observing:
         if counter is None:
             counter = self._writes[key] = self.metrics.writes.labels(*key)
         counter.inc()
+
+    def corrected(self, kind: str, seconds: float) -> None:
+        """Count a write that corrected drift, of an output that was as declared for ``seconds``."""
+        self.metrics.drift_corrections.labels(self._name, kind).inc()
+        self.metrics.drift_seconds.labels(self._name, kind).observe(seconds)
 
     def triggered(self, ref: ObjectRef, cause: Cause) -> None:
         """Count a watch event, or another cause, that triggered a pass."""
@@ -70,7 +77,7 @@ class Observing:
         """Record the end of a pass: its duration and result."""
         self._pass_seconds.observe(seconds)
         self._work_seconds.observe(seconds)
-        self._results["error" if broken else _result(outcome)].inc()
+        self._results["error" if broken else result_of(outcome)].inc()
         if broken or (outcome is not None and outcome.failure is not None):
             self.metrics.reconcile_errors.labels(self._name).inc()
             if outcome is not None and outcome.failure is not None and not outcome.failure.retry:
@@ -134,7 +141,8 @@ class Observing:
         self.metrics.forget(ref)
 
 
-def _result(outcome: Outcome | None) -> str:
+def result_of(outcome: Outcome | None) -> str:
+    """Return the result of a pass in the words of controller-runtime."""
     if outcome is None:
         return "success"
     if outcome.failure is not None:

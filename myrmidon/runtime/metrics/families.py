@@ -33,6 +33,7 @@ _PASS_BUCKETS = (
 )  # fmt: skip
 _STATE_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60)
 _QUEUE_BUCKETS = tuple(10e-9 * 10**power for power in range(12))
+_DRIFT_BUCKETS = (1, 10, 60, 600, 3600, 21_600, 86_400, 604_800)  # a second to a week
 _REQUEST_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60)
 _RESULTS = ("success", "error", "requeue", "requeue_after")
 _NO_OBJECT = ObjectRef(Kind("", "", "", ""), "")  # the owner of series without object names
@@ -221,6 +222,19 @@ class Metrics:
             "myrmidon_writes_total",
             "Outputs by what became of them: changed, noop (sent without effect), skipped, failed.",
             ("kind", "verb", "outcome"),
+            registry=self.registry,
+        )
+        self.drift_corrections = Counter(
+            "myrmidon_drift_corrections_total",
+            "Writes that corrected what another writer had changed, under an unchanged declaration.",
+            ("controller", "kind"),
+            registry=self.registry,
+        )
+        self.drift_seconds = Histogram(
+            "myrmidon_drift_seconds",
+            "Time that an output had been as declared when its drift was corrected.",
+            ("controller", "kind"),
+            buckets=_DRIFT_BUCKETS,
             registry=self.registry,
         )
         self.retries_given_up = Counter(

@@ -17,6 +17,7 @@ from myrmidon.io.discovery import Discovery
 from myrmidon.runtime.cluster_view import ClusterView
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.readers import Readers
+from myrmidon.runtime.reconcile.run_state import RunState, run_state
 from myrmidon.runtime.refused_outputs import RefusedOutputs
 from myrmidon.runtime.retries import Retries
 from myrmidon.sets.outputs import OutputDefaults
@@ -45,6 +46,8 @@ class PassDependencies:
     """What the last pass over each object has read."""
     planning: bool = False
     """Whether no pass may have an effect outside the API server (``ManagerOptions.planning``)."""
+    run_state: RunState = run_state
+    """Runs one state; tracing puts a span around it."""
     shared: bool = False
     """Whether another controller of this program reconciles the same kind."""
     shares_status: bool = False

@@ -83,7 +83,6 @@ from myrmidon.runtime.reconcile.makers import is_ours
 from myrmidon.runtime.reconcile.output_writer import OutputWriter
 from myrmidon.runtime.reconcile.policies import release_children
 from myrmidon.runtime.reconcile.pruning import settle_unsure, tidy
-from myrmidon.runtime.reconcile.run_state import run_state
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import delete_children
@@ -209,8 +208,8 @@ class Pass:
         call = partial(method, self._typed, self._out)
         if state.takes_context:
             call = partial(call, self._context(state))
-        ran = self._deps.observing.state_ran
-        return await run_state(state, call, self._deps.clock, self._log, ran)
+        deps = self._deps
+        return await deps.run_state(state, call, deps.clock, self._log, deps.observing.state_ran)
 
     async def _release_finalizer(self) -> Report:
         left = unremoved_externals(self._subject)

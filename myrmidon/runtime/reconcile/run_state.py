@@ -12,7 +12,7 @@ the framework cancels; ``Task.cancelling`` of the pass's own task tells the two 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any
+from typing import Any, TypeAlias
 
 from myrmidon.api.clock import Clock
 from myrmidon.fsm.results import Result, failure_of
@@ -20,6 +20,11 @@ from myrmidon.fsm.states import State
 from myrmidon.runtime.logs import Logger
 
 HELD_SECONDS_MAX = 1.0
+
+RunState: TypeAlias = Callable[
+    [State, Callable[[], Any], Clock, Logger, Callable[[str, float], None]], Awaitable[Result]
+]
+"""``run_state``, or a function around it."""
 
 
 def is_failure(error: BaseException) -> bool:
