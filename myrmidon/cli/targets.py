@@ -5,6 +5,7 @@
 """
 
 import importlib
+import importlib.machinery
 import importlib.util
 import pkgutil
 import re
@@ -84,10 +85,12 @@ def _from_file(path: Path) -> ModuleType:
     file = path / _FILE if path.is_dir() else path
     if not file.is_file():
         raise UsageError(_unknown_file(path, file))
-    name = _PREFIX + re.sub(r"\W", "_", str(file.resolve()))
+    folder = str(file.parent.resolve())
+    package = _PREFIX + re.sub(r"\W", "_", folder)
+    name = package + "." + re.sub(r"\W", "_", file.stem)
     if name in sys.modules:
         return sys.modules[name]
-    folder = str(file.parent.resolve())
+    sys.modules[package] = _package(package, folder)
     if folder not in sys.path:
         sys.path.insert(
             0, folder
@@ -106,6 +109,16 @@ def _from_file(path: Path) -> ModuleType:
         del sys.modules[name]
         raise _broken(str(file), error) from error
     return module
+
+
+def _package(name: str, folder: str) -> ModuleType:
+    """Return a package of the files in the folder, so that they can import each other relatively.
+
+    It is made anew for every load, because it keeps the modules that were imported from it.
+    """
+    spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
+    spec.submodule_search_locations = [folder]
+    return importlib.util.module_from_spec(spec)
 
 
 def _unknown_file(path: Path, file: Path) -> str:

@@ -9,6 +9,7 @@ requeueing       when a key gets its next pass without a change
 retries          counts failures of an object, and when they are given up
 rate_limits      passes of one object, and retries of all, per time
 triggers         which objects a change concerns
+read_dependencies  what each pass has read, and whom a change of it wakes
 refused_outputs  objects in the way of outputs, whose end causes a pass
 backoff          the delay after failures
 cluster_view     the part of the shared caches that one controller uses

@@ -12,10 +12,10 @@ is logged.  The file is opened for appending and never rotated by us.
 
 What a record contains: which fields changed, never their values.  For a Secret not even the keys of
 ``data`` are named.  A write that changed nothing or was refused has no record.  A write whose outcome
-is unknown has one, because it may have changed the object.
+is unknown has one, because it may have changed the object.  So has each create, update and delete of
+an ``External``, with the name and the id of the resource outside the cluster.
 
-Not recorded: Events, the Lease, requests that states send on their own (``ctx.api``), and calls to
-systems outside the cluster.  Without the options nothing is installed, so there is no cost.
+Not recorded: Events, the Lease, and requests that states send on their own.  Without the options nothing is installed, so there is no cost.
 """
 
 import queue
@@ -41,6 +41,7 @@ from myrmidon.io.own_writes import author
 from myrmidon.io.sent_writes import SentWrite
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.queue import Turn
+from myrmidon.runtime.reconcile.external_effects import ExternalEffect
 from myrmidon.runtime.worker import Reconcile
 from myrmidon.sets.stalling import changed_fields, field_text
 
@@ -76,12 +77,19 @@ class WriteRecord:
     """What caused the pass."""
     resource_version: str = ""
     """The resourceVersion after the write; empty if the object is gone or the outcome unknown."""
+    external: str = ""
+    """The name of the ``External`` whose resource outside the cluster was changed; else empty.
+    ``target`` is then the object that owns it."""
+    external_id: str = ""
+    """The id of that resource; empty if it is not known."""
 
     def to_json(self) -> Json:
         """Return the record as a line of the change log contains it."""
         target = _named(self.target)
         if self.subresource:
             target["subresource"] = self.subresource
+        if self.external:
+            target = {"external": self.external, "id": self.external_id}
         return {
             "time": self.time.isoformat(),
             "controller": self.controller,
@@ -138,6 +146,26 @@ class ChangeRecorder:
                 fields=() if sent.unknown else fields_of(sent),
                 causes=() if turn is None else tuple(map(str, turn.causes)),
                 resource_version="" if answer.get("kind") == "Status" else version_of(answer),
+            )
+        )
+
+    def acted_outside(self, effect: ExternalEffect) -> None:
+        """Report a call that created, updated or deleted a resource outside the cluster."""
+        turn = self._passes.get(effect.by)
+        if turn is None:
+            return  # a task that the state left behind
+        self._report(
+            WriteRecord(
+                time=self._clock.now(),
+                controller=self._controller,
+                object=turn.key,
+                state="",
+                verb=effect.verb,
+                target=turn.key,
+                outcome="unknown" if effect.unknown else "changed",
+                causes=tuple(map(str, turn.causes)),
+                external=effect.external,
+                external_id=effect.id,
             )
         )
 

@@ -37,7 +37,7 @@ from myrmidon.io.http.unanswered import UnansweredWrites
 from myrmidon.io.throttle import ThrottledTransport, TokenBucket
 from myrmidon.runtime.leader.election import Election
 from myrmidon.runtime.leader.elector import Elector
-from myrmidon.runtime.leader.lease import default_lease_name
+from myrmidon.runtime.leader.lease_record import default_lease_name
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.client import RequestCounter
 from myrmidon.runtime.metrics.families import Metrics

@@ -38,8 +38,8 @@ from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.queue import Urgency, WorkQueue
 from myrmidon.runtime.rate_limits import ObjectRate, RetryBudget
-from myrmidon.runtime.readers import Readers
-from myrmidon.runtime.reconcile.dependencies import PassDependencies
+from myrmidon.runtime.read_dependencies import Readers
+from myrmidon.runtime.reconcile.pass_dependencies import PassDependencies
 from myrmidon.runtime.reconcile.reconciler import Reconciler
 from myrmidon.runtime.reconcile.run_state import run_state
 from myrmidon.runtime.refused_outputs import RefusedOutputs
@@ -86,14 +86,7 @@ class ControllerLoop:
         self._subscription = Subscription()
         self._taking = 0  # changes of which some keys are not added yet
         self.readers = Readers(self.view.words, lambda: self._subscription.arrived)
-        self._triggers = Triggers(
-            type(controller),
-            metrics.user_function_failed,
-            refused=refused,
-            readers=self.readers,
-            objects=self.view,
-            when=controller.options.when,
-        )
+        self._triggers = self._make_triggers(metrics, refused)
         self._inbox = Inbox(asyncio.get_running_loop())
         self._rng, options = rng, controller.options
         self._log = log.having(controller=controller.name)
@@ -124,6 +117,8 @@ class ControllerLoop:
             shared=shared,
             shares_status=shares_status,
         )
+        if self._recorder is not None:
+            deps.external_acted = self._recorder.acted_outside
         self.home = deps.home
         """Where this controller keeps its conditions."""
         self.reconciler = Reconciler(deps, log, self._look_again)
@@ -253,6 +248,16 @@ class ControllerLoop:
             clock=clock,
             corrected=corrected,
             listeners=[one.wrote for one in (self.tracer, self._recorder) if one is not None],
+        )
+
+    def _make_triggers(self, metrics: Metrics, refused: RefusedOutputs) -> Triggers:
+        return Triggers(
+            type(self.controller),
+            metrics.user_function_failed,
+            refused=refused,
+            readers=self.readers,
+            objects=self.view,
+            when=self.controller.options.when,
         )
 
     def _worker_pool(

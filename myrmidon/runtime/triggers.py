@@ -34,7 +34,7 @@ from myrmidon.fsm.context import Cause, Relation
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.watches import Index, Key, Predicate, Watch, always, takes_lookup
 from myrmidon.io.watch.changes import Change
-from myrmidon.runtime.readers import Readers
+from myrmidon.runtime.read_dependencies import Readers
 from myrmidon.runtime.refused_outputs import RefusedOutputs
 from myrmidon.sets.ownership import tracked_parent
 

@@ -13,7 +13,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.auth.users import AUTHENTICATED, User
 from myrmidon.fsm.controller import Controller
 from myrmidon.generate.rbac import binding, lease_role, roles
-from myrmidon.runtime.leader.lease import default_lease_name
+from myrmidon.runtime.leader.lease_record import default_lease_name
 
 ACCOUNT = "controllers"
 

@@ -1,5 +1,6 @@
 """Targets: what is typed, and which controllers are meant."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,22 @@ def test_a_folder_with_a_controller(tmp_path: Path) -> None:
     ]
     assert folder_of(str(tmp_path)) == tmp_path
     assert folder_of(MODULE) is None
+
+
+def test_files_of_a_folder_import_each_other_relatively(tmp_path: Path) -> None:
+    """So that the same file works as part of a package, in a test; each folder has its own names."""
+    code = SOURCE.read_text().partition('"""\n')[2]
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "parts.py").write_text(f"NAME = {name!r}\n")
+        (folder / "controller.py").write_text(
+            "from . import parts\nfrom .parts import NAME as ME\n" + code
+        )
+
+    first, second = (load([f"{tmp_path / name}:WebApps"])[0] for name in ("one", "two"))
+    modules = [sys.modules[each.__module__] for each in (first, second)]
+    assert [(one.ME, one.parts.NAME) for one in modules] == [("one", "one"), ("two", "two")]
 
 
 WRONG = {

@@ -22,7 +22,8 @@ from myrmidon.runtime import WriteRecord
 from myrmidon.runtime.change_log import FIELDS_MAX, LINES_MAX, LineWriter, fields_of
 from myrmidon.runtime.logs import Logger
 from myrmidon.sets import OutputSet
-from myrmidon.testing import Fault, Harness, Lose, Status
+from myrmidon.testing import ExternalStandIn, Fault, Harness, Lose, Script, Status, is_write
+from tests.runtime.claims import ByToken, Claim, Claims, claim
 from tests.runtime.things import FinalThings, Thing, Things, config_map, thing
 
 
@@ -311,3 +312,30 @@ def test_the_number_of_fields_is_limited() -> None:
     found = fields_of(sent(Verb.PATCH, before={"data": {}}, answer={"data": data}))
     assert len(found) == FIELDS_MAX + 1
     assert found[-1] == "..."
+
+
+def test_calls_that_change_something_outside_the_cluster_are_recorded() -> None:
+    """With the name and the id of the resource; a call without an answer is unknown."""
+    records: list[WriteRecord] = []
+    lost: dict[int, Any] = {1: Lose()}
+    for faults, creates in (({}, [("changed", True)]), (lost, [("unknown", False)])):
+        records.clear()
+        system = ExternalStandIn(faults=Script(faults, is_write))
+        options = ManagerOptions(seed=0, on_write=records.append)
+        with Harness(Claims(ByToken(system)), options=options) as cluster:
+            cluster.apply(claim())
+            cluster.settle()
+            cluster.patch(Claim, "it", {"spec": {"size": 2}})
+            cluster.settle()
+            cluster.delete(Claim, "it")
+            cluster.settle()
+        outside = [record for record in records if record.external]
+        found = [(one.outcome, bool(one.external_id)) for one in outside if one.verb == "create"]
+        assert found[: len(creates)] == creates
+        assert [one.verb for one in outside][-2:] == ["update", "delete"]
+        assert {one.external for one in outside} == {ByToken(system).name}
+        assert outside[-1].to_json()["target"] == {
+            "external": ByToken(system).name,
+            "id": outside[-1].external_id,
+        }
+        assert outside[-1].object == ObjectRef(Claim.KIND, "it", "default")

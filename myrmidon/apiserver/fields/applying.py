@@ -19,9 +19,9 @@ from myrmidon.api.values.timestamps import write_time
 from myrmidon.apiserver.failures import Failure
 from myrmidon.apiserver.fields import entries, last_applied
 from myrmidon.apiserver.fields.checking import check
-from myrmidon.apiserver.fields.conflicts import ApplyConflict, Conflict
+from myrmidon.apiserver.fields.conflicts import ApplyConflict, conflicts_of
 from myrmidon.apiserver.fields.entries import EntryError, FieldManager, Owned
-from myrmidon.apiserver.fields.fieldset import FieldSet, difference
+from myrmidon.apiserver.fields.fieldset import difference
 from myrmidon.apiserver.fields.listing import ShapeError
 from myrmidon.apiserver.fields.merging import merge
 from myrmidon.apiserver.fields.owning import claimed
@@ -132,12 +132,7 @@ class _Apply:
         self, changes: Changes, owners: dict[FieldManager, Owned], *, force: bool
     ) -> dict[FieldManager, Owned]:
         """Return the owners after the change; raise on a conflict unless ``force`` is set."""
-        found = [
-            Conflict(manager, path)
-            for manager, owned in owners.items()
-            if manager != self._who
-            for path in FieldSet(changes.conflicts(owned)).paths()
-        ]
+        found = conflicts_of(changes, owners, self._who)
         if found and not force:
             raise ApplyConflict(found)
         return changes.taken_from(owners, but=self._who)

@@ -1,11 +1,14 @@
 """Conflicts of a server-side apply: fields that it would change and other managers own."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from myrmidon.apiserver.failures import Failure, StatusCause
 from myrmidon.apiserver.fields import elements
 from myrmidon.apiserver.fields.elements import Path
-from myrmidon.apiserver.fields.entries import FieldManager
+from myrmidon.apiserver.fields.entries import FieldManager, Owned
+from myrmidon.apiserver.fields.fieldset import FieldSet
+from myrmidon.apiserver.fields.updating import Changes
 
 
 class Conflict(NamedTuple):
@@ -13,6 +16,21 @@ class Conflict(NamedTuple):
 
     manager: FieldManager
     path: Path
+
+
+def conflicts_of(
+    changes: Changes, owners: Mapping[FieldManager, Owned], applier: FieldManager
+) -> list[Conflict]:
+    """Return the fields that an apply changes and that managers other than the applier own.
+
+    A field that the apply sets to the value it has is not changed, so it is not a conflict.
+    """
+    return [
+        Conflict(manager, path)
+        for manager, owned in owners.items()
+        if manager != applier
+        for path in FieldSet(changes.conflicts(owned)).paths()
+    ]
 
 
 class ApplyConflict(Failure):

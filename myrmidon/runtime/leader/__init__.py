@@ -1,6 +1,6 @@
 """Leader election: only one of several replicas runs passes.
 
-lease       the Lease object: lenient reading, default name
+lease_record  the Lease object: lenient reading, default name
 election    decides when to lead, follow, renew and resign; no I/O
 elector     the loop that reads and writes the Lease
 """

@@ -29,7 +29,7 @@ from typing import TypeAlias
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.errors import UsageError
-from myrmidon.runtime.leader.lease import (
+from myrmidon.runtime.leader.lease_record import (
     RELEASED_SECONDS,
     SECONDS_MAX,
     LeaseRecord,

@@ -2,11 +2,13 @@
 
 reconciler         reads the object, runs a pass, logs and counts the result
 passes             carries out the actions that ``fsm.engine`` decides on
-dependencies       the collaborators that all passes of a controller share
+pass_dependencies  the collaborators that all passes of a controller share
 subject            the object of a pass, updated by each write
 run_state          runs one state and returns its result or its failure
 output_writer      writes the outputs of states, and notes what became of each
 context            the ``ctx`` argument of a state: reads, Events, log
+external           creates, updates and deletes resources outside the cluster
+external_effects   one such call, for the change log
 finalizer_edits    adds and removes our finalizer
 status_writer      writes the status, against concurrent writers
 former_conditions  finds conditions of states that no longer exist

@@ -16,6 +16,8 @@ the pass has to stop.  What must hold:
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -54,6 +56,7 @@ from myrmidon.fsm.ledger import (
 )
 from myrmidon.fsm.results import Done, Failed, Result, Wait
 from myrmidon.fsm.status_home import StatusPlace
+from myrmidon.runtime.reconcile.external_effects import ExternalEffect, ExternalVerb
 from myrmidon.runtime.reconcile.status_writer import send_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
 from myrmidon.runtime.reconcile.write_errors import refusal
@@ -233,8 +236,8 @@ class _Run:
         if limit <= timedelta(0):
             raise TimeoutError
         try:
-            async with self._limit(limit):
-                known = await self._external.create(self._obj, entry.token)
+            async with self._effect("create", limit) as effect:
+                known = effect.id = await self._external.create(self._obj, entry.token)
         except ExternalRefusedError as error:
             return await self._create_refused(create, error)
         if not known:
@@ -258,16 +261,34 @@ class _Run:
         return _refused(error) if obstacle is None and self._wanted else obstacle
 
     async def _update(self, known: str) -> None:
-        async with self._limit():
+        async with self._effect("update", id_=known):
             await self._external.update(self._obj, known, self.observed)
         self._subject.log.info("updated", external=self._external.name, id=known)
         self._forget(Last.UPDATED)
 
     async def _delete(self, known: str) -> None:
-        async with self._limit():
+        async with self._effect("delete", id_=known):
             await self._external.delete(self._obj, known, self.observed)
         self._subject.log.info("deleted", external=self._external.name, id=known)
         self._forget(Last.DELETED)
+
+    @asynccontextmanager
+    async def _effect(
+        self, verb: ExternalVerb, limit: timedelta | None = None, *, id_: str = ""
+    ) -> AsyncIterator[ExternalEffect]:
+        """Limit the time of a call that has an effect, and report it; a refusal has none."""
+        effect = ExternalEffect(self._subject.by, self._external.name, verb, id_)
+        report = self._subject.deps.external_acted
+        try:
+            async with self._limit(limit):
+                yield effect
+        except ExternalRefusedError:
+            raise
+        except BaseException:
+            effect.unknown = True
+            report(effect)
+            raise
+        report(effect)
 
     async def _record(self, entry: LedgerEntry) -> Wait | Failed | None:
         """Write the entry; return None once the server has confirmed it, else the obstacle."""

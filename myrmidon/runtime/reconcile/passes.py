@@ -68,7 +68,6 @@ from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.reconcile.blocked_deletion import BLOCKED, remedy
 from myrmidon.runtime.reconcile.context import Declared, PassContext
-from myrmidon.runtime.reconcile.dependencies import PassDependencies
 from myrmidon.runtime.reconcile.external import (
     ensure_external,
     remove_external,
@@ -81,6 +80,7 @@ from myrmidon.runtime.reconcile.former_conditions import (
 )
 from myrmidon.runtime.reconcile.makers import is_ours
 from myrmidon.runtime.reconcile.output_writer import OutputWriter
+from myrmidon.runtime.reconcile.pass_dependencies import PassDependencies
 from myrmidon.runtime.reconcile.policies import release_children
 from myrmidon.runtime.reconcile.pruning import settle_unsure, tidy
 from myrmidon.runtime.reconcile.status_writer import write_status

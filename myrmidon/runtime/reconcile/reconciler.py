@@ -40,7 +40,7 @@ from myrmidon.io.timers.deadlines import Deadlines
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.queue import Turn
 from myrmidon.runtime.reconcile.blocked_deletion import remedy
-from myrmidon.runtime.reconcile.dependencies import PassDependencies
+from myrmidon.runtime.reconcile.pass_dependencies import PassDependencies
 from myrmidon.runtime.reconcile.passes import Pass
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject

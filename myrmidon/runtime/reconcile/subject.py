@@ -16,7 +16,7 @@ from myrmidon.patch.json_patch import apply_json_patch
 from myrmidon.patch.merge_patch import merge
 from myrmidon.runtime.children import Managed
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.reconcile.dependencies import PassDependencies
+from myrmidon.runtime.reconcile.pass_dependencies import PassDependencies
 from myrmidon.runtime.reconcile.write_errors import CONFLICT
 from myrmidon.sets.outputs import Edit, Output
 from myrmidon.sets.ownership import Parent

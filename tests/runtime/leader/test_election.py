@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from myrmidon.errors import UsageError
 from myrmidon.runtime.leader.election import Create, Election, Follow, Terms, Update
-from myrmidon.runtime.leader.lease import (
+from myrmidon.runtime.leader.lease_record import (
     SECONDS_MAX,
     default_lease_name,
     granted_seconds,

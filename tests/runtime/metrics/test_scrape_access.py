@@ -17,7 +17,7 @@ from myrmidon.generate.rbac import binding, lease_role, metrics_roles, roles
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime import Manager, ManagerOptions
-from myrmidon.runtime.leader.lease import default_lease_name
+from myrmidon.runtime.leader.lease_record import default_lease_name
 from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
 from myrmidon.testing import Fault, FaultyTransport, Refuse, VirtualClock, VirtualTimeLoop, run
 from tests.runtime.things import Thing, Things

@@ -16,7 +16,8 @@ from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
 from myrmidon.runtime.cluster_view import ClusterView
 from myrmidon.runtime.metrics.controller import Observing
-from myrmidon.runtime.readers import Readers
+from myrmidon.runtime.read_dependencies import Readers
+from myrmidon.runtime.reconcile.external_effects import ExternalEffect
 from myrmidon.runtime.reconcile.run_state import RunState, run_state
 from myrmidon.runtime.refused_outputs import RefusedOutputs
 from myrmidon.runtime.retries import Retries
@@ -47,6 +48,8 @@ class PassDependencies:
     planning: bool = False
     """Whether no pass may have an effect outside the API server (``ManagerOptions.planning``)."""
     run_state: RunState = run_state
+    external_acted: Callable[[ExternalEffect], None] = lambda _effect: None
+    """Called after each create, update or delete outside the cluster, for the change log."""
     """Runs one state; tracing puts a span around it."""
     shared: bool = False
     """Whether another controller of this program reconciles the same kind."""
