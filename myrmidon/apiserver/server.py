@@ -51,15 +51,15 @@ _FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 class ApiServer:
     """A Kubernetes API server in memory.  It is synchronous: waiting is left to the fronts.
 
-    environment          source of time, uids and name suffixes; default: a fixed time and counters
-    users                users by bearer token; default: none, every request is the administrator's
-    authorizer           decides who may do what; default: see ``rbac``
-    rbac                 True: create the default roles, and authorize by the Roles in the store
-                         unless ``authorizer`` is given.  False: every identified user may do all
-    admission            further admission steps, after the built-in ones and before the webhooks
-    actors               run after each request, after the actor for CustomResourceDefinitions
-    history_max          number of changes kept for watches and paged lists (``store``)
-    history_bytes_max    size of these changes as JSON; the first limit that is reached counts
+    - ``environment``: source of time, uids and name suffixes.  Default: a fixed time and counters.
+    - ``users``: users by bearer token.  Default: none, every request is the administrator's.
+    - ``authorizer``: decides who may do what.  Default: see ``rbac``.
+    - ``rbac``: True creates the default roles and authorizes by the Roles in the store, unless
+      ``authorizer`` is given.  Default: False, every identified user may do everything.
+    - ``admission``: further admission steps, after the built-in ones and before the webhooks.
+    - ``actors``: run after each request, after the actor for CustomResourceDefinitions.
+    - ``history_max``: number of changes kept for watches and paged lists (``store``).
+    - ``history_bytes_max``: size of these changes as JSON; the limit that is reached first counts.
     """
 
     def __init__(
