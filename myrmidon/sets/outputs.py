@@ -84,11 +84,9 @@ Output: TypeAlias = Apply | Delete | Edit | Release
 Key: TypeAlias = ObjectRef | tuple[ObjectRef, str]
 
 
-def key_of(output: Output) -> Key:
-    """Return the object and, for an Edit, the part of it: the entries of a set have distinct keys."""
-    if type(output) is Edit:
-        return output.ref, f"{output.subresource}:{output.type}"
-    return output.ref
+def key_of(edit: Edit) -> Key:
+    """Return the object and the part of it that a patch is about; other outputs have one per object."""
+    return edit.ref, f"{edit.subresource}:{edit.type}"
 
 
 class OutputDefaults(NamedTuple):

@@ -3,6 +3,7 @@
 import math
 from base64 import b64decode
 from datetime import UTC, date, datetime
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -328,3 +329,9 @@ def test_a_secret_holds_strings(parts: Json, told: str) -> None:
     """The server would refuse the same, with less of a hint."""
     with pytest.raises(OutputError, match=told):
         manifest_of({"kind": "Secret", "metadata": {"name": "a"}, **parts})
+
+
+def test_a_mapping_that_is_not_a_dict_is_a_manifest() -> None:
+    """Such as a read-only view of one."""
+    declared = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    assert manifest_of(MappingProxyType(declared)) == declared
