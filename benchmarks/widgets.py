@@ -1,6 +1,6 @@
 """How much does a framework add to its own writes?  The Widget job on a real kube-apiserver.
 
-    python -m benchmarks.widgets [--objects 500] [--rounds 2]
+    python -m benchmarks.widgets [--objects 500] [--rounds 2] [--against DIRECTORY]
 
 N Widgets, three ConfigMaps each, then Ready:
 
@@ -15,6 +15,9 @@ N Widgets, three ConfigMaps each, then Ready:
 Widget of a backlog, and knows nothing.  ``bare`` is a controller without a framework: it does the same
 when a watch tells it to, and shows what the API server leaves to anybody in each phase.  Absolute
 figures say little on a shared machine; compare within one run.
+
+``--against`` names another checkout of myrmidon.  Its controller is measured beside this one instead
+of kopf, which tells what a change costs or saves.
 """
 
 import argparse
@@ -52,6 +55,7 @@ from tests.cluster.controlplane.binaries import find as binaries
 from tests.cluster.controlplane.controlplane import ControlPlane
 
 HERE, SPACE, AT_ONCE = Path(__file__).parent, "bench", 16
+CHECKOUT = HERE.parent
 MYRMIDON = [
     "-m", "myrmidon", "run", "benchmarks.widget:Widgets", "--namespace", SPACE, "--workers", "16",
     "--metrics-addr", "", "--health-addr", "",
@@ -187,14 +191,17 @@ class Raw:
 class Contender:
     """A controller in a process of its own."""
 
-    def __init__(self, who: str, command: list[str], bench: Bench, objects: int) -> None:
+    def __init__(
+        self, who: str, command: list[str], bench: Bench, objects: int, checkout: Path = CHECKOUT
+    ) -> None:
         self._who, self._command, self._bench, self._objects = who, command, bench, objects
+        self._checkout = checkout
 
     async def measure(self) -> list[Row]:
         """All its rows."""
         bench = self._bench
         await bench.prepare()
-        process = await _started(self._command)
+        process = await _started(self._command, self._checkout)
         process.suspend()
         await bench.create("one")
         rows = [await self._phase(process, "backlog", "one", process.resume)]
@@ -203,7 +210,7 @@ class Contender:
         rows.append(await self._phase(process, "change", "two", lambda: bench.change("two")))
         await _stopped(process)
         before = await bench.requests()
-        process = await _started(self._command)
+        process = await _started(self._command, self._checkout)
         await _pause(8)
         writes = _writes(before, await bench.requests()) / self._objects
         await _stopped(process)
@@ -228,8 +235,10 @@ class Contender:
         return Row(self._who, phase, rate, writes, reads, spent * 1000 / self._objects, served)
 
 
-async def run(objects: int, rounds: int) -> None:
+async def run(objects: int, rounds: int, against: Path | None) -> None:
     """Print the table."""
+    contenders = [("bare", BARE, CHECKOUT), ("myrmidon", MYRMIDON, CHECKOUT)]
+    contenders.append(("against", MYRMIDON, against) if against else ("kopf", KOPF, CHECKOUT))
     endpoint = await load_endpoint()
     client = Client(HttpTransport(endpoint), deadline_seconds=120)
     bench = Bench(client, objects)
@@ -242,8 +251,8 @@ async def run(objects: int, rounds: int) -> None:
         await bench.create("one")
         floor = await raw.measure(await bench.widgets())
         print(floor.line(number, floor), flush=True)
-        for who, command in (("bare", BARE), ("myrmidon", MYRMIDON), ("kopf", KOPF)):
-            for row in await Contender(who, command, bench, objects).measure():
+        for who, command, checkout in contenders:
+            for row in await Contender(who, command, bench, objects, checkout).measure():
                 print(row.line(number, floor), flush=True)
     await client.close()
 
@@ -272,9 +281,13 @@ def _is_ready(widget: Json, value: str) -> bool:
     )
 
 
-async def _started(command: list[str]) -> psutil.Process:
+async def _started(command: list[str], checkout: Path) -> psutil.Process:
     process = subprocess.Popen(  # noqa: ASYNC220 - it starts in no time
-        [sys.executable, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, *command],
+        cwd=checkout,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     await _pause(5)
     return psutil.Process(process.pid)
@@ -317,10 +330,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--objects", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--against", type=Path, help="another checkout, measured instead of kopf")
     options = parser.parse_args()
     with ControlPlane(binaries()) as plane:
         os.environ["KUBECONFIG"] = str(plane.kubeconfig)
-        asyncio.run(run(options.objects, options.rounds))
+        asyncio.run(run(options.objects, options.rounds, options.against))
 
 
 if __name__ == "__main__":

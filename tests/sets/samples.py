@@ -31,7 +31,8 @@ REFUSED: Final[dict[str, Json]] = {
     "StatefulSet": {"spec": {"serviceName": "other"}},
     "Job": {"spec": {"completionMode": "Indexed", "completions": 2}},
     "PersistentVolumeClaim": {"spec": {"accessModes": ["ReadWriteMany"]}},
-    "Service": {"spec": {"clusterIP": "10.0.0.254", "clusterIPs": ["10.0.0.254"]}},
+    # The server gives out addresses from 10.0.0.17 on: never the one that is asked for here.
+    "Service": {"spec": {"clusterIP": "10.0.0.10", "clusterIPs": ["10.0.0.10"]}},
     "RoleBinding": {"roleRef": {"name": "other"}},
     "StorageClass": {"provisioner": "other"},
     "PriorityClass": {"value": 5},
