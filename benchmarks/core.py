@@ -24,7 +24,7 @@ from myrmidon import Controller, Done, Model, OutputSet, Resource, Result, Statu
 from myrmidon.api import status_patch
 from myrmidon.api.objects.accessors import Json
 from myrmidon.fsm.engine import Acted, Enter, Finish, Walk, Write
-from myrmidon.fsm.status import status_after, status_request
+from myrmidon.fsm.status.status import status_after, status_request
 from myrmidon.sets import Parent, plan
 
 DECISION_MICROSECONDS_MAX = 150

@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.widget import Widget, Widgets, WidgetSpec
 from myrmidon.fsm.context import Cause
 from myrmidon.runtime.loop import ControllerLoop
-from myrmidon.runtime.queue import Urgency
+from myrmidon.runtime.queue.queue import Urgency
 from myrmidon.testing import Harness
 
 PASSES_PER_SECOND_MIN = 4000

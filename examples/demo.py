@@ -13,12 +13,12 @@ from pathlib import Path
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, ObjectRef
-from myrmidon.cli.dev import is_all_ready, unready
-from myrmidon.cli.views import LiveView, view_for
-from myrmidon.cli.workbench import Workbench
+from myrmidon.cli.commands.dev import is_all_ready, unready
+from myrmidon.cli.local.views import LiveView, view_for
+from myrmidon.cli.local.workbench import Workbench
 from myrmidon.errors import MyrmidonError
 from myrmidon.io.timers.clock import LoopClock
-from myrmidon.runtime.snapshot import Snapshot
+from myrmidon.runtime.observability.snapshot import Snapshot
 
 TARGET = str(Path(__file__).parent / "web_app")
 WEB_APP = Kind("demo.myrmidon.dev", "v1", "WebApp", "webapps")

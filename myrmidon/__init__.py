@@ -42,26 +42,23 @@ if TYPE_CHECKING:
     from myrmidon.api.typed.status import ExternalStatus, Status
     from myrmidon.api.typed.unstructured import Unstructured
     from myrmidon.errors import ExternalRefusedError, MyrmidonError
-    from myrmidon.fsm.adopting import adopt_by_selector
-    from myrmidon.fsm.channel import Channel
-    from myrmidon.fsm.children import (
+    from myrmidon.fsm.children.adopting import adopt_by_selector
+    from myrmidon.fsm.children.child_states import (
         delete_children_foreground,
         delete_children_in_reverse,
         when_children_ready,
     )
+    from myrmidon.fsm.children.naming import hashed_name
+    from myrmidon.fsm.children.readiness import exists, has_condition
+    from myrmidon.fsm.children.rollouts import Rollout, revised, rolling
     from myrmidon.fsm.claims import ClaimController
     from myrmidon.fsm.context import Cause, Context
     from myrmidon.fsm.controller import Controller
-    from myrmidon.fsm.external import External
-    from myrmidon.fsm.naming import hashed_name
-    from myrmidon.fsm.options import ControllerOptions
-    from myrmidon.fsm.permissions import Permission
-    from myrmidon.fsm.readiness import exists, has_condition
-    from myrmidon.fsm.results import Done, Failed, Result, Wait
-    from myrmidon.fsm.rollouts import Rollout, revised, rolling
-    from myrmidon.fsm.shapes import Manages, Reads
-    from myrmidon.fsm.states import Fork, state
-    from myrmidon.fsm.watches import (
+    from myrmidon.fsm.declaration.channel import Channel
+    from myrmidon.fsm.declaration.options import ControllerOptions
+    from myrmidon.fsm.declaration.permissions import Permission
+    from myrmidon.fsm.declaration.shapes import Manages, Reads
+    from myrmidon.fsm.declaration.watches import (
         Index,
         Lookup,
         Predicate,
@@ -71,10 +68,13 @@ if TYPE_CHECKING:
         generation_changed,
         labels_changed,
     )
+    from myrmidon.fsm.external.resource import External
+    from myrmidon.fsm.results import Done, Failed, Result, Wait
+    from myrmidon.fsm.states import Fork, state
     from myrmidon.runtime.manager import Manager
     from myrmidon.runtime.options import ManagerOptions
-    from myrmidon.sets.options import ApplyOptions
-    from myrmidon.sets.output_set import OutputSet
+    from myrmidon.sets.outputs.options import ApplyOptions
+    from myrmidon.sets.outputs.output_set import OutputSet
 
 _HOMES = {
     "myrmidon.api.objects.conditions": ("Condition", "ConditionValue"),
@@ -84,10 +84,10 @@ _HOMES = {
     "myrmidon.api.typed.resource": ("Resource",),
     "myrmidon.api.typed.status": ("ExternalStatus", "Status"),
     "myrmidon.errors": ("ExternalRefusedError", "MyrmidonError"),
-    "myrmidon.fsm.adopting": ("adopt_by_selector",),
+    "myrmidon.fsm.children.adopting": ("adopt_by_selector",),
     "myrmidon.api.typed.unstructured": ("Unstructured",),
-    "myrmidon.fsm.channel": ("Channel",),
-    "myrmidon.fsm.children": (
+    "myrmidon.fsm.declaration.channel": ("Channel",),
+    "myrmidon.fsm.children.child_states": (
         "delete_children_foreground",
         "delete_children_in_reverse",
         "when_children_ready",
@@ -95,16 +95,16 @@ _HOMES = {
     "myrmidon.fsm.claims": ("ClaimController",),
     "myrmidon.fsm.context": ("Cause", "Context"),
     "myrmidon.fsm.controller": ("Controller",),
-    "myrmidon.fsm.external": ("External",),
-    "myrmidon.fsm.naming": ("hashed_name",),
-    "myrmidon.fsm.options": ("ControllerOptions",),
-    "myrmidon.fsm.permissions": ("Permission",),
-    "myrmidon.fsm.readiness": ("exists", "has_condition"),
+    "myrmidon.fsm.external.resource": ("External",),
+    "myrmidon.fsm.children.naming": ("hashed_name",),
+    "myrmidon.fsm.declaration.options": ("ControllerOptions",),
+    "myrmidon.fsm.declaration.permissions": ("Permission",),
+    "myrmidon.fsm.children.readiness": ("exists", "has_condition"),
     "myrmidon.fsm.results": ("Done", "Failed", "Result", "Wait"),
-    "myrmidon.fsm.rollouts": ("Rollout", "revised", "rolling"),
+    "myrmidon.fsm.children.rollouts": ("Rollout", "revised", "rolling"),
     "myrmidon.fsm.states": ("Fork", "state"),
-    "myrmidon.fsm.shapes": ("Manages", "Reads"),
-    "myrmidon.fsm.watches": (
+    "myrmidon.fsm.declaration.shapes": ("Manages", "Reads"),
+    "myrmidon.fsm.declaration.watches": (
         "Index",
         "Lookup",
         "Predicate",
@@ -116,8 +116,8 @@ _HOMES = {
     ),
     "myrmidon.runtime.manager": ("Manager",),
     "myrmidon.runtime.options": ("ManagerOptions",),
-    "myrmidon.sets.options": ("ApplyOptions",),
-    "myrmidon.sets.output_set": ("OutputSet",),
+    "myrmidon.sets.outputs.options": ("ApplyOptions",),
+    "myrmidon.sets.outputs.output_set": ("OutputSet",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -1,3 +1,13 @@
-"""The program: ``python -m myrmidon``."""
+"""The program: ``python -m myrmidon``.
+
+main             arguments to a command
+commands/        one module for each command
+local/           the embedded server on this machine, and the live view of ``myrmidon dev``
+targets          from the argument TARGET to controller classes
+settings         options from flags, environment and file
+clusters         the flags that choose a cluster
+remote_clusters  the flags that name other clusters
+event_loops      asyncio's event loop or uvloop
+"""
 
 __all__: list[str] = []

@@ -69,7 +69,7 @@ def _run(arguments: list[str]) -> int:
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary)
         if name == wanted:
-            module = importlib.import_module(f"myrmidon.cli.{name}")
+            module = importlib.import_module(f"myrmidon.cli.commands.{name}")
             command.description = module.__doc__
             command.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(command)

@@ -1,25 +1,39 @@
-"""Controllers as state machines: states and results, the walk of one pass, the resulting status."""
+"""Controllers as state machines: states and results, the walk of one pass, the resulting status.
 
-from myrmidon.fsm.adopting import adopt_by_selector
-from myrmidon.fsm.channel import Channel
-from myrmidon.fsm.children import (
+engine             which state runs next, and when a walk stops
+controller         the class that users write, and what is checked when it is defined
+context            what a state's function is given
+states, results    the decorator ``@state``; ``Done``, ``Wait``, ``Failed``
+graph, forks       the declared edges, and branches that are independent of each other
+raised             an exception of a state, with the user's line
+next_pass          schedules and attempts
+retry_limits       when retries are given up
+finalizers         how our finalizer is added and removed
+claims             controllers of claims, whose work happens in a composite object
+reconcile_request  the annotation that asks for a pass
+suspension         the label that stops all work on an object
+remote_clusters    which other clusters a controller uses
+declaration/       options, watches, channels, shapes of kinds, policies, permissions
+children/          names, readiness and rolling replacement of children; ready-made states
+external/          resources outside the cluster, and the ledger that survives a crash
+status/            the status that a pass leaves, where it is kept and how it is written
+"""
+
+from myrmidon.fsm.children.adopting import adopt_by_selector
+from myrmidon.fsm.children.child_states import (
     delete_children_foreground,
     delete_children_in_reverse,
     when_children_ready,
 )
+from myrmidon.fsm.children.naming import hashed_name
+from myrmidon.fsm.children.rollouts import Rollout, revised, rolling
 from myrmidon.fsm.claims import ClaimController
 from myrmidon.fsm.context import Cause, Context
 from myrmidon.fsm.controller import Controller
-from myrmidon.fsm.engine import Walk
-from myrmidon.fsm.external import External
-from myrmidon.fsm.graph import Graph
-from myrmidon.fsm.naming import hashed_name
-from myrmidon.fsm.options import ControllerOptions
-from myrmidon.fsm.results import Done, Failed, Result, Wait
-from myrmidon.fsm.rollouts import Rollout, revised, rolling
-from myrmidon.fsm.shapes import Manages, Reads
-from myrmidon.fsm.states import Fork, State, state
-from myrmidon.fsm.watches import (
+from myrmidon.fsm.declaration.channel import Channel
+from myrmidon.fsm.declaration.options import ControllerOptions
+from myrmidon.fsm.declaration.shapes import Manages, Reads
+from myrmidon.fsm.declaration.watches import (
     Index,
     Lookup,
     Predicate,
@@ -29,6 +43,11 @@ from myrmidon.fsm.watches import (
     generation_changed,
     labels_changed,
 )
+from myrmidon.fsm.engine import Walk
+from myrmidon.fsm.external.resource import External
+from myrmidon.fsm.graph import Graph
+from myrmidon.fsm.results import Done, Failed, Result, Wait
+from myrmidon.fsm.states import Fork, State, state
 
 __all__ = [
     "Cause",

@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.typed.resource import Resource
 from myrmidon.errors import DefinitionError
+from myrmidon.fsm.children.naming import hashed_name
 from myrmidon.fsm.context import Context
 from myrmidon.fsm.controller import Controller, entries_of
-from myrmidon.fsm.naming import hashed_name
 from myrmidon.fsm.results import Done, Result, Wait
 from myrmidon.fsm.states import state
-from myrmidon.sets.output_set import OutputSet
+from myrmidon.sets.outputs.output_set import OutputSet
 
 Claim = TypeVar("Claim", bound=Resource[Any, Any])
 Claimed = TypeVar("Claimed", bound=Resource[Any, Any])

@@ -20,15 +20,15 @@ from myrmidon.api.typed.object_types import KindLike, is_defined_here, kind_of
 from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
 from myrmidon.api.typed.unstructured import Unstructured, unstructured
 from myrmidon.errors import DefinitionError, ManagedKindError, StateSignatureError
-from myrmidon.fsm.channel import Channel
-from myrmidon.fsm.external import External, checked_externals
+from myrmidon.fsm.children.readiness import ReadinessRule, ReadinessRules
+from myrmidon.fsm.declaration.channel import Channel
+from myrmidon.fsm.declaration.options import ControllerOptions
+from myrmidon.fsm.declaration.permissions import Permission
+from myrmidon.fsm.declaration.shapes import KindShape, Manages, Reads, shapes_of
+from myrmidon.fsm.declaration.watches import Index, Watch, takes_lookup
+from myrmidon.fsm.external.resource import External, checked_externals
 from myrmidon.fsm.graph import Graph, checked_graph
-from myrmidon.fsm.options import ControllerOptions
-from myrmidon.fsm.permissions import Permission
-from myrmidon.fsm.readiness import ReadinessRule, ReadinessRules
-from myrmidon.fsm.shapes import KindShape, Manages, Reads, shapes_of
 from myrmidon.fsm.states import Declaration, State, declaration_of, signature_problem, state_of
-from myrmidon.fsm.watches import Index, Watch, takes_lookup
 
 R = TypeVar("R")
 E = TypeVar("E", Manages, Reads)

@@ -19,7 +19,7 @@ These rules hold for every pass, and this file alone enforces them:
 1. Every pass starts at the initial state, or at the finalizer start if the object is being deleted.
 2. If the graph has a finalizer start, the finalizer is on the object before the first state runs.
    So it is with the policy ``orphan``.  With ``observe`` it is not added; with either of the two a
-   deletion runs no states (``fsm.policies``).
+   deletion runs no states (``fsm.declaration.policies``).
 3. A state's outputs are written before the next state runs, and only if the state returned Done or
    a Wait with ``keep_outputs``.
 4. The finalizer is removed only after the finalizer graph has reached an end and no state of the
@@ -40,10 +40,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from myrmidon.api.objects.conditions import ConditionValue
 from myrmidon.errors import FinalizerScheduleError, StateResultError, UndeclaredEdgeError
+from myrmidon.fsm.declaration.policies import Policy
 from myrmidon.fsm.forks import Course
 from myrmidon.fsm.graph import Graph
 from myrmidon.fsm.next_pass import Attempt, Schedule, scheduled
-from myrmidon.fsm.policies import Policy
 from myrmidon.fsm.results import Done, Failed, Result, Wait
 from myrmidon.fsm.states import State
 

@@ -36,6 +36,7 @@ from myrmidon.errors import (
     UsageError,
     api_error,
 )
+from myrmidon.io.http.warning_headers import warning_texts
 from myrmidon.io.lists.answers import Page, read_page
 from myrmidon.io.lists.events import identify
 from myrmidon.io.lists.scanner import BrokenJsonError
@@ -44,7 +45,6 @@ from myrmidon.io.lists.shapes import NO_METADATA, Unreadable, problem_in, read_o
 from myrmidon.io.throttle import RetryPolicy, retry_after
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.timers.pacing import pacer
-from myrmidon.io.warning_headers import warning_texts
 
 Query: TypeAlias = tuple[tuple[str, str], ...]
 Objects: TypeAlias = list[Json]

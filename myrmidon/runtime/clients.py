@@ -42,8 +42,8 @@ from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.client import RequestCounter
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.metrics.scrape_access import ScrapeAccess
+from myrmidon.runtime.observability.tracing import Tracing
 from myrmidon.runtime.options import ManagerOptions
-from myrmidon.runtime.tracing import Tracing
 
 
 class Clients:

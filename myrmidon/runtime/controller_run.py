@@ -34,18 +34,18 @@ from myrmidon.io.client import Client
 from myrmidon.io.events import EventRecorder
 from myrmidon.io.lists.scope import Scope
 from myrmidon.io.watch.caches import Caches
-from myrmidon.runtime.change_log import ChangeLog
-from myrmidon.runtime.definitions import report_missing_fields
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.namespace_follower import NamespaceFollower
+from myrmidon.runtime.observability.change_log import ChangeLog
+from myrmidon.runtime.observability.tracing import Tracing
 from myrmidon.runtime.options import ManagerOptions
-from myrmidon.runtime.preflight import declared_scopes, install, missing_kinds
-from myrmidon.runtime.remotes import RemoteCluster, RemoteFeed, check_remotes, feeds_of
-from myrmidon.runtime.same_kind import is_shared, shares_status
-from myrmidon.runtime.supervision import Supervisor, Tasks
-from myrmidon.runtime.tracing import Tracing
+from myrmidon.runtime.process.supervision import Supervisor, Tasks
+from myrmidon.runtime.startup.definitions import report_missing_fields
+from myrmidon.runtime.startup.preflight import declared_scopes, install, missing_kinds
+from myrmidon.runtime.startup.remotes import RemoteCluster, RemoteFeed, check_remotes, feeds_of
+from myrmidon.runtime.startup.same_kind import is_shared, shares_status
 
 _POLL_SECONDS, _POLL_SECONDS_MAX = 1.0, 15.0
 CANCEL_SECONDS_MAX = 2.0  # time for cancelled states to clean up

@@ -17,36 +17,36 @@ from myrmidon.api.objects.managed_fields import field_manager
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
-from myrmidon.fsm.options import ControllerOptions
+from myrmidon.fsm.declaration.options import ControllerOptions
+from myrmidon.fsm.declaration.watches import Key
 from myrmidon.fsm.reconcile_request import Revision, revision_of
 from myrmidon.fsm.retry_limits import RetryLimits
-from myrmidon.fsm.watches import Key
-from myrmidon.io.applicator import Applicator
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
-from myrmidon.io.own_writes import OwnWrites
 from myrmidon.io.timers.pacing import pacer
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.changes import Change, Source
 from myrmidon.io.watch.subscriptions import Subscription
-from myrmidon.runtime.backoff import Backoff
-from myrmidon.runtime.change_log import ChangeLog, ChangeRecorder
-from myrmidon.runtime.cluster_view import ClusterView
-from myrmidon.runtime.inbox import Inbox
+from myrmidon.io.writes.applicator import Applicator
+from myrmidon.io.writes.own_writes import OwnWrites
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.queue import Urgency, WorkQueue
-from myrmidon.runtime.rate_limits import ObjectRate, RetryBudget
-from myrmidon.runtime.read_dependencies import Readers
+from myrmidon.runtime.observability.change_log import ChangeLog, ChangeRecorder
+from myrmidon.runtime.observability.trace import Traced, Tracer
+from myrmidon.runtime.observability.tracing import Tracing
+from myrmidon.runtime.queue.backoff import Backoff
+from myrmidon.runtime.queue.inbox import Inbox
+from myrmidon.runtime.queue.queue import Urgency, WorkQueue
+from myrmidon.runtime.queue.rate_limits import ObjectRate, RetryBudget
+from myrmidon.runtime.queue.retries import Retries
 from myrmidon.runtime.reconcile.pass_dependencies import PassDependencies
 from myrmidon.runtime.reconcile.reconciler import Reconciler
 from myrmidon.runtime.reconcile.run_state import run_state
-from myrmidon.runtime.refused_outputs import RefusedOutputs
-from myrmidon.runtime.retries import Retries
-from myrmidon.runtime.trace import Traced, Tracer
-from myrmidon.runtime.tracing import Tracing
-from myrmidon.runtime.triggers import Trigger, Triggers, key_of
+from myrmidon.runtime.views.cluster_view import ClusterView
+from myrmidon.runtime.wakeups.read_dependencies import Readers
+from myrmidon.runtime.wakeups.refused_outputs import RefusedOutputs
+from myrmidon.runtime.wakeups.triggers import Trigger, Triggers, key_of
 from myrmidon.runtime.worker import Reconcile, WorkerPool, work
 
 RecordEvent = Callable[[Json, str, str, str], None]

@@ -39,23 +39,23 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.caches import Caches
-from myrmidon.runtime.change_log import ChangeLog
 from myrmidon.runtime.clients import Clients
 from myrmidon.runtime.controller_run import CANCEL_SECONDS_MAX, ControllerRun, Process, finish
-from myrmidon.runtime.definitions import install_definitions
-from myrmidon.runtime.garbage import freeze_until
-from myrmidon.runtime.health import health_routes, metrics_routes, serving, trace_routes
-from myrmidon.runtime.lag import LoopLag
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.metrics.families import Metrics
+from myrmidon.runtime.observability.change_log import ChangeLog
+from myrmidon.runtime.observability.snapshot import ObjectView, Snapshot
+from myrmidon.runtime.observability.tracing import Tracing
 from myrmidon.runtime.options import ManagerOptions
-from myrmidon.runtime.preflight import not_served, patiently
-from myrmidon.runtime.remotes import RemoteCluster
-from myrmidon.runtime.same_kind import check_apart, check_together
-from myrmidon.runtime.snapshot import ObjectView, Snapshot
-from myrmidon.runtime.supervision import Supervisor, Tasks, first_of
-from myrmidon.runtime.tracing import Tracing
+from myrmidon.runtime.process.garbage import freeze_until
+from myrmidon.runtime.process.health import health_routes, metrics_routes, serving, trace_routes
+from myrmidon.runtime.process.lag import LoopLag
+from myrmidon.runtime.process.supervision import Supervisor, Tasks, first_of
+from myrmidon.runtime.startup.definitions import install_definitions
+from myrmidon.runtime.startup.preflight import not_served, patiently
+from myrmidon.runtime.startup.remotes import RemoteCluster
+from myrmidon.runtime.startup.same_kind import check_apart, check_together
 
 
 class Manager:

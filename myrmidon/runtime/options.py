@@ -12,8 +12,8 @@ from typing import Any
 from myrmidon.api.requests.selectors import parse_selector
 from myrmidon.errors import UsageError
 from myrmidon.io.watch.protocol import Timing
-from myrmidon.runtime.change_log import OnWrite
 from myrmidon.runtime.leader.election import Terms
+from myrmidon.runtime.observability.change_log import OnWrite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,13 +27,13 @@ from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import Outcome
 from myrmidon.io.timers.pacing import pacer
 from myrmidon.io.timers.wakeup import Wakeup
-from myrmidon.runtime.backoff import Backoff
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
-from myrmidon.runtime.queue import DUE_NOW, Turn, Urgency, WorkQueue
-from myrmidon.runtime.rate_limits import ObjectRate, RetryBudget
+from myrmidon.runtime.queue.backoff import Backoff
+from myrmidon.runtime.queue.queue import DUE_NOW, Turn, Urgency, WorkQueue
+from myrmidon.runtime.queue.rate_limits import ObjectRate, RetryBudget
+from myrmidon.runtime.queue.requeueing import requeue_of
 from myrmidon.runtime.reconcile.run_state import is_failure
-from myrmidon.runtime.requeueing import requeue_of
 
 Reconcile = Callable[[Turn[ObjectRef]], Awaitable[Outcome | None]]
 

@@ -7,8 +7,8 @@ calls ``plan``, sends the request, and handles its answer.  These rules hold for
 - Nothing is sent for an object that is already as declared.
 - A merge patch carries what the state declared, not a difference from a read that may be stale.
 - An object of another parent is not written, and neither is an object without a parent that this
-  controller did not write, unless its adoption was asked for (``sets.adoption``).  A patch is an
-  exception: its author named the object, which need not be a child (``sets.edits``).
+  controller did not write, unless its adoption was asked for (``sets.ownership.adoption``).  A patch is an
+  exception: its author named the object, which need not be a child (``sets.outputs.edits``).
 - Owner references to other objects are kept.
 - A resourceVersion that the output asks for (``optimistic_lock``) is in every request.  Where a
   request replaces a list that others change, too, ``plan`` adds the version that was read; after a
@@ -44,11 +44,20 @@ from myrmidon.errors import MissingLockError, TerminatingError
 from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
 from myrmidon.patch.merge_patch import combine
 from myrmidon.patch.server_filled import exceeds
-from myrmidon.sets.adoption import is_child_of, refuse_others
-from myrmidon.sets.edits import plan_edit
 from myrmidon.sets.fingerprints import fingerprint, next_mark, settled_mark
-from myrmidon.sets.outputs import Apply, Delete, Edit, Output, Propagation, Release, manager_of
-from myrmidon.sets.ownership import (
+from myrmidon.sets.outputs.edits import plan_edit
+from myrmidon.sets.outputs.outputs import (
+    Apply,
+    Delete,
+    Edit,
+    Output,
+    Propagation,
+    Release,
+    manager_of,
+)
+from myrmidon.sets.outputs.requests import Query, is_built_in, write_query
+from myrmidon.sets.ownership.adoption import is_child_of, refuse_others
+from myrmidon.sets.ownership.owner_references import (
     PARENT,
     PARENT_UID,
     Parent,
@@ -57,9 +66,8 @@ from myrmidon.sets.ownership import (
     owners_wanted,
     owners_with,
 )
-from myrmidon.sets.releasing import plan_release
-from myrmidon.sets.requests import Query, is_built_in, write_query
-from myrmidon.sets.undeclared import DECLARED, record_of, removals
+from myrmidon.sets.ownership.releasing import plan_release
+from myrmidon.sets.ownership.undeclared import DECLARED, record_of, removals
 
 _POD = kinds.POD[:3]
 _NOT_DECLARED = ("ownerReferences", "resourceVersion", "uid")

@@ -24,8 +24,8 @@ from typing import NamedTuple
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.request import Request
 from myrmidon.errors import InvalidError
-from myrmidon.sets.outputs import Apply
-from myrmidon.sets.ownership import Parent
+from myrmidon.sets.outputs.outputs import Apply
+from myrmidon.sets.ownership.owner_references import Parent
 from myrmidon.sets.planning import plan_create, plan_delete
 
 # The reasons that validation gives for a bad value; a CRD's rule may use any of them.

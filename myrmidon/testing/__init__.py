@@ -1,29 +1,21 @@
 """The test kit: run controllers against an embedded or a real API server.
 
-harness        controllers and an embedded server, in virtual time
-live           controllers and a real API server, in real time
-cluster        the interface that both implement
-reads          its reads, as JSON or typed
-faults         lost answers, refused connections, broken watches, crashes
-external       a stand-in for an external system, with the same faults
-recording      a log of all requests
-clock          virtual time for asyncio
-failures       what a failed test prints
-generated_role controllers with exactly the rights of their generated role
-strategies     Hypothesis strategies for resources, edits and faults
-convergence    a property test of controllers: the end depends on the specs alone
-end_states     the objects of a controller without what differs between any two runs
-pytest_plugin  the fixture ``harness``
+harness/        a test's cluster: embedded with virtual time, or real
+faults          lost answers, refused connections, broken watches, crashes
+external        a stand-in for an external system, with the same faults
+generated_role  controllers with exactly the rights of their generated role
+readiness       when a test counts an object as ready
+strategies      Hypothesis strategies for resources, edits and faults
+convergence     a property test of controllers: the end depends on the specs alone
+end_states      the objects of a controller without what differs between any two runs
+pytest_plugin   the fixture ``harness``
 
 ``strategies`` and ``convergence`` need hypothesis, so they are not imported here.
 """
 
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.testing.clock import DeadlockError, VirtualClock, VirtualTimeLoop, run
-from myrmidon.testing.cluster import Cluster
 from myrmidon.testing.external import ExternalStandIn
-from myrmidon.testing.failures import NotAtRestError, NotSettledError
 from myrmidon.testing.faults import (
     Break,
     Crash,
@@ -43,9 +35,12 @@ from myrmidon.testing.faults import (
     is_watch,
     is_write,
 )
-from myrmidon.testing.harness import Harness
-from myrmidon.testing.live import LiveCluster
-from myrmidon.testing.recording import Exchange, RecordingTransport
+from myrmidon.testing.harness.clock import DeadlockError, VirtualClock, VirtualTimeLoop, run
+from myrmidon.testing.harness.cluster import Cluster
+from myrmidon.testing.harness.failures import NotAtRestError, NotSettledError
+from myrmidon.testing.harness.harness import Harness
+from myrmidon.testing.harness.live import LiveCluster
+from myrmidon.testing.harness.recording import Exchange, RecordingTransport
 
 __all__ = [
     "ApiServer",

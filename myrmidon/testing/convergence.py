@@ -37,7 +37,7 @@ from myrmidon.errors import ApiError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.testing.end_states import differences, end_state
 from myrmidon.testing.faults import Fault, Script
-from myrmidon.testing.harness import Harness
+from myrmidon.testing.harness.harness import Harness
 from myrmidon.testing.strategies import AnyResource, Fields, edits, faults
 
 RECOVERY = timedelta(minutes=15)

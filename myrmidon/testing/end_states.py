@@ -16,7 +16,7 @@ from myrmidon.api.objects.accessors import Json, uid_of
 from myrmidon.api.objects.refs import Kind
 from myrmidon.fsm.controller import Controller
 from myrmidon.patch.diff import difference
-from myrmidon.testing.harness import Harness
+from myrmidon.testing.harness.harness import Harness
 
 _UNLIKE = {
     "uid", "resourceVersion", "generation", "observedGeneration", "creationTimestamp", "managedFields", "selfLink",

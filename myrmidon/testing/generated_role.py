@@ -12,7 +12,7 @@ from typing import Any
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver.auth.users import AUTHENTICATED, User
 from myrmidon.fsm.controller import Controller
-from myrmidon.generate.rbac import binding, lease_role, roles
+from myrmidon.generate.manifests.rbac import binding, lease_role, roles
 from myrmidon.runtime.leader.lease_record import default_lease_name
 
 ACCOUNT = "controllers"

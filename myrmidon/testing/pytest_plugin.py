@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 if TYPE_CHECKING:
-    from myrmidon.testing.cluster import Cluster
+    from myrmidon.testing.harness.cluster import Cluster
 
 MakeCluster: TypeAlias = "Callable[..., Cluster]"
 
@@ -58,11 +58,11 @@ def harness(myrmidon_kubeconfig: Any, myrmidon_kubelet: bool) -> Iterator[MakeCl
     def make(*controllers: Any, **options: Any) -> "Cluster":
         cluster: Cluster
         if myrmidon_kubeconfig is None:
-            from myrmidon.testing.harness import Harness  # noqa: PLC0415
+            from myrmidon.testing.harness.harness import Harness  # noqa: PLC0415
 
             cluster = Harness(*controllers, **options)
         else:
-            from myrmidon.testing.live import LiveCluster  # noqa: PLC0415
+            from myrmidon.testing.harness.live import LiveCluster  # noqa: PLC0415
 
             options.setdefault("kubelet", myrmidon_kubelet)
             cluster = LiveCluster(*controllers, kubeconfig=myrmidon_kubeconfig, **options)
@@ -83,7 +83,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
     made = getattr(getattr(item, "funcargs", {}).get("harness"), "made", None)
     if report.when != "call" or not report.failed or not made:
         return
-    from myrmidon.testing.failures import NotSettledError  # noqa: PLC0415
+    from myrmidon.testing.harness.failures import NotSettledError  # noqa: PLC0415
 
     if call.excinfo is None or issubclass(call.excinfo.type, NotSettledError):
         return  # its message contains the objects already
@@ -99,8 +99,8 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
         return None
     import sys  # noqa: PLC0415
 
-    if "myrmidon.testing.recording" not in sys.modules:
+    if "myrmidon.testing.harness.recording" not in sys.modules:
         return None
-    from myrmidon.testing.failures import compared  # noqa: PLC0415
+    from myrmidon.testing.harness.failures import compared  # noqa: PLC0415
 
     return compared(left, right)

@@ -34,7 +34,7 @@ from myrmidon.api.values.quantities import QUANTITY_PATTERN
 from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema.validation import check_object
 from myrmidon.errors import UnfitObjectError, UsageError
-from myrmidon.generate.schema import PRESERVE, schema_of_resource
+from myrmidon.generate.schema.schema import PRESERVE, schema_of_resource
 from myrmidon.testing.faults import (
     Break,
     Crash,

@@ -12,7 +12,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.cli.explain import externals, last_pass, passed, told
+from myrmidon.cli.commands.explain import externals, last_pass, passed, told
 from myrmidon.cli.main import main
 from myrmidon.generate import crd
 from myrmidon.io.timers.clock import LoopClock

@@ -12,8 +12,8 @@ import pytest
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.fronts.http import serve
 from myrmidon.apiserver.server import ApiServer
+from myrmidon.cli.local.embedded_server import write_kubeconfig
 from myrmidon.cli.main import main
-from myrmidon.cli.server import write_kubeconfig
 
 EXAMPLE = "examples/web_app"
 CONTROLLER = """\

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from myrmidon.cli import generate
+from myrmidon.cli.commands import generate
 from myrmidon.errors import UsageError
 
 TARGET = "tests.generate.webapp:WebApps"

@@ -10,7 +10,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.cli import reconcile
+from myrmidon.cli.commands import reconcile
 from myrmidon.cli.main import main
 from myrmidon.fsm.reconcile_request import REQUESTED_AT
 from myrmidon.generate import crd

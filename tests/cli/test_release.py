@@ -12,7 +12,7 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.cli import release
+from myrmidon.cli.commands import release
 from myrmidon.cli.main import main
 from myrmidon.errors import UsageError
 from myrmidon.generate import crd

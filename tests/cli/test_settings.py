@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from myrmidon.cli.commands.run import add_arguments
 from myrmidon.cli.main import main
-from myrmidon.cli.run import add_arguments
 from myrmidon.errors import UsageError
 
 LEVELS = ("debug", "info", "warning", "error")

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from myrmidon import ObjectRef, kinds
-from myrmidon.cli.views import LineView, LogLines, age, table
-from myrmidon.runtime.snapshot import ObjectView, Snapshot, Step, Waiting, Wrote
+from myrmidon.cli.local.views import LineView, LogLines, age, table
+from myrmidon.runtime.observability.snapshot import ObjectView, Snapshot, Step, Waiting, Wrote
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SHOP = ObjectRef(kinds.DEPLOYMENT, "shop", "default")

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.cli.workbench import Workbench
+from myrmidon.cli.local.workbench import Workbench
 from myrmidon.io.timers.clock import LoopClock
 from tests.cli.test_front_door import CONTROLLER
 

@@ -16,12 +16,12 @@ from myrmidon.api.requests.transport import Transport
 from myrmidon.errors import UsageError
 from myrmidon.fsm import Controller
 from myrmidon.generate import crd
-from myrmidon.generate.rbac import binding
+from myrmidon.generate.manifests.rbac import binding
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.runtime import Manager, ManagerOptions, Terms
 from myrmidon.testing.faults import Faults, FaultyTransport
-from myrmidon.testing.recording import RecordingTransport
+from myrmidon.testing.harness.recording import RecordingTransport
 from tests.cluster.controlplane.client import Client
 from tests.cluster.controlplane.controlplane import ControlPlane
 

@@ -16,7 +16,7 @@ from myrmidon.io.access.configuration import endpoint_of
 from myrmidon.io.client import Client
 from myrmidon.io.http.transport import HttpTransport
 from myrmidon.io.kubernetes_asyncio import api_client
-from myrmidon.testing.recording import RecordingTransport
+from myrmidon.testing.harness.recording import RecordingTransport
 from tests.cluster.accounts import NAME, Stage, refused, running, until
 from tests.cluster.controlplane.controlplane import ControlPlane
 

@@ -7,7 +7,7 @@ from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, labels_of, owners_of
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
-from myrmidon.fsm.policies import POLICY
+from myrmidon.fsm.declaration.policies import POLICY
 from myrmidon.sets import OutputSet
 from myrmidon.testing import LiveCluster
 from tests.runtime.reconcile.test_edits import INGRESS, SERVICE, Deploying, deployment

@@ -26,7 +26,7 @@ from myrmidon.fsm import Controller
 from myrmidon.fsm.suspension import SUSPEND
 from myrmidon.generate import crd, lease_role, roles
 from myrmidon.testing.faults import Fault, Lose
-from myrmidon.testing.recording import RecordingTransport
+from myrmidon.testing.harness.recording import RecordingTransport
 from tests.cluster.accounts import (
     CRDS,
     NAME,

@@ -22,8 +22,8 @@ from myrmidon.errors import (
 from myrmidon.io import Caches, Client, Discovery, LoopClock, Subscription, View
 from myrmidon.io.access.kubeconfig import load_endpoint
 from myrmidon.io.http.transport import HttpTransport
-from myrmidon.io.own_writes import OwnWrites
 from myrmidon.io.watch.protocol import Timing
+from myrmidon.io.writes.own_writes import OwnWrites
 
 
 def play(kubeconfig: Path, check: Callable[[Client], Awaitable[None]]) -> None:

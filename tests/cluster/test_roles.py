@@ -15,10 +15,10 @@ import pytest
 from myrmidon.api import Model, Resource, Status
 from myrmidon.api.objects import kinds
 from myrmidon.fsm import Context, Controller, Done, Result, state
-from myrmidon.fsm.shapes import Reads
+from myrmidon.fsm.declaration.shapes import Reads
 from myrmidon.generate import lease_role, roles
 from myrmidon.sets import OutputSet
-from myrmidon.testing.recording import RecordingTransport
+from myrmidon.testing.harness.recording import RecordingTransport
 from tests.cluster.accounts import (
     NAME,
     Right,

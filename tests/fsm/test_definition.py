@@ -10,8 +10,8 @@ from myrmidon.api.objects import kinds
 from myrmidon.api.typed.object_types import kind_of
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, Watch, state
+from myrmidon.fsm.children.readiness import exists
 from myrmidon.fsm.controller import state_methods
-from myrmidon.fsm.readiness import exists
 from myrmidon.sets import OutputSet
 from tests.fsm.graphs import Drawn, drawings
 from tests.fsm.things import Thing, Things, ThingSpec, define, marked

@@ -10,7 +10,7 @@ import pytest
 from myrmidon.api import ExternalStatus, Model, Resource, Status
 from myrmidon.errors import DefinitionError, ExternalRefusedError, UndeclaredExternalError
 from myrmidon.fsm import Controller, Done, External, Result, state
-from myrmidon.fsm.external import late_defaults
+from myrmidon.fsm.external.resource import late_defaults
 from myrmidon.sets import OutputSet
 from myrmidon.testing import run
 from tests.fsm.things import Thing

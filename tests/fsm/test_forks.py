@@ -14,7 +14,7 @@ from myrmidon.fsm import Done, Failed, Fork, Graph, Wait, Walk, state
 from myrmidon.fsm.engine import Acted, Enter, Finish, Outcome, ReleaseFinalizer, Skip, Write
 from myrmidon.fsm.graph import checked_graph
 from myrmidon.fsm.states import State
-from myrmidon.fsm.status import conditions_after
+from myrmidon.fsm.status.status import conditions_after
 from myrmidon.generate.diagram import svg
 from tests.fsm.graphs import drawings
 from tests.fsm.things import define, graph_of, marked

@@ -12,7 +12,7 @@ from myrmidon.api.objects.conditions import READY, RECONCILING, STALLED, Conditi
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import ControllerOptions, Failed, Graph, Walk
 from myrmidon.fsm.engine import Acted, Enter, Finish, Outcome, Visit
-from myrmidon.fsm.status import conditions_after, status_after
+from myrmidon.fsm.status.status import conditions_after, status_after
 from tests.fsm.graphs import Drawn, drawings, results
 from tests.fsm.test_engine import LINE
 from tests.fsm.things import define, marked

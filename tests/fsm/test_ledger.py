@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.fsm.ledger import (
+from myrmidon.fsm.external.ledger import (
     Action,
     CallCreate,
     CallDelete,

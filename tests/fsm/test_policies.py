@@ -6,8 +6,8 @@ import pytest
 
 from myrmidon.errors import DefinitionError, UnfitObjectError
 from myrmidon.fsm import ControllerOptions
+from myrmidon.fsm.declaration.policies import POLICY, policy_of
 from myrmidon.fsm.engine import EnsureFinalizer, Enter, ReleaseFinalizer, Skip, Walk
-from myrmidon.fsm.policies import POLICY, policy_of
 from tests.fsm.things import define, marked
 
 HOLD = "example.com/thing"

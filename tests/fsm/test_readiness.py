@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.fsm.readiness import exists, has_condition, is_ready, is_silent
+from myrmidon.fsm.children.readiness import exists, has_condition, is_ready, is_silent
 from tests.strategies import SCALARS, documents, values
 
 APPS = "apps/v1"

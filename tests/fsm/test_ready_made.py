@@ -10,8 +10,8 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import DefinitionError
 from myrmidon.fsm import ClaimController, Done, Wait
+from myrmidon.fsm.children.readiness import is_ready
 from myrmidon.fsm.claims import Claim, Claimed, claimed_name
-from myrmidon.fsm.readiness import is_ready
 from myrmidon.sets import Apply, OutputSet
 from tests.fsm.things import Thing, ThingSpec, define, marked
 

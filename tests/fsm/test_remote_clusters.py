@@ -6,7 +6,7 @@ from myrmidon.errors import RemoteUnavailableError, UnknownClusterError
 from myrmidon.fsm import Context, Controller, Done, Reads, Result, Watch, state
 from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.fsm.results import failure_of
-from myrmidon.fsm.status import reference
+from myrmidon.fsm.status.status import reference
 from myrmidon.sets import OutputSet
 from tests.fsm.things import Thing
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from myrmidon.api.objects.accessors import Json, name_of
 from myrmidon.errors import OutputError
 from myrmidon.fsm import Done, Wait, revised, rolling
-from myrmidon.fsm.rollouts import REVISION, Rollout
+from myrmidon.fsm.children.rollouts import REVISION, Rollout
 from myrmidon.sets import OutputSet
 
 STEP = st.tuples(

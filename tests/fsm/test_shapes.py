@@ -16,7 +16,7 @@ from myrmidon.fsm import (
     changed,
     generation_changed,
 )
-from myrmidon.fsm.shapes import KindShape
+from myrmidon.fsm.declaration.shapes import KindShape
 from tests.fsm.things import Thing, define, marked
 
 TEXT: Any = "text"

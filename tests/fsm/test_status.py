@@ -17,9 +17,8 @@ from myrmidon.api.values.equality import same
 from myrmidon.api.values.timestamps import write_time
 from myrmidon.errors import StatusError
 from myrmidon.fsm import Done, Failed, Graph, Wait, Walk
-from myrmidon.fsm import status as status_module
 from myrmidon.fsm.engine import Acted, Enter, Finish, Outcome, Skip, Visit
-from myrmidon.fsm.status import (
+from myrmidon.fsm.status.status import (
     conditions_after,
     managed_after,
     own_fields,
@@ -27,6 +26,7 @@ from myrmidon.fsm.status import (
     status_after,
     status_request,
 )
+from myrmidon.fsm.status.status import status as status_module
 from myrmidon.patch import merge
 from tests.fsm.graphs import drawings, results
 from tests.fsm.things import KIND, Thing, Things, ThingSpec, define, marked

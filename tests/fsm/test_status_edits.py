@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Patch, Verb
-from myrmidon.fsm.status import status_request
-from myrmidon.fsm.status_edits import status_edits
+from myrmidon.fsm.status.status import status_request
+from myrmidon.fsm.status.status_edits import status_edits
 from myrmidon.patch.json_patch import JsonPatchError, apply_json_patch
 from myrmidon.patch.merge_patch import merge
 from tests.fsm.things import KIND

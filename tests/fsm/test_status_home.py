@@ -13,8 +13,8 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.typed.object_types import reader_of
 from myrmidon.errors import DefinitionError, ForeignStatusError
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, hashed_name, state
-from myrmidon.fsm.permissions import Permission
-from myrmidon.fsm.status_home import home_of, status_in, statuses_of
+from myrmidon.fsm.declaration.permissions import Permission
+from myrmidon.fsm.status.status_home import home_of, status_in, statuses_of
 from myrmidon.patch.json_patch import JsonPatchError, apply_json_patch
 from myrmidon.sets import OutputSet
 from tests.fsm.things import Thing

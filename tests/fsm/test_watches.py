@@ -24,8 +24,8 @@ from myrmidon.fsm import (
     hashed_name,
     labels_changed,
 )
+from myrmidon.fsm.declaration.watches import takes_lookup
 from myrmidon.fsm.suspension import is_suspended
-from myrmidon.fsm.watches import takes_lookup
 from tests.fsm.things import Thing, ThingSpec, define, marked
 from tests.strategies import documents, values
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from myrmidon.api import Model, Resource
 from myrmidon.errors import UnfitObjectError
-from myrmidon.generate.schema import PRESERVE, schema_of_model
+from myrmidon.generate.schema.schema import PRESERVE, schema_of_model
 
 TEXTS = st.sampled_from(
     ["", "a", "ab", "abc", "abcd", "ab cd", "a-b", "A", "red", "green", "x\n", "ab\n", "é", "日本", "\u0663", "a 1",

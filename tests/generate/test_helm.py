@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from myrmidon import Controller
 from myrmidon.generate import Packaging, chart, files
-from myrmidon.generate.helm import _literal
+from myrmidon.generate.manifests.helm import _literal
 from tests.generate.braces import BracesController
 from tests.generate.helm_rendering import merged, rendered
 from tests.generate.webapp import WebApps

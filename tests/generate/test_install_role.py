@@ -6,11 +6,11 @@ from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.generate import Packaging, files
-from myrmidon.generate.layout import definitions_of
+from myrmidon.generate.manifests.layout import definitions_of
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
-from myrmidon.runtime.definitions import install_definitions
 from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.startup.definitions import install_definitions
 from myrmidon.testing import run
 from tests.runtime.things import Things
 

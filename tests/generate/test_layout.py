@@ -8,7 +8,7 @@ import yaml
 from myrmidon import Manages, Model, Reads, Resource, Status
 from myrmidon.errors import UsageError
 from myrmidon.generate import Packaging, files, to_yaml
-from myrmidon.generate.layout import defined_resources
+from myrmidon.generate.manifests.layout import defined_resources
 from tests.generate.webapp import WebApp, WebApps
 
 PACKAGING = Packaging(

@@ -6,9 +6,9 @@ import pytest
 
 from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller, ControllerOptions, Done, Manages, Reads, Result, Watch, state
-from myrmidon.fsm.permissions import Permission
+from myrmidon.fsm.declaration.permissions import Permission
 from myrmidon.generate import lease_role, roles
-from myrmidon.sets.output_set import OutputSet
+from myrmidon.sets.outputs.output_set import OutputSet
 from tests.generate.spaces import SpacesInAnnotation, SpacesInStatus, SpacesWithout
 from tests.generate.usages import Editing, Plain, Tracking
 from tests.generate.webapp import Watchers, WebApp, WebApps

@@ -12,7 +12,7 @@ from myrmidon.fsm import Controller, Done, Reads, Result, state
 from myrmidon.fsm.context import Context
 from myrmidon.fsm.remote_clusters import clusters_of
 from myrmidon.generate import Packaging, files
-from myrmidon.generate.rbac import CLUSTER, Target, remote_rights_of, rights_of, roles
+from myrmidon.generate.manifests.rbac import CLUSTER, Target, remote_rights_of, rights_of, roles
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness
 from tests.generate.remote_scale import Narrow

@@ -4,7 +4,7 @@ import pytest
 
 from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller
-from myrmidon.generate.usage import Usage, usage_of
+from myrmidon.generate.manifests.usage import Usage, usage_of
 from tests.generate import usages
 from tests.generate.webapp import WebApp
 

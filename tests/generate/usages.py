@@ -16,7 +16,7 @@ from myrmidon.fsm import (
     rolling,
     state,
 )
-from myrmidon.sets.output_set import OutputSet
+from myrmidon.sets.outputs.output_set import OutputSet
 from tests.generate.usage_helpers import put_away
 from tests.generate.webapp import WebApp, WebAppSpec
 

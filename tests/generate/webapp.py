@@ -5,7 +5,7 @@ from pydantic import Field
 from myrmidon.api import Model, Resource, Scale, Status
 from myrmidon.api.objects import kinds
 from myrmidon.fsm import Controller, ControllerOptions, Done, Reads, Result, Watch, state
-from myrmidon.sets.output_set import OutputSet
+from myrmidon.sets.outputs.output_set import OutputSet
 
 
 class WebAppSpec(Model):

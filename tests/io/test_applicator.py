@@ -19,11 +19,11 @@ from myrmidon.errors import (
     NotAdoptedError,
     NotFoundError,
 )
-from myrmidon.io.applicator import Applicator, Written
 from myrmidon.io.client import Client
-from myrmidon.io.own_writes import OwnWrites
+from myrmidon.io.writes.applicator import Applicator, Written
+from myrmidon.io.writes.own_writes import OwnWrites
 from myrmidon.sets import Output, OutputSet, plan
-from myrmidon.sets.options import DEFAULT, ApplyOptions
+from myrmidon.sets.outputs.options import DEFAULT, ApplyOptions
 from tests.sets.model_server import ModelServer
 from tests.sets.outputs import PARENT, SPECS, WAYS, apply, manifest
 from tests.sets.outputs import ref_of as child_ref

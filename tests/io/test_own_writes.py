@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from myrmidon.api.objects.accessors import version_of
 from myrmidon.api.objects.kinds import CONFIG_MAP, SECRET
 from myrmidon.api.objects.refs import Kind, ObjectRef
-from myrmidon.io import own_writes
 from myrmidon.io.client import Client
-from myrmidon.io.own_writes import OwnWrites, author
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.changes import Change, Source, encode
 from myrmidon.io.watch.subscriptions import Subscription
+from myrmidon.io.writes import own_writes
+from myrmidon.io.writes.own_writes import OwnWrites, author
 from tests.io.fakes import ModelTransport, until
 from tests.io.model_server import ModelServer, config_map
 from tests.io.watch.cached_server import CachedServer, play

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.io.warning_headers import ApiWarning, Warnings, warning_texts
+from myrmidon.io.http.warning_headers import ApiWarning, Warnings, warning_texts
 
 REFS = st.sampled_from([ObjectRef(kinds.CONFIG_MAP, name, "ns") for name in "abc"])
 HEARD = st.lists(st.tuples(st.sampled_from("xy"), REFS, st.sampled_from(["1", "2", "3"])))

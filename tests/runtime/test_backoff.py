@@ -5,7 +5,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.runtime.backoff import Backoff
+from myrmidon.runtime.queue.backoff import Backoff
 
 SHORTEST, LONGEST = timedelta(seconds=1), timedelta(minutes=5)
 

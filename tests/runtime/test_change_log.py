@@ -17,10 +17,10 @@ from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import UsageError
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
-from myrmidon.io.sent_writes import SentWrite
+from myrmidon.io.writes.sent_writes import SentWrite
 from myrmidon.runtime import WriteRecord
-from myrmidon.runtime.change_log import FIELDS_MAX, LINES_MAX, LineWriter, fields_of
 from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.observability.change_log import FIELDS_MAX, LINES_MAX, LineWriter, fields_of
 from myrmidon.sets import OutputSet
 from myrmidon.testing import ExternalStandIn, Fault, Harness, Lose, Script, Status, is_write
 from tests.runtime.claims import ByToken, Claim, Claims, claim
@@ -238,7 +238,7 @@ class Pipe:
 
 def writer(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> LineWriter:
     """A writer to this pipe."""
-    monkeypatch.setattr("myrmidon.runtime.change_log._opened", lambda _path: pipe)
+    monkeypatch.setattr("myrmidon.runtime.observability.change_log._opened", lambda _path: pipe)
     return LineWriter("pipe", Logger())
 
 
@@ -263,7 +263,7 @@ def test_a_pipe_that_is_not_read_drops_lines_instead_of_blocking(
 
 def test_closing_gives_up_on_a_pipe_that_is_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process ends all the same."""
-    monkeypatch.setattr("myrmidon.runtime.change_log._CLOSE_SECONDS_MAX", 0.0)
+    monkeypatch.setattr("myrmidon.runtime.observability.change_log._CLOSE_SECONDS_MAX", 0.0)
     pipe = Pipe()
     lines = writer(pipe, monkeypatch)
     lines.write(b"0")

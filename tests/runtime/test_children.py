@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from myrmidon import kinds
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.fsm.status import reference
-from myrmidon.runtime.children import (
+from myrmidon.fsm.status.status import reference
+from myrmidon.runtime.views.children import (
     Managed,
     by_parent,
     is_child,
@@ -18,7 +18,7 @@ from myrmidon.runtime.children import (
     is_tracked_child,
     recorded,
 )
-from myrmidon.sets.ownership import PARENT_UID
+from myrmidon.sets.ownership.owner_references import PARENT_UID
 
 NAMED = {"apiVersion": "v1", "kind": "Secret", "name": "a", "namespace": "default"}
 

@@ -15,7 +15,7 @@ from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import UsageError
 from myrmidon.generate import crd
 from myrmidon.runtime import ManagerOptions
-from myrmidon.runtime.definitions import missing_fields
+from myrmidon.runtime.startup.definitions import missing_fields
 from myrmidon.testing import Fault, Harness, Status
 from tests.runtime.things import Thing, Things, thing
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.runtime.delays import Delays
+from myrmidon.runtime.queue.delays import Delays
 
 KEYS = st.integers(0, 40)
 TIMES = st.integers(0, 20).map(float)

@@ -7,7 +7,7 @@ import pytest
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.runtime import ManagerOptions
-from myrmidon.runtime.garbage import (
+from myrmidon.runtime.process.garbage import (
     FREEZE_SECONDS,
     PHASE_SECONDS_MAX,
     freeze_until,

@@ -4,7 +4,7 @@ import asyncio
 from threading import Thread
 
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.runtime.inbox import Inbox
+from myrmidon.runtime.queue.inbox import Inbox
 from tests.runtime.things import Thing
 
 THREADS, KEYS = 8, 200

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from myrmidon.io.timers.clock import LoopClock
-from myrmidon.runtime.lag import SAMPLE_SECONDS, WARN_SECONDS, WINDOW_SECONDS, LoopLag
 from myrmidon.runtime.logs import Logger
+from myrmidon.runtime.process.lag import SAMPLE_SECONDS, WARN_SECONDS, WINDOW_SECONDS, LoopLag
 from myrmidon.testing import VirtualClock, VirtualTimeLoop, run
 
 STANDSTILL = "event loop was blocked"

@@ -29,7 +29,7 @@ def tables(one: Any, path: str, seen: dict[int, Any]) -> Iterator[tuple[str, Any
     if id(one) in seen:
         return
     seen[id(one)] = one
-    if type(one).__module__.startswith(("myrmidon.runtime", "myrmidon.io.own_writes")):
+    if type(one).__module__.startswith(("myrmidon.runtime", "myrmidon.io.writes.own_writes")):
         names = [*getattr(one, "__dict__", {}), *getattr(type(one), "__slots__", ())]
         for name in names:
             if hasattr(one, name):

@@ -14,7 +14,7 @@ from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import UsageError
 from myrmidon.fsm import ControllerOptions, Done, Result
 from myrmidon.fsm.context import Context
-from myrmidon.generate.rbac import roles
+from myrmidon.generate.manifests.rbac import roles
 from myrmidon.runtime import ManagerOptions
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Fault, Harness, Status

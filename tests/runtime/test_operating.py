@@ -18,8 +18,8 @@ from myrmidon.errors import UsageError
 from myrmidon.fsm import Failed
 from myrmidon.generate import crd
 from myrmidon.runtime import Manager, ManagerOptions
-from myrmidon.runtime.health import parse_address
 from myrmidon.runtime.logs import JsonFormatter, Logger, TextFormatter
+from myrmidon.runtime.process.health import parse_address
 from myrmidon.testing import Fault, FaultyTransport, Harness, Refuse, Status, is_watch, run
 from tests.runtime.things import Thing, Things, config_map, thing
 

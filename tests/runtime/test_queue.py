@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from myrmidon.fsm.context import Cause
-from myrmidon.runtime.queue import CAUSES_MAX, LIVE_TURNS_MAX, Turn, Urgency, WorkQueue
+from myrmidon.runtime.queue.queue import CAUSES_MAX, LIVE_TURNS_MAX, Turn, Urgency, WorkQueue
 
 KEYS = st.sampled_from("abcd")
 RELATIONS = st.sampled_from(["self", "child", "relative", "timer", "resync"])

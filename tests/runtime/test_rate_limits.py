@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from myrmidon import Done, Failed, Result
-from myrmidon.runtime.rate_limits import ObjectRate, RetryBudget
+from myrmidon.runtime.queue.rate_limits import ObjectRate, RetryBudget
 from myrmidon.testing import Harness
 from tests.runtime.things import Thing, Things, thing
 

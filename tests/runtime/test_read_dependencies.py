@@ -13,8 +13,8 @@ from myrmidon.api.objects.accessors import Json, labels_of, namespace_of
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.selectors import selector
 from myrmidon.io.watch.changes import Change, Source, encode, encode_unreadable
-from myrmidon.runtime import read_dependencies as module
-from myrmidon.runtime.read_dependencies import Listed, Readers, Reading, Record
+from myrmidon.runtime.wakeups import read_dependencies as module
+from myrmidon.runtime.wakeups.read_dependencies import Listed, Readers, Reading, Record
 from tests.runtime.things import Thing
 
 NAMES, SPACES, VALUES = "abc", ("x", "y"), ("", "1", "2")

@@ -18,7 +18,7 @@ from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.io.watch.changes import Change, Source, encode
-from myrmidon.runtime.refused_outputs import RefusedOutputs
+from myrmidon.runtime.wakeups.refused_outputs import RefusedOutputs
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Delay, Harness
 from tests.runtime.things import Act, Thing, Things, config_map, thing

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.next_pass import Schedule
-from myrmidon.runtime.queue import Urgency
-from myrmidon.runtime.requeueing import REQUEUE_SECONDS_MIN, Requeue, requeue_of
+from myrmidon.runtime.queue.queue import Urgency
+from myrmidon.runtime.queue.requeueing import REQUEUE_SECONDS_MIN, Requeue, requeue_of
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 SECONDS = st.none() | st.floats(0, 1e6)

@@ -10,7 +10,7 @@ from myrmidon.api.objects.accessors import Json, name_of
 from myrmidon.errors import UsageError
 from myrmidon.fsm import Done, Manages, Predicate, Reads, Result, changed, generation_changed
 from myrmidon.fsm.context import Context
-from myrmidon.generate.rbac import CLUSTER, Target, rights_of
+from myrmidon.generate.manifests.rbac import CLUSTER, Target, rights_of
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness
 from tests.runtime.things import FinalThings, Thing, Things, config_map, thing

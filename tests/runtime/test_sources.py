@@ -27,10 +27,10 @@ from myrmidon.fsm import (
     when_children_ready,
 )
 from myrmidon.fsm.context import Cause, Context
-from myrmidon.fsm.options import ControllerOptions
+from myrmidon.fsm.declaration.options import ControllerOptions
 from myrmidon.io.watch.changes import Change, Source, encode
 from myrmidon.runtime import ManagerOptions
-from myrmidon.runtime.queue import Urgency
+from myrmidon.runtime.queue.queue import Urgency
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness, is_write
 from myrmidon.testing.faults import FaultyTransport

@@ -17,8 +17,8 @@ from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.reflector import Reflector
 from myrmidon.runtime import ManagerOptions
 from myrmidon.runtime import loop as controller_loop
-from myrmidon.runtime.inbox import Inbox
 from myrmidon.runtime.leader.elector import Elector
+from myrmidon.runtime.queue.inbox import Inbox
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness, run
 from tests.runtime.test_standstill import Called

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from myrmidon import ManagerOptions
-from myrmidon.runtime.snapshot import ObjectView
+from myrmidon.runtime.observability.snapshot import ObjectView
 from myrmidon.testing import Harness
 from tests.testing.machines import Calm, Thing, ThingSpec
 

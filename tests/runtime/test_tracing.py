@@ -13,7 +13,7 @@ from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.errors import UsageError
 from myrmidon.fsm import Done, Failed, Result, Wait
 from myrmidon.fsm.context import Context
-from myrmidon.runtime.tracing import global_tracer
+from myrmidon.runtime.observability.tracing import global_tracer
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Fault, Harness, Status
 from tests.runtime.things import Thing, Things, ThingSpec, config_map, thing
@@ -222,7 +222,7 @@ def test_off_installs_nothing() -> None:
 def test_off_imports_nothing() -> None:
     """The extra is neither needed nor loaded."""
     code = (
-        "import sys, myrmidon.cli.run, myrmidon.runtime.manager as m; m.Manager();"
+        "import sys, myrmidon.cli.commands.run, myrmidon.runtime.manager as m; m.Manager();"
         "print([name for name in sys.modules if name.startswith('opentelemetry')])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -25,7 +25,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.fsm.context import Cause
 from myrmidon.io.watch.changes import Change, Source, encode
-from myrmidon.runtime.triggers import Trigger, Triggers, key_of, parent_of
+from myrmidon.runtime.wakeups.triggers import Trigger, Triggers, key_of, parent_of
 from myrmidon.testing import Harness
 from tests.runtime.things import Thing, Things, thing
 

@@ -10,11 +10,11 @@ from prometheus_client import CollectorRegistry
 
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.engine import Outcome
-from myrmidon.runtime.backoff import Backoff
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.queue import Turn, WorkQueue
+from myrmidon.runtime.queue.backoff import Backoff
+from myrmidon.runtime.queue.queue import Turn, WorkQueue
 from myrmidon.runtime.worker import WorkerPool, work
 from myrmidon.testing import VirtualClock, VirtualTimeLoop, run
 from tests.runtime.things import Thing, Things

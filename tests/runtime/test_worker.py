@@ -11,11 +11,11 @@ from myrmidon import Failed
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm.engine import Outcome
-from myrmidon.runtime.backoff import Backoff
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.queue import Turn, Urgency, WorkQueue
+from myrmidon.runtime.queue.backoff import Backoff
+from myrmidon.runtime.queue.queue import Turn, Urgency, WorkQueue
 from myrmidon.runtime.worker import WorkerPool, work
 from myrmidon.testing import VirtualClock, VirtualTimeLoop, run
 from tests.runtime.things import Thing, Things

@@ -11,8 +11,8 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.request import Verb
 from myrmidon.errors import AlreadyOwnedError, NotAdoptedError, TerminatingError
 from myrmidon.sets import Apply, Delete, Output, OutputSet, plan
-from myrmidon.sets.adoption import is_adoption
-from myrmidon.sets.outputs import manager_of
+from myrmidon.sets.outputs.outputs import manager_of
+from myrmidon.sets.ownership.adoption import is_adoption
 from tests.sets.outputs import OTHER, OURS, PARENT, SPECS, WAYS, apply, manifest, ref_of
 from tests.strategies import WIDGET
 

@@ -15,7 +15,7 @@ from myrmidon.errors import MissingObjectError, OutputError
 from myrmidon.patch import merge
 from myrmidon.patch.json_patch import apply_json_patch
 from myrmidon.sets import Edit, OutputSet, plan
-from myrmidon.sets.edits import basis_of, is_own_edit
+from myrmidon.sets.outputs.edits import basis_of, is_own_edit
 from tests.sets.outputs import PARENT, SPECS, manifest, ref_of
 from tests.strategies import WIDGET, without_nulls
 

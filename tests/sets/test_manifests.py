@@ -22,7 +22,7 @@ from myrmidon.api import Quantity, Resource, Status
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.json_values import DEPTH_MAX
 from myrmidon.errors import OutputError
-from myrmidon.sets.manifests import manifest_of
+from myrmidon.sets.outputs.manifests import manifest_of
 from tests.fsm.things import Thing, ThingSpec
 from tests.strategies import documents
 

@@ -7,7 +7,7 @@ import pytest
 
 from myrmidon.errors import OutputError
 from myrmidon.sets import ApplyOptions
-from myrmidon.sets.options import DEFAULT, ApplyOptionsDict, chosen
+from myrmidon.sets.outputs.options import DEFAULT, ApplyOptionsDict, chosen
 
 
 @pytest.mark.parametrize(

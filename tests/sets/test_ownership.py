@@ -11,7 +11,7 @@ from myrmidon.api.objects.accessors import Json, annotations_of, labels_of, owne
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.errors import OutputError, OwnerReferenceError
 from myrmidon.sets import Apply, Parent, plan
-from myrmidon.sets.ownership import PARENT_UID, is_tracked, tracked_parent
+from myrmidon.sets.ownership.owner_references import PARENT_UID, is_tracked, tracked_parent
 from tests.fsm.things import Thing
 from tests.sets.outputs import OURS, PARENT, PARENT_KIND, apply, manifest
 from tests.strategies import NAMES

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.errors import PruneRefusedError
 from myrmidon.sets import Delete
-from myrmidon.sets.pruning import prunable
+from myrmidon.sets.ownership.pruning import prunable
 from tests.strategies import refs
 
 FORGOTTEN = ObjectRef(Kind("example.com", "v1", "Old", ""), "x", "default")

@@ -7,8 +7,8 @@ import pytest
 from myrmidon.api.objects.accessors import Json, owners_of
 from myrmidon.errors import ConflictError
 from myrmidon.sets import Apply, Delete, Release, plan
-from myrmidon.sets.outputs import DeleteAll
-from myrmidon.sets.selection import selected
+from myrmidon.sets.outputs.outputs import DeleteAll
+from myrmidon.sets.ownership.selection import selected
 from tests.sets.model_server import ModelServer
 from tests.sets.outputs import FOREIGN, OTHER, OURS, PARENT, apply, manifest, ref_of
 from tests.strategies import WIDGET

@@ -9,7 +9,7 @@ from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind, ObjectRef, kinds_by_name
 from myrmidon.errors import OutputError, UndeclaredOutputError
 from myrmidon.sets import OutputSet
-from myrmidon.sets.ownership import is_tracked
+from myrmidon.sets.ownership.owner_references import is_tracked
 
 HERE, EDGE = kinds.CONFIG_MAP, kinds.CONFIG_MAP.at("edge")
 

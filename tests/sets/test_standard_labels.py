@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from myrmidon.api.objects.accessors import labels_of
 from myrmidon.sets import OutputSet
-from myrmidon.sets.outputs import OutputDefaults
-from myrmidon.sets.standard_labels import MANAGED_BY, PART_OF, label_value, standard_labels
+from myrmidon.sets.outputs.outputs import OutputDefaults
+from myrmidon.sets.outputs.standard_labels import MANAGED_BY, PART_OF, label_value, standard_labels
 from tests.sets.outputs import manifest
 from tests.strategies import WIDGET
 

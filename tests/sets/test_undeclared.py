@@ -11,8 +11,8 @@ from myrmidon.api.objects.accessors import Json, annotations_of
 from myrmidon.errors import ConflictError, ManagersUnknownError, OutputError
 from myrmidon.patch import merge
 from myrmidon.sets import Apply, ApplyOptions, OutputSet, plan
-from myrmidon.sets.outputs import OutputDefaults
-from myrmidon.sets.undeclared import DECLARED
+from myrmidon.sets.outputs.outputs import OutputDefaults
+from myrmidon.sets.ownership.undeclared import DECLARED
 from tests.sets.outputs import PARENT, apply, manifest
 from tests.strategies import WIDGET
 

@@ -7,7 +7,7 @@ import pytest
 from myrmidon import kinds
 from myrmidon.errors import UsageError
 from myrmidon.testing import Harness, NotAtRestError, NotSettledError
-from myrmidon.testing.failures import compared
+from myrmidon.testing.harness.failures import compared
 from tests.testing.machines import Calm, Restless, Thing, ThingSpec, config_map
 
 

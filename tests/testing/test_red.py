@@ -7,7 +7,7 @@ import pytest
 
 from myrmidon import Controller, Done, Failed, OutputSet, Result, kinds, state
 from myrmidon.testing import Harness, NotSettledError
-from myrmidon.testing.failures import OncePerFailure, told_object
+from myrmidon.testing.harness.failures import OncePerFailure, told_object
 from tests.testing.machines import Thing, ThingSpec, config_map
 
 pytest_plugins = ["pytester"]

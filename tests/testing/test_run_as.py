@@ -8,7 +8,7 @@ import pytest
 from examples.config_copy.controller import ConfigCopies, ConfigCopy
 from examples.web_app.controller import WebApp, WebApps
 from myrmidon.errors import MyrmidonError
-from myrmidon.generate import rbac
+from myrmidon.generate.manifests import rbac
 from myrmidon.runtime import ManagerOptions
 from myrmidon.testing import Harness, NotSettledError, User
 

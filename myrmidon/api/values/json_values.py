@@ -6,7 +6,7 @@ refuses a value, its error does not say where the value is.  ``json_value`` walk
 and either returns plain JSON with the same meaning or raises ``NotJsonError`` with path and fix.
 
 Walking costs more than encoding, so callers on a hot path encode first and walk only if the encoder
-refused the value or its output could hide a ``NaN`` (see ``sets/manifests.py``).
+refused the value or its output could hide a ``NaN`` (see ``sets/outputs/manifests.py``).
 
     Python                                  JSON
     --------------------------------------  ------------------------------------------------

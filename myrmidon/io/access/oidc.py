@@ -24,9 +24,9 @@ import orjson
 
 from myrmidon.api.clock import Clock
 from myrmidon.errors import UnreachableError
+from myrmidon.io.access.connect_errors import why
 from myrmidon.io.access.credentials import Renewable, bearer
 from myrmidon.io.access.tls_context import client_context
-from myrmidon.io.connect_errors import why
 
 _SECONDS_MAX = 30.0
 _DISCOVERY = "/.well-known/openid-configuration"

@@ -23,7 +23,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.errors import AmbiguousError, UnreachableError
-from myrmidon.io.connect_errors import why
+from myrmidon.io.access.connect_errors import why
 from myrmidon.io.http.streams import Stream
 from myrmidon.io.http.wires import Bytes, Wire
 

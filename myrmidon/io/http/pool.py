@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 from myrmidon.api.requests.transport import HttpResponse
 from myrmidon.errors import AmbiguousError, UnreachableError, UsageError
 from myrmidon.io.access.addresses import Address
-from myrmidon.io.connect_errors import why
+from myrmidon.io.access.connect_errors import why
 from myrmidon.io.http.connections import Connection
 from myrmidon.io.http.dialing import dial
 from myrmidon.io.http.slots import Slots

@@ -1,6 +1,6 @@
 """Cache: the objects of one scope, as the list and watch and our own writes report them.
 
-Both arrive in any order (``io.own_writes`` explains why own writes are recorded), so each is judged by
+Both arrive in any order (``io.writes.own_writes`` explains why own writes are recorded), so each is judged by
 its resourceVersion.  The versions of one kind are comparable numbers, and four rules follow:
 
 1  An object that is not newer than the cached one is dropped: a cached object never goes back.

@@ -1,7 +1,7 @@
 """Caches: one list and watch per scope in a process, shared by all its readers.
 
 A reader declares which objects it needs and gets a ``View``.  Views of the same scope share one cache
-and one reflector, which starts with the first view and ends with the last.  ``io.own_writes`` finds
+and one reflector, which starts with the first view and ends with the last.  ``io.writes.own_writes`` finds
 here the caches in which the answer to a write must be shown.
 """
 
@@ -49,7 +49,7 @@ class Caches:
         self._shared: dict[SharedKey, Shared] = {}
         self._of_resource: dict[Resource, list[Shared]] = {}
         self.unknown: set[ObjectRef] = set()
-        """The objects whose last write got no clear answer, kept by ``io.own_writes``.  They are here
+        """The objects whose last write got no clear answer, kept by ``io.writes.own_writes``.  They are here
         because every controller that reads these caches must know of them."""
         self.remotes: Mapping[str, Caches] = {}
         """The caches of remote clusters; views of kinds on those clusters come from there."""

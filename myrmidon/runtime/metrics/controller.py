@@ -9,7 +9,7 @@ from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.engine import Outcome
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.queue import Turn, Urgency, WorkQueue
+from myrmidon.runtime.queue.queue import Turn, Urgency, WorkQueue
 
 
 class Observing:

@@ -4,7 +4,7 @@ A state may read only the kinds that its controller declares, because only those
 and part of the generated role; any other read raises ``UndeclaredReadError``.  The kinds that were
 read are recorded (``Declared.read``): if the pass later changes one of them, the object gets
 another pass, because the earlier state may have decided on old data.  The objects and lists that were
-read from the caches are recorded as well (``runtime.read_dependencies``): when one of them changes, the object
+read from the caches are recorded as well (``runtime.wakeups.read_dependencies``): when one of them changes, the object
 gets a pass.
 """
 
@@ -18,14 +18,14 @@ from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.selectors import selector
 from myrmidon.api.typed.object_types import kind_of, raw_of, reader_of
 from myrmidon.errors import NotFoundError, ProgrammingError, UndeclaredReadError
+from myrmidon.fsm.children.readiness import is_ready
 from myrmidon.fsm.context import Cause, Reader
 from myrmidon.fsm.controller import Controller
-from myrmidon.fsm.external import External
-from myrmidon.fsm.readiness import is_ready
+from myrmidon.fsm.external.resource import External
 from myrmidon.fsm.results import Failed, Result, Wait
 from myrmidon.io.client import Client
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.read_dependencies import Listed, Readers, Reading, Record
+from myrmidon.runtime.wakeups.read_dependencies import Listed, Readers, Reading, Record
 
 Observed = TypeVar("Observed")
 Index = tuple[str, str]

@@ -1,4 +1,4 @@
-"""Carry out what ``fsm.ledger`` decides about an external resource: ledger writes and calls.
+"""Carry out what ``fsm.external.ledger`` decides about an external resource: ledger writes and calls.
 
 ``settle_external`` asks ``decide`` for the next action until the resource is as it should be, or
 the pass has to stop.  What must hold:
@@ -30,8 +30,7 @@ from myrmidon.errors import (
     ProgrammingError,
     UndeclaredExternalError,
 )
-from myrmidon.fsm.external import External, late_defaults
-from myrmidon.fsm.ledger import (
+from myrmidon.fsm.external.ledger import (
     CallCreate,
     CallDelete,
     CallUpdate,
@@ -54,13 +53,14 @@ from myrmidon.fsm.ledger import (
     planned,
     unremoved,
 )
+from myrmidon.fsm.external.resource import External, late_defaults
 from myrmidon.fsm.results import Done, Failed, Result, Wait
-from myrmidon.fsm.status_home import StatusPlace
+from myrmidon.fsm.status.status_home import StatusPlace
 from myrmidon.runtime.reconcile.external_effects import ExternalEffect, ExternalVerb
 from myrmidon.runtime.reconcile.status_writer import send_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
 from myrmidon.runtime.reconcile.write_errors import refusal
-from myrmidon.sets.requests import write_query
+from myrmidon.sets.outputs.requests import write_query
 
 Observed = TypeVar("Observed")
 _LEDGER = StatusPlace()  # the status, wherever the conditions are kept

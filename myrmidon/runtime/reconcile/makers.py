@@ -8,8 +8,8 @@ a fingerprint is read live; a child of another controller only once (``PassDepen
 
 from myrmidon.api.objects.accessors import Json, uid_of
 from myrmidon.api.objects.refs import ObjectRef
-from myrmidon.runtime.children import is_child, is_made_by
 from myrmidon.runtime.reconcile.subject import Subject
+from myrmidon.runtime.views.children import is_child, is_made_by
 
 
 async def is_ours(subject: Subject, ref: ObjectRef, child: Json | None) -> bool:

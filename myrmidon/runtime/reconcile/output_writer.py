@@ -26,18 +26,18 @@ from myrmidon.errors import (
 )
 from myrmidon.fsm.engine import ACTED, Report
 from myrmidon.fsm.results import Failed, Wait
-from myrmidon.io.applicator import Written
+from myrmidon.io.writes.applicator import Written
 from myrmidon.runtime.reconcile.policies import observe
 from myrmidon.runtime.reconcile.selected_deletes import selected_deletes
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import record_children
 from myrmidon.runtime.reconcile.write_errors import refusal, refusals
-from myrmidon.runtime.refused_outputs import REFUSALS, is_blocked
-from myrmidon.sets.edits import is_own_edit
-from myrmidon.sets.options import DEFAULT
-from myrmidon.sets.output_set import OutputSet
-from myrmidon.sets.outputs import Apply, Delete, Output, Release, describe_output
-from myrmidon.sets.ownership import is_tracked
+from myrmidon.runtime.wakeups.refused_outputs import REFUSALS, is_blocked
+from myrmidon.sets.outputs.edits import is_own_edit
+from myrmidon.sets.outputs.options import DEFAULT
+from myrmidon.sets.outputs.output_set import OutputSet
+from myrmidon.sets.outputs.outputs import Apply, Delete, Output, Release, describe_output
+from myrmidon.sets.ownership.owner_references import is_tracked
 
 
 class OutputWriter:

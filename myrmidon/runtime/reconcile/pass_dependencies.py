@@ -10,19 +10,19 @@ from myrmidon.api.objects.conditions import READY, RECONCILING, STALLED
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.typed.object_types import reader_of
 from myrmidon.fsm.controller import Controller
-from myrmidon.fsm.status_home import StatusHome, home_of
-from myrmidon.io.applicator import Applicator
+from myrmidon.fsm.status.status_home import StatusHome, home_of
 from myrmidon.io.client import Client
 from myrmidon.io.discovery import Discovery
-from myrmidon.runtime.cluster_view import ClusterView
+from myrmidon.io.writes.applicator import Applicator
 from myrmidon.runtime.metrics.controller import Observing
-from myrmidon.runtime.read_dependencies import Readers
+from myrmidon.runtime.queue.retries import Retries
 from myrmidon.runtime.reconcile.external_effects import ExternalEffect
 from myrmidon.runtime.reconcile.run_state import RunState, run_state
-from myrmidon.runtime.refused_outputs import RefusedOutputs
-from myrmidon.runtime.retries import Retries
-from myrmidon.sets.outputs import OutputDefaults
-from myrmidon.sets.standard_labels import standard_labels
+from myrmidon.runtime.views.cluster_view import ClusterView
+from myrmidon.runtime.wakeups.read_dependencies import Readers
+from myrmidon.runtime.wakeups.refused_outputs import RefusedOutputs
+from myrmidon.sets.outputs.outputs import OutputDefaults
+from myrmidon.sets.outputs.standard_labels import standard_labels
 
 
 @dataclass(slots=True)

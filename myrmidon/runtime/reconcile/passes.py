@@ -43,6 +43,7 @@ from myrmidon.errors import (
     UnreadableObjectError,
 )
 from myrmidon.fsm.context import Cause
+from myrmidon.fsm.declaration.policies import policy_of
 from myrmidon.fsm.engine import (
     ACTED,
     Acted,
@@ -57,13 +58,12 @@ from myrmidon.fsm.engine import (
     Write,
     unfinished,
 )
-from myrmidon.fsm.external import External
-from myrmidon.fsm.policies import policy_of
+from myrmidon.fsm.external.resource import External
 from myrmidon.fsm.reconcile_request import revision_of
 from myrmidon.fsm.results import Failed, failure_of
 from myrmidon.fsm.retry_limits import attempt_fields
 from myrmidon.fsm.states import State
-from myrmidon.fsm.status import own_fields, reference, status_after
+from myrmidon.fsm.status.status import own_fields, reference, status_after
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.reconcile.blocked_deletion import BLOCKED, remedy
@@ -86,7 +86,7 @@ from myrmidon.runtime.reconcile.pruning import settle_unsure, tidy
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import delete_children
-from myrmidon.sets.output_set import OutputSet
+from myrmidon.sets.outputs.output_set import OutputSet
 
 _WITHOUT_STATES = (Skip, ReleaseFinalizer)  # the first actions of passes that run no state
 

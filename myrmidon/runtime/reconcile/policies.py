@@ -1,10 +1,10 @@
-"""Carry out the policies ``observe`` and ``orphan`` (``fsm.policies``)."""
+"""Carry out the policies ``observe`` and ``orphan`` (``fsm.declaration.policies``)."""
 
 from collections.abc import Sequence
 
 from myrmidon.errors import ManagersUnknownError, MyrmidonError
+from myrmidon.fsm.declaration.policies import POLICY
 from myrmidon.fsm.engine import ACTED, Report
-from myrmidon.fsm.policies import POLICY
 from myrmidon.fsm.results import Wait
 from myrmidon.runtime.reconcile.blocked_deletion import child_refused
 from myrmidon.runtime.reconcile.pruning import settle_unsure
@@ -12,7 +12,7 @@ from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import Flush
 from myrmidon.runtime.reconcile.unseen_children import read_unseen
 from myrmidon.runtime.reconcile.write_errors import refusal
-from myrmidon.sets.outputs import Output, Release, describe_output
+from myrmidon.sets.outputs.outputs import Output, Release, describe_output
 from myrmidon.sets.planning import plan
 
 OBSERVED = "ObserveOnly"

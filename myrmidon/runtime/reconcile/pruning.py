@@ -33,14 +33,14 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import MyrmidonError, PruneRefusedError
 from myrmidon.fsm.engine import Outcome, unfinished
 from myrmidon.fsm.results import Failed, Wait
-from myrmidon.runtime.children import is_child
 from myrmidon.runtime.reconcile.blocked_deletion import child_refused
 from myrmidon.runtime.reconcile.makers import made_by_us
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import Flush
 from myrmidon.runtime.reconcile.unseen_children import UnseenChild, delete_unseen, read_unseen
 from myrmidon.runtime.reconcile.write_errors import refusal
-from myrmidon.sets.pruning import prunable
+from myrmidon.runtime.views.children import is_child
+from myrmidon.sets.ownership.pruning import prunable
 
 _LOOK_AGAIN = timedelta(seconds=30)
 

@@ -33,20 +33,20 @@ from myrmidon.fsm.engine import Outcome
 from myrmidon.fsm.raised import UnexpectedError
 from myrmidon.fsm.reconcile_request import token_of
 from myrmidon.fsm.results import Failed, Wait, failure_of
-from myrmidon.fsm.status import ready_of, status_after
+from myrmidon.fsm.status.status import ready_of, status_after
 from myrmidon.fsm.suspension import is_suspended
-from myrmidon.io.own_writes import author
 from myrmidon.io.timers.deadlines import Deadlines
+from myrmidon.io.writes.own_writes import author
 from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.queue import Turn
+from myrmidon.runtime.queue.queue import Turn
 from myrmidon.runtime.reconcile.blocked_deletion import remedy
 from myrmidon.runtime.reconcile.pass_dependencies import PassDependencies
 from myrmidon.runtime.reconcile.passes import Pass
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
 from myrmidon.runtime.reconcile.write_errors import refusal
-from myrmidon.sets.manifests import manifest_of
-from myrmidon.sets.requests import write_query
+from myrmidon.sets.outputs.manifests import manifest_of
+from myrmidon.sets.outputs.requests import write_query
 
 
 class Reconciler:

@@ -3,9 +3,9 @@
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import UnwatchedNamespaceError
 from myrmidon.runtime.reconcile.subject import Subject
-from myrmidon.sets.output_set import OutputSet
-from myrmidon.sets.outputs import Delete
-from myrmidon.sets.selection import selected
+from myrmidon.sets.outputs.output_set import OutputSet
+from myrmidon.sets.outputs.outputs import Delete
+from myrmidon.sets.ownership.selection import selected
 
 
 def selected_deletes(subject: Subject, out: OutputSet, state: str) -> list[Delete]:

@@ -2,7 +2,7 @@
 
 The first attempt is a merge patch with the resourceVersion that the pass read.  If another writer
 was faster, the object is read live, the status is computed again from it (conditions of other
-writers stay), and sent as a JSON patch without a resourceVersion (``fsm.status_edits``).  So a
+writers stay), and sent as a JSON patch without a resourceVersion (``fsm.status.status_edits``).  So a
 writer that changes the object all the time cannot prevent the status write.
 
 The server may store less than it was sent, for example drop a field that is not in the schema.  The
@@ -16,8 +16,8 @@ from typing import TypeAlias
 from myrmidon.api.objects.accessors import Json, version_of
 from myrmidon.errors import ApiError, ConflictError, MyrmidonError, NotFoundError
 from myrmidon.fsm.engine import Outcome, unfinished
-from myrmidon.fsm.status import changes_of
-from myrmidon.fsm.status_home import StatusPlace
+from myrmidon.fsm.status.status import changes_of
+from myrmidon.fsm.status.status_home import StatusPlace
 from myrmidon.runtime.reconcile.subject import ATTEMPTS_MAX, GoneError, Subject
 from myrmidon.runtime.reconcile.write_errors import is_overtaken, refusal
 from myrmidon.sets.fingerprints import fingerprint

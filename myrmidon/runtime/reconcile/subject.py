@@ -9,17 +9,17 @@ from myrmidon.api.objects.accessors import Json, uid_of
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Patch, Request
 from myrmidon.errors import MyrmidonError
-from myrmidon.fsm.policies import Policy
+from myrmidon.fsm.declaration.policies import Policy
 from myrmidon.fsm.results import Wait
-from myrmidon.io.own_writes import author
+from myrmidon.io.writes.own_writes import author
 from myrmidon.patch.json_patch import apply_json_patch
 from myrmidon.patch.merge_patch import merge
-from myrmidon.runtime.children import Managed
 from myrmidon.runtime.logs import Logger
 from myrmidon.runtime.reconcile.pass_dependencies import PassDependencies
 from myrmidon.runtime.reconcile.write_errors import CONFLICT
-from myrmidon.sets.outputs import Edit, Output
-from myrmidon.sets.ownership import Parent
+from myrmidon.runtime.views.children import Managed
+from myrmidon.sets.outputs.outputs import Edit, Output
+from myrmidon.sets.ownership.owner_references import Parent
 
 _COUNTED = ("resourceVersion", "managedFields")
 ATTEMPTS_MAX = 5

@@ -5,7 +5,7 @@ The garbage collector does not delete them, so the controller must:
 1. Before a tracked child is created, its parent gets our finalizer, so that the parent cannot
    disappear before the child is deleted.
 2. Then the child is recorded in ``resourceRefs``, in the status or in an annotation
-   (``fsm.status_home``).  A crash after its creation therefore cannot leave a child that no later
+   (``fsm.status.status_home``).  A crash after its creation therefore cannot leave a child that no later
    pass knows of.
 3. Before the finalizer is removed, all tracked children are deleted and known to be gone.
 """
@@ -18,8 +18,7 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import MyrmidonError
 from myrmidon.fsm.engine import ACTED, Acted, Report
 from myrmidon.fsm.results import Wait
-from myrmidon.fsm.status import reference
-from myrmidon.runtime.children import is_tracked_child
+from myrmidon.fsm.status.status import reference
 from myrmidon.runtime.reconcile.blocked_deletion import child_refused
 from myrmidon.runtime.reconcile.finalizer_edits import ensure_finalizer
 from myrmidon.runtime.reconcile.makers import is_ours
@@ -27,7 +26,8 @@ from myrmidon.runtime.reconcile.status_writer import send_status
 from myrmidon.runtime.reconcile.subject import GoneError, Subject
 from myrmidon.runtime.reconcile.unseen_children import delete_unseen, read_unseen
 from myrmidon.runtime.reconcile.write_errors import refusal
-from myrmidon.sets.outputs import Delete, Release
+from myrmidon.runtime.views.children import is_tracked_child
+from myrmidon.sets.outputs.outputs import Delete, Release
 
 Flush: TypeAlias = Callable[[Sequence[Delete | Release], str], Awaitable[Report]]
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from myrmidon.api.objects.accessors import Json, is_deleting
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import NotFoundError, UnknownClusterError
-from myrmidon.runtime.children import is_child
 from myrmidon.runtime.reconcile.subject import Subject
-from myrmidon.sets.outputs import Delete
+from myrmidon.runtime.views.children import is_child
+from myrmidon.sets.outputs.outputs import Delete
 from myrmidon.sets.planning import plan
 
 

@@ -14,7 +14,7 @@ from myrmidon.api import Json
 from myrmidon.api.objects import kinds
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
-from myrmidon.cli.certificates import make_certificate
+from myrmidon.cli.local.certificates import make_certificate
 from myrmidon.errors import ForbiddenError, ServerError
 from myrmidon.io.client import Client
 

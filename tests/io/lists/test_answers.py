@@ -13,7 +13,7 @@ from myrmidon.io.lists import answers as lists
 from myrmidon.io.lists.answers import Page, read_page
 from myrmidon.io.lists.scanner import BrokenJsonError, Scanner
 from myrmidon.io.lists.shapes import Unreadable
-from myrmidon.testing.clock import run
+from myrmidon.testing.harness.clock import run
 from tests.io.watch.poison import good, list_of, with_spec
 
 JSON = st.recursive(

@@ -5,8 +5,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from myrmidon.io.client import Client
-from myrmidon.io.own_writes import OwnWrites
 from myrmidon.io.watch.caches import Caches
+from myrmidon.io.writes.own_writes import OwnWrites
 from tests.io.fakes import FakeClock, ModelTransport, beside
 from tests.io.model_server import ModelServer
 

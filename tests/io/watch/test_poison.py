@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from myrmidon.io.lists.events import WatchEvent
 from myrmidon.io.watch.cache import Cache
 from myrmidon.io.watch.changes import Change
-from myrmidon.testing.clock import run
+from myrmidon.testing.harness.clock import run
 from tests.io.watch.poison import (
     END,
     Bytes,

@@ -15,7 +15,7 @@ from myrmidon.io.watch.cache import Cache
 from myrmidon.io.watch.changes import Change, uid_in, version_in
 from myrmidon.io.watch.protocol import Timing
 from myrmidon.io.watch.reflector import Reflector
-from myrmidon.testing.clock import run
+from myrmidon.testing.harness.clock import run
 from tests.io.fakes import FakeClock, ModelTransport, beside, broken, until
 from tests.io.model_server import ModelServer, expired, refusal
 

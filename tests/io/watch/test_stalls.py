@@ -14,7 +14,7 @@ from myrmidon.io.client import Client
 from myrmidon.io.lists.scope import Scope
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.protocol import Timing
-from myrmidon.testing.clock import run
+from myrmidon.testing.harness.clock import run
 from tests.io.watch.poison import END, Bytes, Reflected, added, good, list_of
 
 REQUEST = Scope(CONFIG_MAP).watch_request("5", timeout_seconds=60)

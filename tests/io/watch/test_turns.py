@@ -10,12 +10,12 @@ import pytest
 from myrmidon.api.objects.kinds import CONFIG_MAP
 from myrmidon.io.client import Client
 from myrmidon.io.lists.scope import Scope
-from myrmidon.io.own_writes import OwnWrites
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.watch.cache import Cache
 from myrmidon.io.watch.caches import Caches
 from myrmidon.io.watch.changes import Change
 from myrmidon.io.watch.subscriptions import Subscription
+from myrmidon.io.writes.own_writes import OwnWrites
 from myrmidon.testing import VirtualTimeLoop, run
 from tests.io.fakes import until
 from tests.io.model_server import config_map

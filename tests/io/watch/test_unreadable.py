@@ -28,7 +28,7 @@ from myrmidon.io.watch.changes import (
     version_in,
 )
 from myrmidon.io.watch.indexes import by_owner
-from myrmidon.testing.clock import run
+from myrmidon.testing.harness.clock import run
 from tests.io.fakes import ScriptedTransport, answer
 from tests.io.model_server import config_map
 from tests.io.watch.poison import good, list_of, meta, nested, with_spec

@@ -14,7 +14,7 @@ from myrmidon.fsm.context import Cause
 from myrmidon.fsm.engine import Outcome
 from myrmidon.runtime.metrics.controller import Observing
 from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.queue import Turn, Urgency, WorkQueue
+from myrmidon.runtime.queue.queue import Turn, Urgency, WorkQueue
 from tests.runtime.things import Thing, Things
 
 IT = ObjectRef(Thing.KIND, "it", "default")

@@ -13,7 +13,7 @@ from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.fronts.local import LocalTransport
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.generate import crd
-from myrmidon.generate.rbac import binding, lease_role, metrics_roles, roles
+from myrmidon.generate.manifests.rbac import binding, lease_role, metrics_roles, roles
 from myrmidon.io.client import Client
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.runtime import Manager, ManagerOptions

@@ -36,8 +36,8 @@ from myrmidon.testing import (
     Status,
     is_write,
 )
-from myrmidon.testing.cluster import Cluster
 from myrmidon.testing.external import StandInResource
+from myrmidon.testing.harness.cluster import Cluster
 from tests.runtime.claims import ByTag, ByToken, Claim, Claims, claim
 
 LIFE: dict[str, Callable[[Cluster], object]] = {

@@ -16,8 +16,8 @@ from myrmidon import (
     kinds,
     state,
 )
+from myrmidon.runtime.observability.snapshot import path_text
 from myrmidon.runtime.reconcile.write_errors import refusals
-from myrmidon.runtime.snapshot import path_text
 from myrmidon.testing import Harness
 from myrmidon.testing.faults import Status
 from tests.runtime.things import Thing, Things, config_map, thing

@@ -16,7 +16,7 @@ from myrmidon.fsm import (
     state,
 )
 from myrmidon.fsm.context import Context
-from myrmidon.fsm.policies import POLICY
+from myrmidon.fsm.declaration.policies import POLICY
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness
 from tests.runtime.things import FinalThings, Thing, Things, config_map, thing

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from myrmidon import Context, Done, Failed, ManagerOptions, OutputSet, Result, Wait
 from myrmidon.testing import Harness
-from myrmidon.testing.clock import EPOCH
+from myrmidon.testing.harness.clock import EPOCH
 from tests.runtime.things import FinalThings, Thing, Things, config_map, thing
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

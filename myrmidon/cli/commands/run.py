@@ -1,0 +1,249 @@
+"""Run controllers against a cluster.
+
+The cluster is the one of --kubeconfig, of $KUBECONFIG, or of the pod this runs in.
+SIGTERM and Ctrl-C stop it: running passes finish, the lease is released, the exit status is 0.
+Each option can also be an environment variable (MYRMIDON_LOG_LEVEL for --log-level) or a line of the
+file of --config (log-level: debug).  Flags win over variables, and variables over the file.
+"""
+
+import argparse
+import asyncio
+import logging
+import os
+import re
+import signal
+import sys
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from myrmidon.cli.clusters import add_cluster_arguments
+from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
+from myrmidon.cli.remote_clusters import open_remotes, remote_of
+from myrmidon.cli.settings import add_settings
+from myrmidon.cli.targets import load, made
+from myrmidon.fsm.controller import Controller
+from myrmidon.generate.manifests.layout import definitions_of
+from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime.logs import configure
+from myrmidon.runtime.observability.tracing import global_tracer
+
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "target", nargs="+", help="pkg.module[:Controller ...], or a folder with a controller.py"
+    )
+    add_cluster_arguments(parser)
+    parser.add_argument(
+        "--namespace",
+        action="append",
+        default=[],
+        metavar="NS",
+        help="watch only this namespace; may be repeated (default: all)",
+    )
+    parser.add_argument(
+        "--namespace-selector",
+        default="",
+        metavar="LABELS",
+        help="watch the namespaces with these labels, as they come and go",
+    )
+    _add_election_arguments(parser)
+    parser.add_argument(
+        "--metrics-addr",
+        default=":8080",
+        metavar="ADDR",
+        help="where metrics are served (default :8080; '' for none)",
+    )
+    parser.add_argument(
+        "--metrics-auth",
+        action=argparse.BooleanOptionalAction,
+        help="serve metrics only to those who may get /metrics, by their bearer token",
+    )
+    parser.add_argument(
+        "--health-addr",
+        default=":8081",
+        metavar="ADDR",
+        help="where healthz and readyz are served (default :8081; '' for none)",
+    )
+    _add_rate_arguments(parser)
+    parser.add_argument(
+        "--sync-period",
+        type=duration,
+        metavar="D",
+        help="reconcile every object again after this time, such as 10h or 30m (default: the controller's)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="objects reconciled at the same time, per controller (default: the controller's)",
+    )
+    _add_start_arguments(parser)
+    _add_observing_arguments(parser)
+    add_event_loop_argument(parser)
+    parser.add_argument("--log-format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--log-level", choices=("debug", "info", "warning", "error"), default="info"
+    )
+    add_settings(parser)
+
+
+def _add_rate_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--client-qps",
+        type=float,
+        default=0.0,
+        metavar="Q",
+        help="limit of requests per second (default 0: no limit)",
+    )
+    parser.add_argument(
+        "--client-burst",
+        type=int,
+        default=0,
+        metavar="B",
+        help="requests that may exceed --client-qps at once (default: twice its value)",
+    )
+
+
+def _add_start_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--start-timeout",
+        type=duration,
+        default=timedelta(seconds=30),
+        metavar="D",
+        help="how long an API server that does not answer is asked again at the start (default 30s)",
+    )
+    parser.add_argument(
+        "--wait-for-kinds",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="wait for kinds that the cluster does not serve yet (default); with --no-wait-for-kinds, exit",
+    )
+    parser.add_argument(
+        "--remote",
+        action="append",
+        type=remote_of,
+        default=[],
+        metavar="NAME=CONTEXT",
+        help="a remote cluster: a context of the kubeconfig, or secret/NAMESPACE/NAME; may be repeated",
+    )
+    parser.add_argument(
+        "--install-crds",
+        action=argparse.BooleanOptionalAction,
+        help="install the definitions of the resources, and overwrite older or newer ones",
+    )
+
+
+def _add_election_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--leader-election",
+        action=argparse.BooleanOptionalAction,
+        help="run several replicas, of which one, the leader, works",
+    )
+    parser.add_argument(
+        "--leader-election-id",
+        default="",
+        metavar="ID",
+        help="name of the Lease; default: myrmidon- and the name and group of the first controller",
+    )
+    parser.add_argument(
+        "--leader-election-namespace",
+        default="",
+        metavar="NS",
+        help="namespace of the Lease (default: the pod's or the context's)",
+    )
+
+
+def _add_observing_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--trace",
+        action=argparse.BooleanOptionalAction,
+        help="record the last pass of each object for `myrmidon explain --process`",
+    )
+    parser.add_argument(
+        "--tracing",
+        action=argparse.BooleanOptionalAction,
+        help="open OpenTelemetry spans for passes, states and requests, with the global tracer provider",
+    )
+    parser.add_argument(
+        "--change-log",
+        default="",
+        metavar="FILE",
+        help="append a line of JSON for each write that changed an object; - for standard output",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run until stopped."""
+    for warning in args.settings.fill(args, os.environ):
+        print(f"warning: {warning}", file=sys.stderr)
+    configure(args.log_format, getattr(logging, args.log_level.upper()))
+    controllers = [_made(cls, args) for cls in load(args.target)]
+    with asyncio.Runner(loop_factory=loop_factory(args.event_loop)) as runner:
+        runner.run(_run(controllers, args))
+    return 0
+
+
+def duration(text: str) -> timedelta:
+    """Return ``1h30m`` or ``45s`` as a timedelta."""
+    found = _DURATION.fullmatch(text)
+    if not text or found is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a duration; write 10h, 30m, 90s or 1h30m"
+        )
+    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+
+
+async def _run(controllers: list[Controller[Any]], args: argparse.Namespace) -> None:
+    manager = Manager(_options(args), definitions=definitions_of(map(type, controllers)))
+    for controller in controllers:
+        manager.add(controller)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, manager.stop)
+    async with AsyncExitStack() as stack:
+        for name, transport in (await open_remotes(args, stack)).items():
+            manager.add_remote(name, transport)
+        await manager.run()
+
+
+def _options(args: argparse.Namespace) -> ManagerOptions:
+    return ManagerOptions(
+        leader_election=bool(args.leader_election),
+        leader_election_id=args.leader_election_id,
+        leader_election_namespace=args.leader_election_namespace,
+        metrics_addr=args.metrics_addr,
+        metrics_auth=bool(args.metrics_auth),
+        health_addr=args.health_addr,
+        kubeconfig=args.kubeconfig,
+        context=args.context,
+        namespaces=tuple(args.namespace),
+        namespace_selector=args.namespace_selector,
+        client_qps=args.client_qps,
+        client_burst=args.client_burst,
+        start_timeout=args.start_timeout,
+        wait_for_kinds=bool(args.wait_for_kinds),
+        install_crds=bool(args.install_crds),
+        freeze_garbage=True,
+        trace=bool(args.trace),
+        change_log=args.change_log,
+        tracer=global_tracer() if args.tracing else None,
+    )
+
+
+def _made(cls: type[Controller[Any]], args: argparse.Namespace) -> Controller[Any]:
+    """An instance, with what the command line says about its options."""
+    controller = made(cls)
+    chosen: dict[str, Any] = {}
+    if args.workers is not None:
+        chosen["workers"] = args.workers
+    if args.sync_period is not None:
+        chosen["sync_period"] = args.sync_period
+    if chosen:
+        controller.options = replace(cls.options, **chosen)  # type: ignore[misc]
+    return controller

@@ -1,0 +1,282 @@
+"""Workbench: an embedded API server and the controllers of a target, reloaded when their code changes.
+
+`myrmidon dev` and the demo use it.  The server lives as long as the workbench, the manager until
+the code changes: then the module is imported again, and a new manager finds the objects where the
+last one left them, as after any restart of a controller.
+"""
+
+import asyncio
+import importlib
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, describe, name_of, namespace_of, ref_of
+from myrmidon.api.objects.refs import Kind, ObjectRef, split_api_version
+from myrmidon.api.requests.request import Request, Verb
+from myrmidon.apiserver.actors import cluster_actors
+from myrmidon.apiserver.auth.users import ADMIN
+from myrmidon.apiserver.fronts.http import serve
+from myrmidon.apiserver.fronts.local import LocalTransport
+from myrmidon.apiserver.server import ApiServer
+from myrmidon.cli.local.embedded_server import (
+    RealEnvironment,
+    cannot_listen,
+    new_token,
+    write_kubeconfig,
+)
+from myrmidon.cli.targets import load, made
+from myrmidon.errors import ApiError, MyrmidonError, NotFoundError, UsageError
+from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.remote_clusters import clusters_of
+from myrmidon.generate import crds
+from myrmidon.generate.manifests.layout import defined_resources
+from myrmidon.io.client import Client
+from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime.observability.snapshot import Snapshot
+
+HOST = "127.0.0.1"
+NAMESPACE = "default"
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class Workbench:
+    """A server, a target, and whatever manager runs the target at the moment."""
+
+    def __init__(self, target: str, clock: Clock) -> None:
+        self.target, self._clock = target, clock
+        self._token = new_token()
+        self.server = ApiServer(
+            environment=RealEnvironment(), actors=cluster_actors(), users={self._token: ADMIN}
+        )
+        self.client = Client(LocalTransport(self.server, user=ADMIN), clock=clock)
+        self.url = ""
+        self.kubeconfig = Path()
+        self.problem = ""
+        """Why the current code cannot be loaded; the controllers loaded last keep running."""
+        self.failure: MyrmidonError | None = None
+        """What ended the manager."""
+        self._classes: list[type[Controller[Any]]] = []
+        self._remotes: dict[str, ApiServer] = {}
+        self._folders: list[Path] = []
+        self._unapplied: set[Path] = set()
+        self._manager: Manager | None = None
+        self._next: Manager | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def serving(self, port: int) -> AsyncIterator[None]:
+        """Serve HTTP, for kubectl in a second terminal, until the block is left."""
+        async with AsyncExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="myrmidon-"))
+            listening = serve(self.server, host=HOST, port=port)
+            try:
+                self.url = await stack.enter_async_context(listening)
+            except OSError as error:
+                raise cannot_listen(HOST, port, error) from None
+            self.kubeconfig = Path(folder, "kubeconfig")
+            write_kubeconfig(self.kubeconfig, self.url, self._token)
+            yield
+
+    # -------------------------------------------------------------------- the controllers
+
+    async def open(self) -> None:
+        """Import the target, install its definitions, apply its samples."""
+        self._load()
+        self._next = self._prepared()
+        await self._install()
+        for path in self.samples():
+            await self.apply_file(path)
+
+    def start(self, group: asyncio.TaskGroup) -> None:
+        """Run the controllers; a failure is kept in ``failure``."""
+        assert self._next is not None, "opened or loaded before it is started"
+        self._manager, self._next = self._next, None
+        self._task = group.create_task(self._run(self._manager))
+
+    async def stop(self) -> None:
+        """Let passes under way finish."""
+        if self._manager is not None and self._task is not None:
+            self._manager.stop()
+            await asyncio.wait([self._task])
+
+    async def reload(self, group: asyncio.TaskGroup, changed: list[Path]) -> None:
+        """Run the code as it is now; if that cannot be imported, say so and go on with the old."""
+        self._unapplied.update(changed)
+        try:
+            self._forget_modules()
+            self._load()
+            self._next = self._prepared()
+        except MyrmidonError as error:
+            self.problem = str(error)
+            return
+        await self.stop()
+        try:
+            await self._install()
+            for path in self.samples():
+                if path in self._unapplied:
+                    await self.apply_file(path)
+            self.problem = ""
+            self._unapplied.clear()
+        except MyrmidonError as error:
+            self.problem = str(error)
+        self.start(group)
+
+    def snapshot(self) -> Snapshot:
+        """What the controllers see and do."""
+        if self._manager is None:
+            return Snapshot(self._clock.now(), is_working=False)
+        return self._manager.snapshot()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all controllers are idle."""
+        return self._manager is not None and self._manager.is_idle
+
+    @property
+    def controlled(self) -> list[Kind]:
+        """The kinds of the controllers."""
+        return [cls.kind() for cls in self._classes]
+
+    # -------------------------------------------------------------------------- the files
+
+    def samples(self) -> list[Path]:
+        """The samples beside the controllers."""
+        return [path for folder in self._folders for path in sorted(folder.glob("sample*.yaml"))]
+
+    def sources(self) -> dict[Path, int]:
+        """Every file whose change matters, and when it was changed last."""
+        found = [path for folder in self._folders for path in folder.rglob("*.py")]
+        return {path: _changed_at(path) for path in (*found, *self.samples())}
+
+    # ------------------------------------------------------------------------ the objects
+
+    async def apply_file(self, path: Path) -> None:
+        """Apply every document of a YAML file, as `kubectl apply -f` would."""
+        for manifest in documents(path):
+            try:
+                await self.apply(_as_kubectl_would(manifest))
+            except ApiError as error:
+                raise UsageError(
+                    f"{shown(path)}: the server refuses {describe(manifest)}: {error.message}\n"
+                    "  fix: correct the sample, or the model that its definition is made of"
+                ) from None
+            except UsageError as error:
+                raise UsageError(f"{shown(path)}: {error}") from None
+
+    async def apply(self, manifest: Json) -> None:
+        """Create an object, or merge what the manifest says into it."""
+        ref = self._ref(manifest)
+        try:
+            await self.client.get(ref)
+            verb = Verb.PATCH
+        except NotFoundError:
+            verb = Verb.CREATE
+        await self.client.send(Request(verb, ref, manifest))
+
+    def _ref(self, manifest: Json) -> ObjectRef:
+        group, version = split_api_version(str(manifest.get("apiVersion") or ""))
+        known = self.server.core.registry.find_kind(group, version, str(manifest.get("kind")))
+        if known is None:
+            own = ", ".join(cls.kind().kind for cls in self._classes)
+            raise UsageError(
+                f"no definition is installed for the kind {manifest.get('kind')} "
+                f"({manifest.get('apiVersion')}).\n  fix: use a built-in kind or one of {own}"
+            )
+        kind: Kind = known.kind
+        where = (namespace_of(manifest) or NAMESPACE) if kind.namespaced else ""
+        return ObjectRef(kind, name_of(manifest), where)
+
+    # ---------------------------------------------------------------------------- inside
+
+    async def _run(self, manager: Manager) -> None:
+        try:
+            await manager.run()
+        except MyrmidonError as error:
+            self.failure = error
+
+    def _load(self) -> None:
+        self._classes = load([self.target])
+        files = (sys.modules[cls.__module__].__file__ for cls in self._classes)
+        self._folders = sorted({Path(file).resolve().parent for file in files if file})
+
+    def _prepared(self) -> Manager:
+        """A manager that is not started: what is wrong with the controllers shows here."""
+        transport = LocalTransport(self.server, user=ADMIN)
+        manager = Manager(ManagerOptions(trace=True), transport=transport, clock=self._clock)
+        for cls in self._classes:
+            manager.add(made(cls))
+            for name in clusters_of(cls):
+                remote = self._remotes.setdefault(name, ApiServer())
+                manager.add_remote(name, LocalTransport(remote, user=ADMIN))
+        return manager
+
+    async def _install(self) -> None:
+        """Install the definitions, or bring them up to date."""
+        kind = kinds.CUSTOM_RESOURCE_DEFINITION
+        for definition in crds(
+            each for each in defined_resources(self._classes) if each.KIND.group
+        ):
+            ref = ref_of(kind, definition)
+            try:
+                there = await self.client.get(ref)
+            except NotFoundError:
+                await self.client.create(kind, definition)
+                continue
+            await self.client.update(kind, {**there, "spec": definition["spec"]})
+
+    def _forget_modules(self) -> None:
+        """Make the next import read the files again."""
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if file and any(Path(file).is_relative_to(folder) for folder in self._folders):
+                del sys.modules[name]
+        importlib.invalidate_caches()
+
+
+def documents(path: Path) -> Iterator[Json]:
+    """The manifests of a YAML file."""
+    try:
+        found = list(yaml.safe_load_all(path.read_text()))
+    except yaml.YAMLError as error:
+        raise UsageError(f"{shown(path)} is not YAML: {' '.join(str(error).split())}") from None
+    for document in found:
+        if document is None:
+            continue
+        if not isinstance(document, Mapping) or not name_of(document):
+            raise UsageError(
+                f"{shown(path)} holds a document that is not a Kubernetes object.\n"
+                "  fix: write apiVersion, kind and metadata.name"
+            )
+        yield dict(document)
+
+
+def _as_kubectl_would(manifest: Json) -> Json:
+    """With the note that `kubectl apply -f` looks for, should it be given the same file."""
+    meta = manifest["metadata"]
+    note = {_LAST_APPLIED: orjson.dumps(manifest).decode() + "\n"}
+    annotations = {**(meta.get("annotations") or {}), **note}
+    return {**manifest, "metadata": {**meta, "annotations": annotations}}
+
+
+def shown(path: Path) -> str:
+    """A path as it would be typed here."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _changed_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0  # it is just being replaced

@@ -1,0 +1,1 @@
+"""Resources outside the cluster that an object owns."""

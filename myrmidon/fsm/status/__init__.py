@@ -1,0 +1,1 @@
+"""The status that a pass leaves on its object, and how it is written."""

@@ -1,0 +1,10 @@
+"""Manifests to install a controller with.
+
+layout     which manifest goes into which file
+rbac       the roles that the declarations need
+usage      what the code of a controller can ask for, read from its source
+deploy     Deployment, Service, ServiceMonitor and the like
+helm       the Helm chart
+packaging  names, image and namespace of an installation
+yaml       YAML as people write it
+"""

@@ -1,0 +1,126 @@
+"""Which manifest goes into which file: paths to texts, which the command line writes or compares.
+
+::
+
+    kustomization.yaml          kubectl apply -k .
+    crd/<plural>.<group>.yaml   one file for each kind
+    rbac/…                      the account, its roles and their bindings
+    deploy/…                    namespace, Deployment, Service
+    monitoring/…                only for clusters with the Prometheus operator
+    Dockerfile
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeAlias
+
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.typed.object_types import is_defined_here
+from myrmidon.api.typed.resource import Resource
+from myrmidon.fsm.controller import Controller
+from myrmidon.fsm.declaration.shapes import Manages, Reads
+from myrmidon.generate.manifests import deploy
+from myrmidon.generate.manifests.packaging import Packaging
+from myrmidon.generate.manifests.rbac import binding, install_role, lease_role, metrics_roles, roles
+from myrmidon.generate.manifests.yaml import to_yaml
+from myrmidon.generate.schema.definitions import crds
+
+What: TypeAlias = Literal["crd", "rbac", "deploy", "all"]
+Controllers: TypeAlias = Sequence[type[Controller[Any]]]
+
+NAMESPACE = "deploy/namespace.yaml"
+DEPLOYMENT = "deploy/deployment.yaml"
+METRICS_SERVICE = "deploy/metrics-service.yaml"
+METRICS_AUTH = "rbac/metrics-auth.yaml"
+SERVICE_MONITOR = "monitoring/service-monitor.yaml"
+
+
+def files(what: What, controllers: Controllers, packaging: Packaging) -> dict[str, str]:
+    """The files of one sort or of all, by path."""
+    manifests = manifest_files(what, controllers, packaging)
+    texts = {path: to_yaml(documents) for path, documents in manifests.items()}
+    if what in ("deploy", "all"):
+        texts[SERVICE_MONITOR] = to_yaml(deploy.service_monitor(packaging))
+        texts["Dockerfile"] = deploy.dockerfile()
+    if what == "all":
+        texts["kustomization.yaml"] = to_yaml(deploy.kustomization(list(manifests)))
+    return texts
+
+
+def manifest_files(
+    what: What, controllers: Controllers, packaging: Packaging
+) -> dict[str, list[Json]]:
+    """Return the manifests that every cluster accepts, by the path of their file."""
+    manifests: dict[str, list[Json]] = {}
+    if what in ("crd", "all"):
+        manifests |= _crd_files(controllers)
+    if what in ("rbac", "all"):
+        manifests |= _rbac_files(controllers, packaging)
+    if what in ("deploy", "all"):
+        manifests |= _deploy_files(packaging)
+    return manifests
+
+
+def defined_resources(controllers: Controllers) -> list[type[Resource[Any, Any]]]:
+    """The resources whose definitions are ours: what is controlled, and what is managed of its group.
+
+    Built-in kinds and kinds of other projects have their definition elsewhere.
+    """
+    found: dict[type[Resource[Any, Any]], None] = {}
+    for controller in controllers:
+        if is_defined_here(controller.resource):
+            found[controller.resource] = None
+        for entry in (*controller.manages, *controller.reads):
+            listed: Any = entry.kind if isinstance(entry, Manages | Reads) else entry
+            if is_defined_here(listed) and listed.KIND.group == controller.kind().group:
+                found[listed] = None
+    return list(found)
+
+
+def definitions_of(controllers: Iterable[type[Controller[Any]]]) -> list[Json]:
+    """The definitions of the resources that are ours, see ``defined_resources``."""
+    return crds(defined_resources(list(controllers)))
+
+
+def _crd_files(controllers: Controllers) -> dict[str, list[Json]]:
+    definitions = definitions_of(controllers)
+    return {f"crd/{made['metadata']['name']}.yaml": [made] for made in definitions}
+
+
+def _rbac_files(controllers: Controllers, packaging: Packaging) -> dict[str, list[Json]]:
+    made = roles(controllers, packaging.name, packaging.cluster)
+    if packaging.cluster:
+        return {
+            "rbac/service-account.yaml": [
+                deploy.namespace(packaging),
+                deploy.service_account(packaging),
+            ],
+            "rbac/role.yaml": made,
+            "rbac/role-binding.yaml": _bindings(made, packaging),
+        }
+    leases = lease_role(packaging.name, packaging.namespace, packaging.lease)
+    found: dict[str, list[Json]] = {
+        "rbac/service-account.yaml": [deploy.service_account(packaging)],
+        "rbac/role.yaml": made,
+        "rbac/role-binding.yaml": _bindings(made, packaging),
+        "rbac/leader-election.yaml": [leases, *_bindings([leases], packaging)],
+    }
+    if packaging.install_crds:
+        names = [made["metadata"]["name"] for made in definitions_of(controllers)]
+        installs = install_role(packaging.name, names)
+        found["rbac/install-crds.yaml"] = [installs, *_bindings([installs], packaging)]
+    if packaging.metrics_auth:
+        checks, reads = metrics_roles(packaging.name)
+        found[METRICS_AUTH] = [checks, *_bindings([checks], packaging), reads]
+    return found
+
+
+def _bindings(made: Iterable[Json], packaging: Packaging) -> list[Json]:
+    return [binding(role, packaging.name, packaging.namespace) for role in made]
+
+
+def _deploy_files(packaging: Packaging) -> dict[str, list[Json]]:
+    return {
+        NAMESPACE: [deploy.namespace(packaging)],
+        DEPLOYMENT: [deploy.deployment(packaging)],
+        METRICS_SERVICE: [deploy.metrics_service(packaging)],
+    }

@@ -1,0 +1,391 @@
+"""Applicator: sends the requests that make outputs true.  ``sets.planning`` decides which.
+
+It handles what only the sender of a request can see.  The object is read from the server, and the
+decision is made again on that read, when
+
+- another client wrote first (a conflict, or the object of a patch is gone);
+- the answer to an earlier write was lost, so its outcome is unknown (``io.writes.own_writes``);
+- the object exists and names no parent: only the server's copy has ``managedFields``, which tell a
+  child of ours that lost its owner reference from another party's object (``sets.ownership.adoption``);
+- a field is no longer declared, and ``managedFields`` say whether it may be removed
+  (``sets.ownership.undeclared``).
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Protocol, TypeVar
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.objects.accessors import Json, is_deleting, uid_of, version_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
+from myrmidon.errors import (
+    AlreadyExistsError,
+    ApiError,
+    ConflictError,
+    InvalidError,
+    ManagersUnknownError,
+    MyrmidonError,
+    NotAdoptedError,
+    NotFoundError,
+    StalledError,
+    TerminatingError,
+    UnreadableObjectError,
+)
+from myrmidon.io.client import Client, is_ambiguous
+from myrmidon.io.http.warning_headers import Warnings
+from myrmidon.io.timers.clock import LoopClock
+from myrmidon.io.writes.drift import DriftMemory
+from myrmidon.io.writes.output_task import (
+    OutputTask,
+    Written,
+    is_worth_another_look,
+    question_of,
+    waves,
+    wish_of,
+)
+from myrmidon.io.writes.own_writes import OwnWrites
+from myrmidon.io.writes.sent_writes import SentWrite, WriteListener, told
+from myrmidon.io.writes.stall_guard import StallGuard, Wish
+from myrmidon.sets.outputs.outputs import Apply, Output
+from myrmidon.sets.ownership.owner_references import Parent
+from myrmidon.sets.planning import plan
+from myrmidon.sets.recreation import plan_recreate
+
+__all__ = ["Applicator", "CachedObjects", "Written"]
+
+_ATTEMPTS_MAX = 3  # when other clients write first; after that the pass fails and backs off
+_REMEMBERED_MAX = 100_000
+
+V = TypeVar("V")
+
+
+class CachedObjects(Protocol):
+    """Reads that cost no request."""
+
+    def get(self, ref: ObjectRef) -> Json | None: ...  # noqa: D102  see runtime.cluster_view
+    def stamp(self, ref: ObjectRef) -> int: ...  # noqa: D102  see runtime.cluster_view
+
+
+class Applicator:
+    """Writes the outputs of a state concurrently, at most ``writes_max`` of them at a time.
+
+    ``corrected`` is called for each write that corrected drift, with the author of the pass, the
+    object and the seconds for which it had been as declared (``io.writes.drift``).  ``listeners`` are told
+    of every write that was sent.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        cached: CachedObjects,
+        own_writes: OwnWrites[Any],
+        *,
+        writes_max: int = 8,
+        manager: str = "",
+        clock: Clock | None = None,
+        corrected: Callable[[str, ObjectRef, float], None] | None = None,
+        listeners: Sequence[WriteListener] = (),
+    ) -> None:
+        self._client, self._cached, self._own_writes = client, cached, own_writes
+        self._manager = manager
+        self._writes_max = writes_max
+        clock = clock or LoopClock()
+        self._guard, self._drift = StallGuard(clock), DriftMemory(clock)
+        self._corrected, self._listeners = corrected, listeners
+        # Per output: (hash of the output, resourceVersion that writing it produced).
+        self._settled: dict[Wish, tuple[int, str]] = {}
+        # Per output: (hash of the output, hash of the cached object) for which nothing was to send.
+        self._held: dict[Wish, tuple[int, int]] = {}
+        self.warnings = Warnings()
+        """The warnings of the API server, until a pass takes them."""
+
+    def are_held(self, outputs: Sequence[Output], parent: Parent, *, creating: bool) -> bool:
+        """Whether ``write`` would send nothing, as an earlier decision about the same data shows.
+
+        So it is in a pass over a converged object, which need not call ``write`` then.  False while
+        an output is stalled: ``write`` counts these passes.
+        """
+        if self._guard.wishes:
+            return False
+        for output in outputs:  # noqa: SIM110 - a generator costs more, in every pass
+            if not self._holds(output, question_of(output, parent, creating)):
+                return False
+        return True
+
+    async def write(
+        self, outputs: Sequence[Output], parent: Parent, *, creating: bool = True, by: str = ""
+    ) -> list[Written]:
+        """Make every output true; one that fails does not stop the others.
+
+        Outputs are independent of each other, except that Namespaces and CustomResourceDefinitions are
+        written first: if one of these fails, the other outputs are not written.  Patches are
+        written last.
+        """
+        tasks = [
+            OutputTask(output, parent, creating, by, question_of(output, parent, creating))
+            for output in outputs
+        ]
+        for wave, needed in waves(tasks):
+            await self._wave(wave)
+            if needed and any(map(_has_failed, wave)):
+                break
+        return [task.written for task in tasks if task.written is not None]
+
+    async def send(self, request: Request, *, by: str = "", state: str = "") -> Json:
+        """Send one write to one object and record its answer in the caches.
+
+        A write without a field manager gets the one of this applicator.  ``by`` is the author of
+        the pass, and ``state`` the state that declared the output, if it is one.
+        """
+        if not self._listeners:
+            return await self._send(request, by)
+        sent = SentWrite(by, state, request, self._before(request.ref))
+        return await told(self._listeners, sent, self._send(request, by))
+
+    async def _send(self, request: Request, by: str) -> Json:
+        if self._manager and request.verb is not Verb.DELETE and not _is_signed(request):
+            request = request._replace(query=(*request.query, ("fieldManager", self._manager)))
+        texts: list[str] = []
+        try:
+            answer = await self._client.send(request, warnings=texts)
+        except MyrmidonError as error:
+            if is_ambiguous(error):
+                self._mark_unknown(request.ref)
+            raise
+        except asyncio.CancelledError:
+            self._mark_unknown(request.ref)  # it may have been sent
+            raise
+        if texts and by:
+            self.warnings.hear(by, request.ref, texts)
+        if request.verb is Verb.DELETE and answer.get("kind") == "Status":
+            uid = str((answer.get("details") or {}).get("uid") or "")
+            self._own_writes.record_delete(request.ref, uid=uid, by=by)
+        elif request.subresource and answer.get("kind") != request.ref.kind.kind:
+            await self._read_after(request.ref, answer, by)
+        else:
+            self._own_writes.record_write(request.ref.kind, answer, by=by)
+        return answer
+
+    def _mark_unknown(self, ref: ObjectRef) -> None:
+        self._own_writes.mark_unknown(ref)
+        self._drift.forget(ref)
+
+    def _before(self, ref: ObjectRef) -> Json | None:
+        with suppress(UnreadableObjectError):
+            return self._cached.get(ref)
+        return None
+
+    async def _read_after(self, ref: ObjectRef, answer: Json, by: str) -> None:
+        """Read the object after a write to a subresource that is a kind of its own, such as Scale."""
+        if by:
+            self._own_writes.expect(by, ref, version_of(answer))
+        try:
+            await self.read(ref)
+        except MyrmidonError:  # the write succeeded; a later pass reads the object
+            self._own_writes.mark_unknown(ref)
+
+    def is_unknown(self, ref: ObjectRef) -> bool:
+        """Whether a write to the object got no clear answer, and no answer was recorded since."""
+        return self._own_writes.is_unknown(ref)
+
+    async def read(self, ref: ObjectRef) -> Json | None:
+        """Read the object from the server and record the answer in the caches; None if there is none."""
+        uid = self._cached_uid(ref)
+        obj: Json | None = None
+        with suppress(NotFoundError):
+            obj = await self._client.get(ref)
+        self._own_writes.record_read(ref, obj, uid=uid)
+        return obj
+
+    def stalled(self) -> int:
+        """Return how many outputs are stalled: changed back after each write."""
+        return self._guard.stalled()
+
+    # -------------------------------------------------------------------------- inside
+
+    def _cached_uid(self, ref: ObjectRef) -> str | None:
+        """Return the uid of the cached object, None if it does not exist."""
+        try:
+            held = self._cached.get(ref)
+        except UnreadableObjectError as error:
+            return error.uid
+        return None if held is None else uid_of(held)
+
+    async def _wave(self, tasks: Sequence[OutputTask]) -> None:
+        """Decide about all, then send what remains; a converged set costs no task and no request."""
+        pending = [task for task in tasks if not self._is_over(task)]
+        if len(pending) == 1:
+            await self._write(pending[0])
+        elif pending:
+            await self._write_together(pending)
+
+    def _holds(self, output: Output, question: int) -> bool:
+        """Whether nothing was to be sent for the same output and the same cached object before.
+
+        The decision depends on these two alone, so it is not repeated.
+        """
+        known = self._held.get(wish_of(output))
+        if known is None or known[0] != question:
+            return False
+        ref = output.ref
+        return known[1] == self._cached.stamp(ref) and not self._own_writes.is_unknown(ref)
+
+    def _is_over(self, task: OutputTask) -> bool:
+        """Whether nothing is to be sent, judged by the cached object: it holds, or must be left alone."""
+        ref = task.output.ref
+        try:
+            if self._own_writes.is_unknown(ref):
+                return False
+            if not self._holds(task.output, task.question):
+                stamp = self._cached.stamp(ref)
+                self._decide(task, self._cached.get(ref))
+                if task.request is not None:
+                    return self._is_stalled(task)
+                self._note_held(task, stamp)
+            task.written = self._skipped(task)
+        except (NotAdoptedError, ManagersUnknownError):
+            task.needs_read = True
+            return False
+        except MyrmidonError as error:
+            task.written = Written(task.output, "failed", error=error)
+        return True
+
+    def _decide(self, task: OutputTask, current: Json | None) -> None:
+        task.current = current
+        task.request = plan(task.output, current, task.parent, creating=task.creating)
+        if task.request is None:
+            self._settled.pop(task.wish, None)
+        elif current and self._is_settled(task, current):
+            # This output was written, and the server stored it differently (a webhook or a schema
+            # changed it).  Sending it again would change nothing, in every pass.
+            task.request = None
+
+    def _is_settled(self, task: OutputTask, current: Json) -> bool:
+        settled = self._settled.get(task.wish)
+        return settled is not None and settled == task.settled_on(current)
+
+    async def _write_together(self, tasks: Sequence[OutputTask]) -> None:
+        """Write all, at most ``writes_max`` at a time."""
+        waiting = iter(tasks)
+
+        async def work() -> None:
+            for task in waiting:
+                await self._write(task)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self._writes_max, len(tasks))):
+                group.create_task(work())
+
+    async def _write(self, task: OutputTask) -> None:
+        try:
+            task.written = await self._attempt(task)
+        except MyrmidonError as error:
+            task.written = Written(task.output, "failed", error=error)
+
+    async def _attempt(self, task: OutputTask) -> Written:
+        output = task.output
+        error: ApiError | None = None
+        for _ in range(_ATTEMPTS_MAX):
+            if task.needs_read or error is not None or self._own_writes.is_unknown(output.ref):
+                await self._decide_on_read(task)
+            if task.request is None:
+                return self._skipped(task)
+            stalled = self._stall_before(task)
+            if stalled is not None:
+                raise stalled
+            try:
+                answer = await self.send(task.request, by=task.by, state=task.state)
+            except (ConflictError, NotFoundError) as refused:
+                if not is_worth_another_look(task, refused):
+                    raise
+                error = refused
+            except InvalidError as refused:
+                if not is_worth_another_look(task, refused):
+                    await self._make_way(task, refused)
+                error = refused  # either way, decide again on a fresh read
+            else:
+                return self._wrote(task, task.request, answer)
+        assert error is not None
+        raise error
+
+    def _wrote(self, task: OutputTask, request: Request, answer: Json) -> Written:
+        left, output = version_of(answer), task.output
+        _remember(self._settled, task.wish, task.settled_on(answer))
+        if task.current is not None and left == version_of(task.current):
+            return Written(output, "noop", request.verb)
+        seconds = self._drift.wrote(task.wish, task.question)
+        if seconds is not None and self._corrected is not None:
+            self._corrected(task.by, output.ref, seconds)
+        before, error = task.current or task.replaced, None
+        if before is not None and request.verb is not Verb.DELETE:
+            error = self._guard.after_write(
+                task.wish, task.question, output, before, request=request, answer=answer
+            )
+        return Written(output, "changed", request.verb, error, adopted=task.adopts)
+
+    def _skipped(self, task: OutputTask) -> Written:
+        if not self._guard.wishes:
+            return Written(task.output, "skipped")
+        error = self._guard.without_write(task.wish, task.question, task.output, task.current)
+        return Written(task.output, "skipped", error=error)
+
+    def _is_stalled(self, task: OutputTask) -> bool:
+        """Whether a write must wait; the first time, a live read shows which manager reverts it."""
+        stalled = self._stall_before(task)
+        if stalled is None:
+            return False
+        task.needs_read = stalled.others is None
+        task.written = None if task.needs_read else Written(task.output, "failed", error=stalled)
+        return not task.needs_read
+
+    def _stall_before(self, task: OutputTask) -> StalledError | None:
+        if task.current is None:
+            return None
+        return self._guard.before_write(task.wish, task.question, task.output, task.current)
+
+    async def _decide_on_read(self, task: OutputTask) -> None:
+        ref = task.output.ref
+        fresh = await self.read(ref)
+        if fresh is not None:  # a client may have cleared the list: then no manager is recorded
+            fresh["metadata"].setdefault("managedFields", [])
+        self._decide(task, fresh)
+        if task.request is None and not self._own_writes.is_unknown(ref):
+            # Otherwise each pass would read again when the cached copy lacks managedFields.
+            self._note_held(task, self._cached.stamp(ref))
+
+    def _note_held(self, task: OutputTask, stamp: int) -> None:
+        """Remember that nothing was to be sent for the output and the cached object."""
+        _remember(self._held, task.wish, (task.question, stamp))
+        self._drift.held(task.wish, task.question)
+
+    async def _make_way(self, task: OutputTask, refused: InvalidError) -> None:
+        """Delete an object that cannot be changed, if it can be created again."""
+        output, recreation = task.output, None
+        if isinstance(output, Apply) and task.current is not None:
+            recreation = plan_recreate(output, task.current, task.parent, refused)
+        if recreation is None:
+            raise refused
+        try:
+            await self._client.send(recreation.trial)
+        except AlreadyExistsError:
+            task.replaced = task.current
+            answer = await self.send(recreation.removal, by=task.by, state=task.state)
+            if is_deleting(answer):
+                raise TerminatingError(str(output.ref)) from refused
+
+
+def _has_failed(task: OutputTask) -> bool:
+    return task.written is None or task.written.error is not None
+
+
+def _is_signed(request: Request) -> bool:
+    return any(name == "fieldManager" for name, _ in request.query)
+
+
+def _remember(memory: dict[Wish, V], wish: Wish, value: V) -> None:
+    """Keep an entry and drop the oldest beyond the limit; a dropped one costs one more decision."""
+    memory[wish] = value
+    if len(memory) > _REMEMBERED_MAX:
+        del memory[next(iter(memory))]

@@ -1,0 +1,77 @@
+"""DriftMemory: tells a correction of drift from a write that follows a new declaration.
+
+An output drifts if another writer changes or deletes its object after it was as declared, or
+creates an object again that was to be gone.  The write that corrects it looks like any other write;
+what tells it apart is that the declaration is still the one that was last true.  So the memory keeps
+for each output the hash of the declaration (``question_of``) that was last written or found to hold,
+and since when.  A write of the same declaration that changed the object is a correction.
+
+Not counted:
+
+- the first write of an output, and the first one after a restart: nothing is known yet;
+- a write of another declaration: the parent or the controller has changed;
+- a write that changed nothing;
+- a write after another state of this controller wrote to the same object, or deleted it: each write
+  drops what was known about the other outputs of the object;
+- a write after one whose outcome is unknown: the change may have been our own.
+
+``held`` is called only when a decision was made, not in passes that repeat an old decision, so a
+converged pass costs nothing.  The oldest entries beyond ``_OBJECTS_MAX`` objects are dropped; an
+output without an entry is treated as one that was never written.
+"""
+
+from typing import NamedTuple
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.io.writes.stall_guard import Wish
+
+_OBJECTS_MAX = 100_000
+
+
+class _AsDeclared(NamedTuple):
+    """One output that was as declared: its part of a ``Wish``, its declaration, since when."""
+
+    part: str
+    question: int
+    since: float
+
+
+class DriftMemory:
+    """Remembers since when each output has been as declared."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._monotonic = clock.monotonic
+        self._known: dict[ObjectRef, tuple[_AsDeclared, ...]] = {}
+
+    def held(self, wish: Wish, question: int) -> None:
+        """Record that nothing was to be sent for an output."""
+        ref, part = wish
+        known = self._known.get(ref, ())
+        if _find(known, part, question) is None:
+            entry = _AsDeclared(part, question, self._monotonic())
+            self._remember(ref, (*(one for one in known if one.part != part), entry))
+
+    def wrote(self, wish: Wish, question: int) -> float | None:
+        """Record a write that changed the object.
+
+        Return for how many seconds the output had been as declared if the write corrected drift,
+        else None.
+        """
+        ref, part = wish
+        now, before = self._monotonic(), _find(self._known.get(ref, ()), part, question)
+        self._remember(ref, (_AsDeclared(part, question, now),))
+        return None if before is None else now - before.since
+
+    def forget(self, ref: ObjectRef) -> None:
+        """Forget the outputs of an object: a write to it may have taken effect or not."""
+        self._known.pop(ref, None)
+
+    def _remember(self, ref: ObjectRef, entries: tuple[_AsDeclared, ...]) -> None:
+        self._known[ref] = entries
+        if len(self._known) > _OBJECTS_MAX:
+            del self._known[next(iter(self._known))]
+
+
+def _find(known: tuple[_AsDeclared, ...], part: str, question: int) -> _AsDeclared | None:
+    return next((one for one in known if one.part == part and one.question == question), None)

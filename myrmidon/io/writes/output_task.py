@@ -1,0 +1,161 @@
+"""OutputTask: one output that an applicator is writing, and what can be said about it without I/O."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import orjson
+
+from myrmidon.api.objects import kinds
+from myrmidon.api.objects.accessors import Json, version_of
+from myrmidon.api.objects.refs import Kind, ObjectRef
+from myrmidon.api.requests.request import Patch, Request, Verb
+from myrmidon.errors import (
+    ApiError,
+    FieldConflictError,
+    InvalidError,
+    MyrmidonError,
+    NotFoundError,
+)
+from myrmidon.io.writes.stall_guard import Wish
+from myrmidon.sets.outputs.edits import basis_of
+from myrmidon.sets.outputs.options import DEFAULT
+from myrmidon.sets.outputs.outputs import Apply, Edit, Output
+from myrmidon.sets.ownership.adoption import is_adoption
+from myrmidon.sets.ownership.owner_references import Parent, reference_to
+
+_FIRST = (kinds.NAMESPACE, kinds.CUSTOM_RESOURCE_DEFINITION)
+"""Kinds that other outputs may need; they are written first."""
+
+
+class Written(NamedTuple):
+    """The outcome of one output."""
+
+    output: Output
+    outcome: Literal["changed", "noop", "skipped", "failed"]
+    verb: Verb | None = None
+    error: MyrmidonError | None = None
+    adopted: bool = False  # the write made another party's object a child of the parent
+
+
+@dataclass(slots=True, eq=False)
+class OutputTask:
+    """One output being written: its parent and author, the last decision about it, its outcome."""
+
+    output: Output
+    parent: Parent
+    creating: bool
+    by: str
+    question: int
+    current: Json | None = None
+    request: Request | None = None
+    needs_read: bool = False  # the cached object lacks managedFields, and they matter
+    replaced: Json | None = None  # the object that was deleted to be created again
+    written: Written | None = None
+
+    @property
+    def wish(self) -> Wish:
+        """The key under which decisions about the output are remembered."""
+        return wish_of(self.output)
+
+    @property
+    def state(self) -> str:
+        """The state that declared the output; "" if the framework did, for example to prune."""
+        return self.output.author.partition(".")[2]
+
+    @property
+    def adopts(self) -> bool:
+        """Whether writing the output makes another party's object a child of the parent."""
+        return (
+            self.current is not None
+            and isinstance(self.output, Apply)
+            and is_adoption(self.current, self.output, self.parent)
+        )
+
+    def settled_on(self, obj: Json) -> tuple[int, str]:
+        """Return what a decision about the output depends on, if the object is as given.
+
+        For a patch that is the content alone, so that a change of the object's status does not
+        send it again.
+        """
+        output = self.output
+        if isinstance(output, Edit) and output.subresource in ("", "status"):
+            return self.question, basis_of(output, obj)
+        return self.question, version_of(obj)
+
+
+def wish_of(output: Output) -> Wish:
+    """Return the key of an output: two states may apply different fields of one object."""
+    if type(output) is Apply:
+        return output.ref, output.author
+    if isinstance(output, Edit):
+        return output.ref, f"{output.author}:{output.subresource}:{output.type}"
+    return output.ref, ""
+
+
+def question_of(output: Output, parent: Parent, creating: bool) -> int:
+    """Return a hash of everything that the decision about an output depends on, but for the object."""
+    if type(output) is Apply:
+        wanted, options = orjson.dumps(output.manifest), output.options
+        if options is DEFAULT:  # as most outputs have; hashing the options is dear
+            return hash((wanted, output.author, parent, creating))
+        owner = None if options.owner is None else orjson.dumps(reference_to(options.owner))
+        return hash((wanted, owner, options, output.author, parent, creating))
+    if isinstance(output, Edit):
+        return hash((orjson.dumps(output.body), output._replace(body=None), parent, creating))
+    return hash((output, parent, creating))
+
+
+def waves(tasks: list[OutputTask]) -> list[tuple[list[OutputTask], bool]]:
+    """Return the tasks in the order in which they may be written; those of one list are independent.
+
+    True goes with a list that the later ones need: Namespaces and CustomResourceDefinitions.
+    Patches come after the objects, because a state may create an object and write its status, and
+    patches of one object come one by one.
+    """
+    special = [
+        task for task in tasks if type(task.output) is Edit or _is_first(task.output.ref.kind)
+    ]
+    if not special:
+        return [(tasks, False)]
+    edits = [task for task in special if type(task.output) is Edit]
+    first = [task for task in special if task not in edits]
+    ordered = [(first, True), ([task for task in tasks if task not in special], False)]
+    while edits:
+        wave = _one_each(edits)
+        ordered.append((wave, False))
+        edits = [task for task in edits if task not in wave]
+    return ordered
+
+
+def _is_first(kind: Kind) -> bool:
+    return (kind.at("") if kind.cluster else kind) in _FIRST
+
+
+def _one_each(tasks: Iterable[OutputTask]) -> list[OutputTask]:
+    by_object: dict[ObjectRef, OutputTask] = {}
+    for task in tasks:
+        by_object.setdefault(task.output.ref, task)
+    return list(by_object.values())
+
+
+def is_worth_another_look(task: OutputTask, refused: ApiError) -> bool:
+    """Whether a refused write may be decided again on a fresh read.
+
+    An optimistic lock that the user asked for is never overridden, and a field that another manager
+    owns is refused however often it is sent.
+    """
+    output = task.output
+    if isinstance(refused, InvalidError):
+        if any(cause.get("field") == "metadata.uid" for cause in refused.causes):
+            return True  # the object was deleted and created again
+        # A JSON patch tests the resourceVersion; the refusal of a failed test has no causes.
+        return task.request is not None and task.request.patch is Patch.JSON and not refused.causes
+    if not isinstance(output, Apply):
+        return True
+    if output.options.optimistic_lock:
+        return False
+    if isinstance(refused, NotFoundError):
+        # The object of a patch is gone; a create that finds no namespace or no kind stays refused.
+        return refused.details.get("name") == output.ref.name
+    return not isinstance(refused, FieldConflictError)

@@ -1,0 +1,92 @@
+"""StallGuard: keeps an applicator from writing the same difference for ever.
+
+If another writer reverts an output each time, the controller must not write it in a loop.
+``sets.stalling`` decides when an output is stalled; this module adds the clock and the error for
+the user.  The error names the other field managers, which only ``metadata.managedFields`` of a live
+read shows.  Once found, the names are kept as long as the stall lasts, so that the condition does
+not change with every attempt.
+"""
+
+from typing import TypeAlias
+
+from myrmidon.api.clock import Clock
+from myrmidon.api.objects.accessors import Json, metadata
+from myrmidon.api.objects.managed_fields import managers_of
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.request import Request, Verb
+from myrmidon.errors import StalledError
+from myrmidon.sets.outputs.outputs import Output, manager_of
+from myrmidon.sets.stalling import ContestedFields, Stalls, field_text
+
+Wish: TypeAlias = tuple[ObjectRef, str]  # an object, and the state that has an output for it
+
+_FIELDS_TOLD_MAX = 5
+
+
+class StallGuard:
+    """Detects stalled outputs.  The applicator calls it before and after each write of an output.
+
+    ``question`` is a hash of what is declared; reversals count only while it stays the same.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._stalls: Stalls[Wish] = Stalls()
+        self.wishes = self._stalls.stalled
+        """The stalled outputs; while it is empty, ``without_write`` need not be called."""
+
+    def before_write(
+        self, wish: Wish, question: int, output: Output, current: Json
+    ) -> StalledError | None:
+        """Return the error to report instead of writing, None if the write may be sent."""
+        stall = self._stalls.check(wish, question, self._clock.monotonic())
+        return stall and self._error(wish, output, current, stall)
+
+    def after_write(
+        self,
+        wish: Wish,
+        question: int,
+        output: Output,
+        before: Json,
+        *,
+        request: Request,
+        answer: Json,
+    ) -> StalledError | None:
+        """Record a write that changed an object; return an error if the output is stalled."""
+        now = self._clock.monotonic()
+        # A JSON patch and a full update do not say field by field what they declare.
+        exact = request.verb is not Verb.UPDATE and isinstance(request.body, dict)
+        declared = request.body if exact else None
+        stall = self._stalls.wrote(wish, question, before, answer, now, declared=declared)
+        return stall and self._error(wish, output, before, stall)
+
+    def without_write(
+        self, wish: Wish, question: int, output: Output, current: Json | None
+    ) -> StalledError | None:
+        """Record that the object is as declared; return the error until that has lasted a while."""
+        stall = self._stalls.held(wish, question, self._clock.monotonic())
+        return stall and self._error(wish, output, current or {}, stall)
+
+    def stalled(self) -> int:
+        """Return the number of stalled outputs."""
+        self._stalls.expire(self._clock.monotonic())
+        return len(self.wishes)
+
+    def _error(
+        self, wish: Wish, output: Output, current: Json, stall: ContestedFields
+    ) -> StalledError:
+        ours, others = manager_of(output), stall.others
+        if others is None and "managedFields" in metadata(current):
+            others = _others(current, stall, ours)
+            self._stalls.blame(wish, others)
+        fields = ", ".join(map(field_text, stall.fields[:_FIELDS_TOLD_MAX]))
+        return StalledError(str(output.ref), fields, ours, others, stall.seconds)
+
+
+def _others(current: Json, stall: ContestedFields, ours: str) -> str:
+    found: dict[str, str] = {}
+    for field in stall.fields:
+        found |= managers_of(current, field)
+    found.pop(ours, None)
+    names = ", ".join(f'"{name}" (last at {at})' for name, at in found.items())
+    return names or "an admission webhook or another state of this controller"

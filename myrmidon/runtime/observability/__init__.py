@@ -1,0 +1,6 @@
+"""What a running process tells about itself.
+
+trace, snapshot  the last pass of each object, for ``myrmidon explain`` and ``myrmidon dev``
+change_log       a record of each write that changed an object
+tracing          OpenTelemetry spans of passes, states and requests
+"""

@@ -1,0 +1,1 @@
+"""What a state declares: the OutputSet, its outputs and their options."""

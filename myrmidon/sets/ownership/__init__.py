@@ -1,0 +1,1 @@
+"""To whom an object belongs: owner references, adoption, release, pruning."""

@@ -1,0 +1,10 @@
+"""The cluster of a test.
+
+harness    controllers and an embedded server, in virtual time
+live       controllers and a real API server, in real time
+cluster    the interface that both implement
+reads      its reads, as JSON or typed
+recording  a log of all requests
+clock      virtual time for asyncio
+failures   what a failed test prints
+"""
