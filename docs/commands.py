@@ -21,7 +21,7 @@ def page() -> str:
 
 
 def _section(name: str, summary: str) -> str:
-    module = importlib.import_module(f"myrmidon.cli.{name}")
+    module = importlib.import_module(f"myrmidon.cli.commands.{name}")
     parser = argparse.ArgumentParser(
         prog=f"myrmidon {name}",
         description=module.__doc__,

@@ -22,7 +22,7 @@ _ROW = re.compile(r"^\| `(\w+)` \| (?:`(--[\w-]+)`)? ?\| (.+) \|$", re.MULTILINE
 def parser(command: str) -> argparse.ArgumentParser:
     """The arguments of a command."""
     made = argparse.ArgumentParser()
-    importlib.import_module(f"myrmidon.cli.{command}").add_arguments(made)
+    importlib.import_module(f"myrmidon.cli.commands.{command}").add_arguments(made)
     return made
 
 

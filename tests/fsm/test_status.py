@@ -18,6 +18,7 @@ from myrmidon.api.values.timestamps import write_time
 from myrmidon.errors import StatusError
 from myrmidon.fsm import Done, Failed, Graph, Wait, Walk
 from myrmidon.fsm.engine import Acted, Enter, Finish, Outcome, Skip, Visit
+from myrmidon.fsm.status import status as status_module
 from myrmidon.fsm.status.status import (
     conditions_after,
     managed_after,
@@ -26,7 +27,6 @@ from myrmidon.fsm.status.status import (
     status_after,
     status_request,
 )
-from myrmidon.fsm.status.status import status as status_module
 from myrmidon.patch import merge
 from tests.fsm.graphs import drawings, results
 from tests.fsm.things import KIND, Thing, Things, ThingSpec, define, marked
