@@ -6,6 +6,7 @@ local/           the embedded server on this machine, and the live view of ``myr
 targets          from the argument TARGET to controller classes
 settings         options from flags, environment and file
 clusters         the flags that choose a cluster
+named_objects    the arguments that name an object, and how it is found
 remote_clusters  the flags that name other clusters
 event_loops      asyncio's event loop or uvloop
 """

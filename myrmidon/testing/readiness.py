@@ -2,19 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from myrmidon.api.objects.accessors import Json, generation_of, ref_of
-from myrmidon.api.objects.conditions import READY, find
+from myrmidon.api.objects.accessors import Json, ref_of
+from myrmidon.api.objects.conditions import is_ready
 from myrmidon.runtime.loop import ControllerLoop
-
-
-def is_ready(obj: Json) -> bool:
-    """Whether the condition Ready in the status is True for the current generation."""
-    ready = find(obj, READY)
-    return (
-        ready is not None
-        and ready.status == "True"
-        and ready.observed_generation == generation_of(obj)
-    )
 
 
 def is_ready_for(loop: ControllerLoop, obj: Json) -> bool:

@@ -123,12 +123,29 @@ def test_a_process_that_does_not_answer(tmp_path: Path, capsys: pytest.CaptureFi
     assert told.endswith("  fix: `kubectl port-forward` its health port, or leave --process out\n")
 
 
-def test_a_kind_that_nobody_knows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is told from an object that is not there."""
+@pytest.mark.parametrize("command", ["explain", "release", "reconcile"])
+def test_a_kind_that_does_not_exist(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error differs from the one for an object that does not exist."""
     with cluster(tmp_path, "admin") as kubeconfig:
-        assert main(["explain", "gadget", "a", "--kubeconfig", str(kubeconfig)]) == 2
+        assert main([command, "gadget", "a", "--kubeconfig", str(kubeconfig)]) == 2
 
     assert capsys.readouterr().err == (
         "error: the cluster has no kind called 'gadget'.\n"
         "  fix: `kubectl api-resources` lists the kinds it has; `myrmidon generate crd` writes the definition of yours\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["explain", "release", "reconcile"])
+def test_an_object_without_a_namespace_that_does_not_exist(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error does not name a namespace, and the command that lists the objects needs no -A."""
+    with cluster(tmp_path, "admin") as kubeconfig:
+        assert main([command, "ns", "nope", "--kubeconfig", str(kubeconfig)]) == 2
+
+    assert capsys.readouterr().err == (
+        "error: Namespace nope does not exist.\n"
+        "  fix: `kubectl get namespaces` lists the objects that do\n"
     )

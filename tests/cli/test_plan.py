@@ -75,6 +75,6 @@ def test_explain_of_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixt
         arguments = ["configmap", "nope", "-n", "kube-system", "--kubeconfig", str(kubeconfig)]
         assert main(["explain", *arguments]) == 2
         assert capsys.readouterr().err == (
-            "error: configmap nope does not exist in the namespace kube-system.\n"
-            "  fix: `kubectl get configmap -A` lists the objects that do\n"
+            "error: ConfigMap kube-system/nope does not exist.\n"
+            "  fix: `kubectl get configmaps -A` lists the objects that do\n"
         )

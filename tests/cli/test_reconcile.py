@@ -68,7 +68,7 @@ def test_what_cannot_be_asked(
     assert ran(monkeypatch, server, "thing", "it") == 2
     assert "fix: remove its label myrmidon.dev/suspend" in capsys.readouterr().err
     assert ran(monkeypatch, server, "thing", "other") == 2
-    assert "fix: `kubectl get thing -A`" in capsys.readouterr().err
+    assert "fix: `kubectl get things -A`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

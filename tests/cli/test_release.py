@@ -205,6 +205,6 @@ def test_an_object_that_does_not_exist(tmp_path: Path, capsys: pytest.CaptureFix
         where = ["-n", "kube-system", "--kubeconfig", str(kubeconfig)]
         assert main(["release", "configmap", "nope", *where]) == 2
         assert capsys.readouterr().err == (
-            'error: configmaps "nope" not found.\n'
-            "  fix: `kubectl get configmap -A` lists the objects that exist\n"
+            "error: ConfigMap kube-system/nope does not exist.\n"
+            "  fix: `kubectl get configmaps -A` lists the objects that do\n"
         )

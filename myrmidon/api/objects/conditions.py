@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, NamedTuple
 
-from myrmidon.api.objects.accessors import Json, conditions_in
+from myrmidon.api.objects.accessors import Json, conditions_in, generation_of
 
 ConditionStatus = Literal["True", "False", "Unknown"]
 
@@ -66,6 +66,20 @@ def status_of(obj: Json, condition_type: str) -> ConditionStatus:
     """Return the status of that condition; ``Unknown`` if the object does not have it."""
     raw = _find(obj, condition_type)
     return (raw and raw.get("status")) or "Unknown"
+
+
+def is_ready(obj: Json) -> bool:
+    """Whether the condition Ready in the object's status is True for its current generation.
+
+    This is the rule for objects with conditions of ours.  Children of any kind have rules of their
+    own (``fsm.children.readiness``).
+    """
+    ready = find(obj, READY)
+    return (
+        ready is not None
+        and ready.status == "True"
+        and ready.observed_generation == generation_of(obj)
+    )
 
 
 def _find(obj: Json, condition_type: str) -> Json | None:

@@ -33,6 +33,7 @@ from myrmidon.api.typed.status import ATTEMPTS, NEXT_ATTEMPT
 from myrmidon.api.values.timestamps import read_time, write_time
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.local.views import age
+from myrmidon.cli.named_objects import add_object_arguments, found
 from myrmidon.errors import NotFoundError, TransportError, UsageError
 from myrmidon.fsm.children.readiness import is_ready
 from myrmidon.fsm.declaration.policies import POLICY
@@ -52,11 +53,7 @@ _SIGNS = {"True": "✓", "False": "…", "Unknown": "?"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("kind", metavar="KIND", help="as kubectl takes it: webapp, webapps, wa")
-    parser.add_argument("name", metavar="NAME")
-    parser.add_argument(
-        "-n", "--namespace", metavar="NS", help="default: the namespace of the context"
-    )
+    add_object_arguments(parser)
     add_cluster_arguments(parser)
     parser.add_argument(
         "--process", metavar="ADDR", help="health address of the controller, to ask why it last ran"
@@ -72,27 +69,12 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(args: argparse.Namespace) -> list[str]:
     async with reading(args) as (client, endpoint):
-        namespace = args.namespace or endpoint.namespace
-        try:
-            return await _explained(client, args, namespace)
-        except NotFoundError:
-            raise UsageError(
-                f"{args.kind} {args.name} does not exist in the namespace {namespace}.\n"
-                f"  fix: `kubectl get {args.kind} -A` lists the objects that do"
-            ) from None
+        return await _explained(client, args, endpoint.namespace)
 
 
 async def _explained(client: Client, args: argparse.Namespace, namespace: str) -> list[str]:
     discovery = Discovery(client)
-    try:
-        kind = (await discovery.find(args.kind)).kind
-    except NotFoundError:
-        raise UsageError(
-            f"the cluster has no kind called {args.kind!r}.\n"
-            "  fix: `kubectl api-resources` lists the kinds it has; `myrmidon generate crd` writes the definition of yours"
-        ) from None
-    ref = ObjectRef(kind, args.name, namespace if kind.namespaced else "")
-    obj = await client.get(ref)
+    ref, obj = await found(client, discovery, args, namespace)
     lines = list(told(ref, obj, LoopClock()))
     if args.process:
         lines += await last_pass(args.process, ref, LoopClock())

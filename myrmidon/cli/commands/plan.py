@@ -24,6 +24,7 @@ from myrmidon.api.requests.request import Patch
 from myrmidon.apiserver.server import ApiServer
 from myrmidon.cli.clusters import add_cluster_arguments, reading
 from myrmidon.cli.local.workbench import documents
+from myrmidon.cli.named_objects import missing
 from myrmidon.cli.targets import load, made
 from myrmidon.errors import NotFoundError, UsageError
 from myrmidon.fsm.controller import Controller
@@ -109,9 +110,7 @@ async def _read(
     async with reading(args) as (client, _):
         parent = await _found(client, ref)
         if parent is None and expected:
-            raise UsageError(
-                f"{ref} does not exist.\n  fix: `kubectl get {ref.kind.plural} -A` lists the objects that do"
-            )
+            raise missing(ref)
         found = [parent] if parent is not None else []
         for kind in dict.fromkeys((*cls.managed_kinds, *cls.read_kinds)):
             if kind != ref.kind:

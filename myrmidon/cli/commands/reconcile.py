@@ -11,11 +11,11 @@ import argparse
 import asyncio
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects.accessors import Json, generation_of
-from myrmidon.api.objects.conditions import READY, find
+from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.conditions import READY, find, is_ready
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.cli.clusters import add_cluster_arguments, reading
-from myrmidon.cli.commands.release import found
+from myrmidon.cli.named_objects import add_object_arguments, found
 from myrmidon.errors import UsageError
 from myrmidon.fsm.reconcile_request import REQUESTED_AT, is_handled
 from myrmidon.fsm.suspension import SUSPEND, is_suspended
@@ -29,9 +29,7 @@ _TIMEOUT_SECONDS = 60.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("kind", metavar="KIND", help="as kubectl takes it: webapp, webapps, wa")
-    parser.add_argument("name", metavar="NAME")
-    parser.add_argument("-n", "--namespace", metavar="NS", help="by default that of the context")
+    add_object_arguments(parser)
     parser.add_argument(
         "--wait",
         action="store_true",
@@ -54,8 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(args: argparse.Namespace) -> int:
     async with reading(args) as (client, endpoint):
-        namespace = args.namespace or endpoint.namespace
-        ref, obj = await found(client, Discovery(client), args, namespace)
+        ref, obj = await found(client, Discovery(client), args, endpoint.namespace)
         clock = LoopClock()
         token = await request(client, ref, obj, clock)
         print(f"{ref}: requested a pass at {token}")
@@ -81,22 +78,13 @@ async def waited(client: Client, ref: ObjectRef, token: str, clock: Clock, secon
     while True:
         obj = await client.get(ref)
         handled = is_handled(obj, token)
-        if handled and _is_ready(obj):
+        if handled and is_ready(obj):
             print("the pass has finished: Ready")
             return 0
         if clock.monotonic() >= ends_at:
             print(_told(obj, seconds, handled=handled))
             return 1
         await clock.sleep(_LOOK_SECONDS)
-
-
-def _is_ready(obj: Json) -> bool:
-    ready = find(obj, READY)
-    return (
-        ready is not None
-        and ready.status == "True"
-        and ready.observed_generation == generation_of(obj)
-    )
 
 
 def _told(obj: Json, timeout: float, *, handled: bool) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from myrmidon.api.objects.accessors import Json, finalizers_of, is_deleting, uid_of
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.cli.clusters import add_cluster_arguments, reading
+from myrmidon.cli.named_objects import add_object_arguments, found
 from myrmidon.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError, UsageError
 from myrmidon.fsm.finalizers import remove_finalizer
 from myrmidon.fsm.status.status_home import statuses_of
@@ -29,9 +30,7 @@ _ATTEMPTS_MAX = 5  # against other writers of the list
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("kind", metavar="KIND", help="as kubectl takes it: webapp, webapps, wa")
-    parser.add_argument("name", metavar="NAME")
-    parser.add_argument("-n", "--namespace", metavar="NS", help="by default that of the context")
+    add_object_arguments(parser)
     parser.add_argument(
         "--finalizer",
         metavar="NAME",
@@ -51,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace) -> int:
     async with reading(args) as (client, endpoint):
         discovery = Discovery(client)
-        ref, obj = await found(client, discovery, args, args.namespace or endpoint.namespace)
+        ref, obj = await found(client, discovery, args, endpoint.namespace)
         finalizers = chosen(ref, obj, args.finalizer)
         print(f"{ref} is being deleted and held by {', '.join(finalizers_of(obj))}")
         for line in await survey(client, discovery, obj):
@@ -63,20 +62,6 @@ async def _run(args: argparse.Namespace) -> int:
             await remove(client, ref, finalizer)
             print(f"removed {finalizer}")
     return 0
-
-
-async def found(
-    client: Client, discovery: Discovery, args: argparse.Namespace, namespace: str
-) -> tuple[ObjectRef, Json]:
-    """Return the object that the arguments name; raise ``UsageError`` if it does not exist."""
-    try:
-        kind = (await discovery.find(args.kind)).kind
-        ref = ObjectRef(kind, args.name, namespace if kind.namespaced else "")
-        return ref, await client.get(ref)
-    except NotFoundError as error:
-        raise UsageError(
-            f"{error.message}.\n  fix: `kubectl get {args.kind} -A` lists the objects that exist"
-        ) from None
 
 
 def chosen(ref: ObjectRef, obj: Json, named: Sequence[str]) -> list[str]:

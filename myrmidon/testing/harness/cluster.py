@@ -27,7 +27,7 @@ import yaml
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, namespace_of, ref_of
-from myrmidon.api.objects.conditions import READY, Condition, find
+from myrmidon.api.objects.conditions import READY, Condition, find, is_ready
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.api.requests.transport import Transport
@@ -49,7 +49,7 @@ from myrmidon.testing.harness.failures import (
 )
 from myrmidon.testing.harness.reads import ClusterReads, known_kind
 from myrmidon.testing.harness.recording import Exchange, RecordingTransport
-from myrmidon.testing.readiness import is_ready, is_ready_for, statuses
+from myrmidon.testing.readiness import is_ready_for, statuses
 
 T = TypeVar("T")
 Exchanges: TypeAlias = list[Exchange]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from myrmidon.api.objects.conditions import Condition, find, status_of
+from myrmidon.api.objects.conditions import Condition, find, is_ready, status_of
 from myrmidon.api.values.timestamps import write_time
 from tests.strategies import values
 
@@ -70,3 +70,17 @@ def test_timestamps_are_utc_in_whole_seconds() -> None:
 
     assert write_time(datetime(2026, 1, 1, 1, 0, 0, 999, tzinfo=berlin)) == "2026-01-01T00:00:00Z"
     assert write_time(datetime(2026, 1, 1, tzinfo=UTC)) == "2026-01-01T00:00:00Z"
+
+
+@given(condition=CONDITIONS, generation=st.integers(0, 3))
+def test_c4_ready_is_true_for_the_current_generation_only(
+    condition: Condition, generation: int
+) -> None:
+    """An older or a missing condition Ready says nothing about the object as it is now."""
+    obj = {"metadata": {"generation": generation}, "status": {"conditions": [condition.to_json()]}}
+
+    assert is_ready(obj) == (
+        (condition.type, condition.status) == ("Ready", "True")
+        and condition.observed_generation == generation
+    )
+    assert not is_ready({"metadata": {"generation": generation}})
