@@ -6,6 +6,7 @@ schema (``OpenApi``) that makes the server refuse them.
 
 import re
 from base64 import b64decode, b64encode
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import ROUND_CEILING, ROUND_UP, Context, Decimal
 from functools import total_ordering
@@ -31,6 +32,22 @@ INT_OR_STRING: dict[str, Any] = {
 
 IntOrString: TypeAlias = Annotated[int | str, OpenApi(INT_OR_STRING)]
 """An integer or a string, such as a port by number or by name."""
+
+
+class _Text:
+    """How pydantic reads a type from JSON (``validate``) and writes it to JSON (``serialize``)."""
+
+    def __init__(self, validate: Callable[[Any], Any], serialize: Callable[[Any], Any]) -> None:
+        self._validate, self._serialize = validate, serialize
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            self._validate,
+            serialization=core_schema.plain_serializer_function_ser_schema(self._serialize),
+        )
+
 
 # ------------------------------------------------------------------------------ quantity
 
@@ -148,10 +165,7 @@ class Quantity:
     def __get_pydantic_core_schema__(
         cls, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            _validated_quantity,
-            serialization=core_schema.plain_serializer_function_ser_schema(_wire_of),
-        )
+        return _QUANTITY.__get_pydantic_core_schema__(source, handler)
 
 
 def _validated_quantity(value: Any) -> Quantity:
@@ -170,6 +184,9 @@ def _wire_of(quantity: Quantity) -> str | int:
     return quantity.wire
 
 
+_QUANTITY = _Text(_validated_quantity, _wire_of)
+
+
 def _rounded(value: Decimal) -> Decimal:
     """Return the amount as the server stores it: rounded away from zero to 1n."""
     _, _, exponent = value.as_tuple()
@@ -181,18 +198,6 @@ def _rounded(value: Decimal) -> Decimal:
 
 
 # ------------------------------------------------------------------------------ duration
-
-
-class _DurationText:
-    """Duration on the wire, timedelta in Python."""
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            _validated_duration,
-            serialization=core_schema.plain_serializer_function_ser_schema(print_duration),
-        )
 
 
 def _validated_duration(value: Any) -> timedelta:
@@ -207,7 +212,9 @@ def _validated_duration(value: Any) -> timedelta:
 
 
 Duration: TypeAlias = Annotated[
-    timedelta, _DurationText(), OpenApi({"type": "string", "pattern": DURATION_PATTERN})
+    timedelta,
+    _Text(_validated_duration, print_duration),
+    OpenApi({"type": "string", "pattern": DURATION_PATTERN}),
 ]
 """A ``timedelta`` that is written as ``1h30m`` in JSON."""
 
@@ -215,18 +222,6 @@ Duration: TypeAlias = Annotated[
 
 BASE64_PATTERN = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 _BASE64 = re.compile(BASE64_PATTERN)
-
-
-class _Base64Text:
-    """Base64 on the wire, bytes in Python."""
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            _validated_bytes,
-            serialization=core_schema.plain_serializer_function_ser_schema(_base64_text),
-        )
 
 
 def _validated_bytes(value: Any) -> bytes:
@@ -242,6 +237,8 @@ def _base64_text(value: bytes) -> str:
 
 
 Base64: TypeAlias = Annotated[
-    bytes, _Base64Text(), OpenApi({"type": "string", "pattern": BASE64_PATTERN})
+    bytes,
+    _Text(_validated_bytes, _base64_text),
+    OpenApi({"type": "string", "pattern": BASE64_PATTERN}),
 ]
 """``bytes`` that are written as base64 text in JSON."""

@@ -82,15 +82,20 @@ def read_object(call: Call, wanted: Kind | None = None) -> tuple[Json, list[str]
 def decode_object(call: Call) -> Json:
     """Return the object of the body, decoded, checked for unknown fields and with defaults."""
     body, duplicates = read_object(call)
-    try:
-        obj, unknown = call.type.strategy.decode(body)
-    except DecodeError as error:
-        raise decode_failure(call, error) from None
+    obj, unknown = decode_fields(call, body)
     problems = check_fields(call, unknown, duplicates)
     if problems:
         raise strict_failure(call, problems)
     call.type.strategy.default(obj)
     return obj
+
+
+def decode_fields(call: Call, body: Json) -> tuple[Json, list[str]]:
+    """Return the body as an object of the resource type, and its unknown fields; raise a 400."""
+    try:
+        return call.type.strategy.decode(body)
+    except DecodeError as error:
+        raise _decode_failure(call, error) from None
 
 
 def read_object_type(call: Call) -> str:
@@ -175,7 +180,7 @@ def _excerpt(body: Json) -> str:
     return go_json.encode(body)[:200].decode(errors="replace")
 
 
-def decode_failure(call: Call, error: DecodeError) -> Failure:
+def _decode_failure(call: Call, error: DecodeError) -> Failure:
     """Return the 400 for a body that does not fit the type."""
     kind = call.type.kind
     return bad_request(

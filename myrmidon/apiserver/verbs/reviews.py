@@ -8,9 +8,8 @@ from myrmidon.apiserver.auth.users import Attributes, User
 from myrmidon.apiserver.call import Call
 from myrmidon.apiserver.causes import invalid
 from myrmidon.apiserver.failures import Failure, StatusCause, bad_request, invalid_object
-from myrmidon.apiserver.resources.strategy import DecodeError
 from myrmidon.apiserver.verbs import managed_fields
-from myrmidon.apiserver.verbs.bodies import decode_failure, read_object
+from myrmidon.apiserver.verbs.bodies import decode_fields, read_object
 from myrmidon.apiserver.verbs.options import read_write_options
 
 
@@ -22,10 +21,7 @@ def is_review(call: Call) -> bool:
 def review(call: Call) -> Json:
     """Return the review in the body, with its status filled in."""
     body, _ = read_object(call)
-    try:
-        obj, _ = call.type.strategy.decode(body)
-    except DecodeError as error:
-        raise decode_failure(call, error) from None
+    obj, _ = decode_fields(call, body)
     kind = call.type.kind
     obj.setdefault("metadata", {})
     obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind

@@ -29,7 +29,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from myrmidon.api.clock import Clock
-from myrmidon.api.objects.accessors import Json, metadata
+from myrmidon.api.objects.accessors import Json, annotations_of
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream, Transport
 from myrmidon.errors import UsageError
@@ -147,7 +147,7 @@ class Tracing:
 
     def _links(self, obj: Json | None) -> list[Any]:
         """Return a link to the span that the object's annotation names; none if it is not valid."""
-        said = (metadata(obj or {}).get("annotations") or {}).get(TRACEPARENT)
+        said = annotations_of(obj or {}).get(TRACEPARENT)
         if not said:
             return []
         found = self._api.get_current_span(self._w3c.extract({TRACEPARENT: said}))
