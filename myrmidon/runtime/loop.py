@@ -76,7 +76,7 @@ class ControllerLoop:
         planning: bool = False,
     ) -> None:
         """``shared``, ``shares_status``: see ``PassDependencies``."""
-        self.controller = controller
+        self.controller, self._client, self._clock = controller, client, clock
         self._leaving: set[str] = set()  # namespaces in which passes are still under way
         self._own_writes = OwnWrites[Trigger](controller.name, caches)
         self.view = ClusterView(
@@ -95,34 +95,25 @@ class ControllerLoop:
         self._recorder: ChangeRecorder | None = None
         if changes is not None:
             self._recorder = ChangeRecorder(controller.name, clock, changes.report)
-        applicator = self._applicator(client, clock, observing)
+        applicator = self._applicator(observing)
         self.stalled = applicator.stalled
         backoff = Backoff[ObjectRef](options.retry_min, options.retry_max, rng.random)
         limits = RetryLimits(options.max_attempts, options.retry_for)
         retries = Retries(backoff, limits, clock.monotonic, self._gave_up)
-        deps = PassDependencies(
-            controller,
-            client,
+        deps = self._dependencies(
             applicator,
-            self.view,
-            clock,
             observing,
             record_event,
-            Discovery(client, clock=clock),
             retries,
             refused,
-            self.readers,
             planning=planning,
-            run_state=run_state if tracing is None else tracing.run_state,
             shared=shared,
             shares_status=shares_status,
         )
-        if self._recorder is not None:
-            deps.external_acted = self._recorder.acted_outside
         self.home = deps.home
         """Where this controller keeps its conditions."""
         self.reconciler = Reconciler(deps, log, self._look_again)
-        self.pool = self._worker_pool(backoff, observing, clock)
+        self.pool = self._worker_pool(backoff, observing)
         self._unsubscribe = self._listen_to_channels()
 
     async def feed(self) -> None:
@@ -233,19 +224,52 @@ class ControllerLoop:
 
     # --------------------------------------------------------------------------- inside
 
-    def _applicator(self, client: Client, clock: Clock, observing: Observing) -> Applicator:
+    def _dependencies(
+        self,
+        applicator: Applicator,
+        observing: Observing,
+        record_event: RecordEvent,
+        retries: Retries,
+        refused: RefusedOutputs,
+        *,
+        planning: bool,
+        shared: bool,
+        shares_status: bool,
+    ) -> PassDependencies:
+        deps = PassDependencies(
+            self.controller,
+            self._client,
+            applicator,
+            self.view,
+            self._clock,
+            observing,
+            record_event,
+            Discovery(self._client, clock=self._clock),
+            retries,
+            refused,
+            self.readers,
+            planning=planning,
+            run_state=run_state if self._tracing is None else self._tracing.run_state,
+            shared=shared,
+            shares_status=shares_status,
+        )
+        if self._recorder is not None:
+            deps.external_acted = self._recorder.acted_outside
+        return deps
+
+    def _applicator(self, observing: Observing) -> Applicator:
         def corrected(by: str, ref: ObjectRef, seconds: float) -> None:
             observing.corrected(ref.kind.kind, seconds)
             key = by.partition(":")[2]
             self._log.info("drift corrected", object=key, output=ref, held_seconds=round(seconds))
 
         return Applicator(
-            client,
+            self._client,
             self.view,
             self._own_writes,
             writes_max=self.controller.options.writes_max,
             manager=field_manager(self.controller.name),
-            clock=clock,
+            clock=self._clock,
             corrected=corrected,
             listeners=[one.wrote for one in (self.tracer, self._recorder) if one is not None],
         )
@@ -260,16 +284,14 @@ class ControllerLoop:
             when=self.controller.options.when,
         )
 
-    def _worker_pool(
-        self, backoff: Backoff[ObjectRef], observing: Observing, clock: Clock
-    ) -> WorkerPool:
+    def _worker_pool(self, backoff: Backoff[ObjectRef], observing: Observing) -> WorkerPool:
         options = self.controller.options
         return WorkerPool(
             queue=WorkQueue(),
             backoff=backoff,
             reconcile=self._observed_reconcile(),
             observing=observing,
-            clock=clock,
+            clock=self._clock,
             log=self._log,
             resync=self._resync_seconds,
             revision=self._revision,

@@ -73,43 +73,22 @@ def define(
             f'write class {owner}(Resource[Spec, Status], group="demo.example.com", version="v1")',
         )
     kind = kind or owner
-    plural = plural or plural_of(kind)
+    made = Kind(group, version, kind, plural or plural_of(kind), namespaced)
     singular = singular or kind.lower()
-    _match(owner, "group", group, _DNS_NAME, 'a domain of yours in lower case, "demo.example.com"')
-    if group.endswith((".k8s.io", ".kubernetes.io")):
-        raise mistake(
-            f"{owner} has group={group!r}, which is reserved for the Kubernetes community",
-            'use a domain of yours, "demo.example.com"; '
-            "for a kind that exists already write of=kinds.INGRESS instead",
-        )
-    _match(owner, "version", version, _VERSION, '"v1", "v1beta1" or "v1alpha1"')
-    _match(owner, "kind", kind, _KIND, 'letters and digits, "WebApp"')
-    _match(owner, "plural", plural, _LOWER_NAME, 'lower case letters and digits, "webapps"')
+    _check_kind(owner, made)
     _match(owner, "singular", singular, _LOWER_NAME, 'lower case letters and digits, "webapp"')
     for attribute, names in (("short_names", short_names), ("categories", categories)):
         for name in _listed(owner, attribute, names):
             _match(owner, attribute, name, _LOWER_NAME, 'lower case letters and digits, "wa"')
-    made = {
-        name: column if isinstance(column, Column) else Column(column)
-        for name, column in columns.items()
-    }
-    for name, column in made.items():
-        _match(
-            owner,
-            f"columns[{name!r}]",
-            column.path,
-            _JSON_PATH,
-            'a path from the root, ".spec.image"',
-        )
     for path in _listed(owner, "selectable_fields", selectable_fields):
-        _match(owner, "selectable_fields", path, _JSON_PATH, 'a path from the root, ".spec.image"')
-    _check_versions(owner, Kind(group, version, kind, plural, namespaced), versions)
+        _match_path(owner, "selectable_fields", path)
+    _check_versions(owner, made, versions)
     return Definition(
-        kind=Kind(group, version, kind, plural, namespaced),
+        kind=made,
         singular=singular,
         short_names=tuple(short_names),
         categories=tuple(categories),
-        columns=made,
+        columns=_columns(owner, columns),
         selectable_fields=tuple(selectable_fields),
         versions=tuple(versions),
         **rest,
@@ -117,16 +96,20 @@ def define(
 
 
 def foreign(owner: str, kind: Any, given: Mapping[str, Any]) -> Definition:
-    """Build the definition of a class for a kind that exists already: no CRD is generated for it."""
+    """Build the definition of a class for a kind that exists already: no CRD is generated for it.
+
+    ``given`` are the arguments that only a definition of a new kind may have.
+    """
     if not isinstance(kind, Kind):
         raise mistake(
             f"{owner} has of={kind!r}, which is not a Kind",
             "use a constant of myrmidon.kinds, or Kind(group, version, kind, plural, namespaced)",
         )
-    if given:
+    needless = ", ".join(name for name, value in given.items() if value)
+    if needless:
         raise mistake(
-            f"{owner} has both of={kind} and {', '.join(given)}, but {kind} is defined elsewhere",
-            f"drop {', '.join(given)}",
+            f"{owner} has both of={kind} and {needless}, but {kind} is defined elsewhere",
+            f"drop {needless}",
         )
     return Definition(kind=kind, singular=kind.kind.lower(), columns={}, foreign=True)
 
@@ -150,6 +133,35 @@ def _match(owner: str, attribute: str, value: Any, pattern: re.Pattern[str], fix
         raise mistake(
             f"{owner} has {attribute}={value!r}, which Kubernetes does not accept", f"use {fix}"
         )
+
+
+def _match_path(owner: str, attribute: str, path: Any) -> None:
+    _match(owner, attribute, path, _JSON_PATH, 'a path from the root, ".spec.image"')
+
+
+def _check_kind(owner: str, kind: Kind) -> None:
+    _match(
+        owner, "group", kind.group, _DNS_NAME, 'a domain of yours in lower case, "demo.example.com"'
+    )
+    if kind.group.endswith((".k8s.io", ".kubernetes.io")):
+        raise mistake(
+            f"{owner} has group={kind.group!r}, which is reserved for the Kubernetes community",
+            'use a domain of yours, "demo.example.com"; '
+            "for a kind that exists already write of=kinds.INGRESS instead",
+        )
+    _match(owner, "version", kind.version, _VERSION, '"v1", "v1beta1" or "v1alpha1"')
+    _match(owner, "kind", kind.kind, _KIND, 'letters and digits, "WebApp"')
+    _match(owner, "plural", kind.plural, _LOWER_NAME, 'lower case letters and digits, "webapps"')
+
+
+def _columns(owner: str, given: Mapping[str, str | Column]) -> dict[str, Column]:
+    made = {
+        name: column if isinstance(column, Column) else Column(column)
+        for name, column in given.items()
+    }
+    for name, column in made.items():
+        _match_path(owner, f"columns[{name!r}]", column.path)
+    return made
 
 
 def _check_versions(owner: str, kind: Kind, versions: Sequence[type[Any]]) -> None:

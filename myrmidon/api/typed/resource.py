@@ -78,15 +78,9 @@ class Resource(HasMetadata, Generic[SpecT, StatusT]):
             return  # a generic base: its subclasses are the resources
         cls.SPEC, cls.STATUS = _checked_types(cls, arguments)
         if of is not None:
-            given: dict[str, Any] = {
-                "group": group,
-                "version": version,
-                "kind": kind,
-                "plural": plural,
-            }
-            given |= {"columns": columns, "scale": scale, "versions": versions, "rules": rules}
-            said = {name: value for name, value in given.items() if value}
-            cls.DEFINITION = foreign(cls.__name__, of, said)
+            given = {"group": group, "version": version, "kind": kind, "plural": plural}
+            more = {"columns": columns, "scale": scale, "versions": versions, "rules": rules}
+            cls.DEFINITION = foreign(cls.__name__, of, {**given, **more})
             cls.KIND = of
             return
         cls.DEFINITION = define(

@@ -55,6 +55,7 @@ class Metrics:
         self._declare_process()
         self._declare_queues()
         self._declare_objects()
+        self._declare_outputs()
         self._declare_client()
         self._declare_caches()
         ProcessCollector(registry=self.registry)
@@ -218,6 +219,14 @@ class Metrics:
             (*_KIND, "objName", "objNamespace", "eventType", "reason", "controller"),
             self.registry,
         )
+        self.retries_given_up = Counter(
+            "myrmidon_retries_given_up_total",
+            "Objects whose retries were given up, because of max_attempts or retry_for.",
+            ("controller",),
+            registry=self.registry,
+        )
+
+    def _declare_outputs(self) -> None:
         self.writes = Counter(
             "myrmidon_writes_total",
             "Outputs by what became of them: changed, noop (sent without effect), skipped, failed.",
@@ -235,12 +244,6 @@ class Metrics:
             "Time that an output had been as declared when its drift was corrected.",
             ("controller", "kind"),
             buckets=_DRIFT_BUCKETS,
-            registry=self.registry,
-        )
-        self.retries_given_up = Counter(
-            "myrmidon_retries_given_up_total",
-            "Objects whose retries were given up, because of max_attempts or retry_for.",
-            ("controller",),
             registry=self.registry,
         )
         self.stalled = Gauge(
