@@ -2,11 +2,10 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.cluster.controlplane.binaries import UnavailableError, locked
+from tests.cluster.controlplane.binaries import UnavailableError, locked, run_go
 
 MODULE = "helm.sh/helm/v3/cmd/helm@v3.16.4"
 
@@ -23,21 +22,8 @@ def find(environ: Mapping[str, str] = os.environ) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     with locked(cache / "lock"):
         if not (cache / "helm").is_file():
-            _build(cache, environ)
+            # `go install` puts the binary there when it is complete.
+            run_go(
+                ["install", MODULE], cache, {**environ, "GOBIN": str(cache)}, f"go install {MODULE}"
+            )
     return cache / "helm"
-
-
-def _build(cache: Path, environ: Mapping[str, str]) -> None:
-    """Run ``go install``, which puts the binary there when it is complete."""
-    result = subprocess.run(
-        ["nice", "-n", "10", "go", "install", MODULE],
-        cwd=cache,
-        env={**environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOBIN": str(cache)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if result.returncode:
-        lines = [line for line in result.stderr.splitlines() if "downloading" not in line]
-        reason = lines[0] if lines else f"exit status {result.returncode}"
-        raise UnavailableError(f"go install {MODULE} failed: {reason}")

@@ -21,26 +21,9 @@ from myrmidon.io.watch.changes import Change, Source, encode
 from myrmidon.runtime.wakeups.refused_outputs import RefusedOutputs
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Delay, Harness
-from tests.runtime.things import Act, Thing, Things, config_map, thing
+from tests.runtime.things import WAYS, Thing, Things, applying, config_map, thing
 
 MAP = kinds.CONFIG_MAP
-WAYS: dict[str, dict[str, Any]] = {
-    "merge": {},
-    "update": {"as_update": True},
-    "server-side": {"server_side": True, "force": True},
-    "tracked": {"owner_refs": False},
-    "create-only": {"create_only": True},
-}
-
-
-def applying(**options: Any) -> Act:
-    """A state that applies one ConfigMap."""
-
-    def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
-        out.apply(config_map("child", it.spec.value), **options)
-        return Done()
-
-    return act
 
 
 def owner(name: str, uid: str, kind: str = "Thing", group: str = Thing.KIND.group) -> Json:

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from inspect import isawaitable
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from myrmidon.api import Model, Resource, Status
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.conditions import Condition
 from myrmidon.fsm import Controller, ControllerOptions, Done, Result, state
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
+from myrmidon.testing import Cluster
 
 
 class ThingSpec(Model):
@@ -91,6 +93,38 @@ def config_map(name: str, value: str = "a", **metadata: Any) -> Json:
         "metadata": {"name": name, **metadata},
         "data": {"value": value},
     }
+
+
+WAYS: Final[dict[str, dict[str, Any]]] = {
+    "merge": {},
+    "update": {"as_update": True},
+    "server-side": {"server_side": True, "force": True},
+    "tracked": {"owner_refs": False},
+    "create-only": {"create_only": True},
+}
+"""Options of ``out.apply`` for each way to write an output."""
+
+
+def applying(**options: Any) -> Act:
+    """A state that applies the ConfigMap ``child`` with the value of its parent."""
+
+    def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        out.apply(config_map("child", it.spec.value), **options)
+        return Done()
+
+    return act
+
+
+def first(cluster: Cluster) -> Condition:
+    """The condition of the first state of the Thing ``it``."""
+    condition = cluster.condition(Thing, "it", "First")
+    assert condition is not None
+    return condition
+
+
+def events(cluster: Cluster, reason: str) -> list[str]:
+    """The messages of all Events with that reason."""
+    return [event["message"] for event in cluster.list(kinds.EVENT) if event["reason"] == reason]
 
 
 async def _outcome(returned: Any) -> Result:

@@ -123,19 +123,27 @@ def go_build(
     module: Path, out: Path, packages: list[str], flags: str, environ: Mapping[str, str]
 ) -> None:
     """Run the ordinary go command in one of our modules, as it is set up on this machine."""
-    command = ["nice", "-n", "10", "go", "build", "-trimpath", "-ldflags", f"-s -w {flags}"]
+    command = ["build", "-trimpath", "-ldflags", f"-s -w {flags}"]
+    run_go([*command, "-o", str(out), *packages], module, environ, f"go build in {module}")
+
+
+def run_go(arguments: list[str], folder: Path, environ: Mapping[str, str], what: str) -> None:
+    """Run the go command in a folder; raise ``UnavailableError`` with its first error line.
+
+    Lines about downloaded modules are not errors, and come first.
+    """
     result = subprocess.run(
-        [*command, "-o", out, *packages],
-        cwd=module,
+        ["nice", "-n", "10", "go", *arguments],
+        cwd=folder,
         env={**environ, "CGO_ENABLED": "0", "GOWORK": "off"},
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         check=False,
     )
     if result.returncode:
         lines = [line for line in result.stderr.splitlines() if "downloading" not in line]
         reason = lines[0] if lines else f"exit status {result.returncode}"
-        raise UnavailableError(f"go build in {module} failed: {reason}")
+        raise UnavailableError(f"{what} failed: {reason}")
 
 
 def version_flags(kube: str) -> str:

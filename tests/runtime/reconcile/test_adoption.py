@@ -11,27 +11,21 @@ from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness
-from tests.runtime.things import Act, FinalThings, Thing, Things, config_map, thing
+from tests.runtime.things import (
+    WAYS,
+    Act,
+    FinalThings,
+    Thing,
+    Things,
+    applying,
+    config_map,
+    events,
+    first,
+    thing,
+)
 
 MAP = kinds.CONFIG_MAP
 HOUR = timedelta(hours=1)
-WAYS: dict[str, dict[str, Any]] = {
-    "merge": {},
-    "update": {"as_update": True},
-    "server-side": {"server_side": True, "force": True},
-    "tracked": {"owner_refs": False},
-    "create-only": {"create_only": True},
-}
-
-
-def applying(**options: Any) -> Act:
-    """A state that applies one ConfigMap."""
-
-    def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
-        out.apply(config_map("child", it.spec.value), **options)
-        return Done()
-
-    return act
 
 
 def deleting(**options: Any) -> Act:
@@ -42,16 +36,6 @@ def deleting(**options: Any) -> Act:
         return Done()
 
     return act
-
-
-def first(cluster: Harness) -> Any:
-    """The condition of the state that writes."""
-    return cluster.condition(Thing, "it", "First")
-
-
-def events(cluster: Harness, reason: str) -> list[str]:
-    """What Events of that reason say."""
-    return [event["message"] for event in cluster.list(kinds.EVENT) if event["reason"] == reason]
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -14,7 +14,15 @@ from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Fault, Harness
 from myrmidon.testing import Status as Answer
-from tests.runtime.things import FinalThings, Thing, Things, ThingStatus, config_map, thing
+from tests.runtime.things import (
+    FinalThings,
+    Thing,
+    Things,
+    ThingStatus,
+    config_map,
+    events,
+    thing,
+)
 from tests.runtime.webapps import cluster_role
 
 OURS = "test.myrmidon.dev/thing"
@@ -38,8 +46,7 @@ def refs(cluster: Harness) -> list[str]:
 def blocked(cluster: Harness) -> tuple[str, list[str]]:
     """The message of Ready, and the Events about a deletion that does not go on."""
     ready = cluster.condition(Thing, "it")
-    events = [one for one in cluster.list(kinds.EVENT) if one["reason"] == "DeletionBlocked"]
-    return (ready.message if ready else ""), [one["message"] for one in events]
+    return (ready.message if ready else ""), events(cluster, "DeletionBlocked")
 
 
 def far(it: Thing, out: OutputSet, _ctx: Context) -> Result:

@@ -7,7 +7,6 @@ import pytest
 
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, labels_of
-from myrmidon.api.objects.conditions import Condition
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.paths import object_path
 from myrmidon.api.requests.request import Patch
@@ -15,7 +14,7 @@ from myrmidon.fsm import Controller, Done, Result, state
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness, Lose
-from tests.runtime.things import Act, FinalThings, Thing, Things, config_map, thing
+from tests.runtime.things import Act, FinalThings, Thing, Things, config_map, first, thing
 
 MAP = kinds.CONFIG_MAP
 SERVICE: Json = {
@@ -36,13 +35,6 @@ def acting(*calls: Any) -> Act:
         return Done()
 
     return act
-
-
-def first(cluster: Harness) -> Condition:
-    """The condition of the first state."""
-    condition = cluster.condition(Thing, "it", "First")
-    assert condition is not None
-    return condition
 
 
 def paths(cluster: Harness) -> list[str]:

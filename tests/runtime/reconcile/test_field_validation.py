@@ -1,5 +1,6 @@
 """A14: a field that the server does not know is refused or told, never dropped in silence."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,10 +11,10 @@ from myrmidon.fsm import Controller, Done, Result, state
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness
-from tests.runtime.reconcile.test_adoption import HOUR, events, first
-from tests.runtime.things import Act, Thing, Things, config_map, thing
+from tests.runtime.things import Act, Thing, Things, config_map, events, first, thing
 
 MAP = kinds.CONFIG_MAP
+HOUR = timedelta(hours=1)
 WAYS: dict[str, dict[str, Any]] = {
     "merge": {},
     "update": {"as_update": True},

@@ -9,33 +9,15 @@ from pydantic import Field
 from myrmidon.api import Model, Resource, Rule, Status
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json
-from myrmidon.api.objects.conditions import Condition
 from myrmidon.api.requests.transport import HttpRequest
 from myrmidon.fsm import Done, Result, Wait
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness, Lose
-from tests.runtime.things import Act, Thing, Things, config_map, thing
+from tests.runtime.things import Act, Thing, Things, applying, config_map, first, thing
 
 HOUR = timedelta(hours=1)
 MAP = kinds.CONFIG_MAP
-
-
-def applying(**options: Any) -> Act:
-    """A state that applies one child with the value of its parent."""
-
-    def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
-        out.apply(config_map("child", it.spec.value), **options)
-        return Done()
-
-    return act
-
-
-def first(cluster: Harness) -> Condition:
-    """What the first state says."""
-    condition = cluster.condition(Thing, "it", "First")
-    assert condition is not None
-    return condition
 
 
 def owned_by_another(name: str) -> Json:

@@ -11,8 +11,7 @@ from myrmidon.fsm import Done, Result
 from myrmidon.fsm.context import Context
 from myrmidon.sets import OutputSet
 from myrmidon.testing import Harness
-from tests.runtime.reconcile.test_adoption import HOUR, applying, events, first
-from tests.runtime.things import Thing, Things, config_map, thing
+from tests.runtime.things import Thing, Things, applying, config_map, events, first, thing
 
 MAP = kinds.CONFIG_MAP
 PATH = "/api/v1/namespaces/default/configmaps/child"
@@ -240,5 +239,5 @@ def test_a_stalled_condition_of_another_writer_survives() -> None:
         status = {"status": {"conditions": [*conditions, foreign]}}
         cluster.patch(Thing, "it", status, subresource="status")
         cluster.patch(Thing, "it", {"spec": {"value": "b"}})
-        cluster.advance(HOUR)
+        cluster.advance(timedelta(hours=1))
         assert cluster.condition(Thing, "it", "Stalled").reason == "QuotaDenied"  # type: ignore[union-attr]
