@@ -58,3 +58,12 @@ def missing(current: Json, desired: Json) -> Json:
         elif wanted is None or not same(current[key], merge(current[key], wanted)):
             patch[key] = wanted
     return patch
+
+
+def without_nulls(value: Any) -> Any:
+    """Return the value without null fields, at any depth; null elements of lists stay."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value

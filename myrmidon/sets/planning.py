@@ -42,7 +42,7 @@ from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.errors import MissingLockError, TerminatingError
 from myrmidon.patch.covering import covers_object, leaves_doubt, shortened
-from myrmidon.patch.merge_patch import combine
+from myrmidon.patch.merge_patch import combine, without_nulls
 from myrmidon.patch.server_filled import exceeds
 from myrmidon.sets.fingerprints import fingerprint, next_mark, settled_mark
 from myrmidon.sets.outputs.edits import plan_edit
@@ -311,16 +311,8 @@ def _without_nulls(declared: Json) -> Json:
     """Return the declaration without nulls, which mean "remove the field" only in a merge patch."""
     if b"null" not in orjson.dumps(declared):
         return declared  # nearly always; encoding is faster than walking the declaration
-    pruned: Json = _pruned(declared)
-    return pruned
-
-
-def _pruned(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _pruned(inner) for key, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [_pruned(inner) for inner in value]
-    return value
+    found: Json = without_nulls(declared)
+    return found
 
 
 def _merge(output: Apply, body: Json) -> Request:

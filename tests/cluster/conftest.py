@@ -8,6 +8,8 @@ import pytest
 
 from tests.cluster.controlplane.binaries import UnavailableError, find
 from tests.cluster.controlplane.controlplane import CONTROLLERS, ControlPlane
+from tests.cluster.lives import Life, definition
+from tests.cluster.running import Running, running
 
 HERE = Path(__file__).parent
 
@@ -29,6 +31,20 @@ def controlplane() -> Iterator[ControlPlane]:
         pytest.skip(str(error))
     with ControlPlane(binaries, controllers=CONTROLLERS, audit=True) as plane:
         yield plane
+
+
+@pytest.fixture(scope="module")
+def plane(controlplane: ControlPlane) -> Iterator[ControlPlane]:
+    """A control plane with the definition of web applications."""
+    with definition(controlplane):
+        yield controlplane
+
+
+@pytest.fixture
+def manager(life: Life, kubeconfig: Path) -> Iterator[Running]:
+    """A manager whose web application has converged; ``life`` is a fixture of the test's module."""
+    with running(life, kubeconfig) as found:
+        yield found
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from tests.cluster.web_apps import WebApp
 
 Json = dict[str, Any]
 
-APPS = "/apis/faults.myrmidon.dev/v1"
+APPS = f"/apis/{WebApp.KIND.api_version}"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-DEFINITION = f"{CRDS}/webapps.faults.myrmidon.dev"
+DEFINITION = f"{CRDS}/webapps.{WebApp.KIND.group}"
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 MERGE_PATCH = "application/merge-patch+json"
 NAME = "shop"
@@ -69,7 +69,7 @@ class Life:
     def create(self, **spec: Any) -> None:
         """Ask for an application."""
         body = {
-            "apiVersion": "faults.myrmidon.dev/v1",
+            "apiVersion": WebApp.KIND.api_version,
             "kind": "WebApp",
             "metadata": {"name": NAME},
             "spec": {"image": "shop:1", **spec},

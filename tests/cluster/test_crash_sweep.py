@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-import pytest
-
 from tests.cluster.contender import crash
 from tests.cluster.controlplane.controlplane import ControlPlane
 from tests.cluster.controlplane.processes import wait_until
-from tests.cluster.lives import SECONDS_MAX, Json, Life, definition, new_namespace
+from tests.cluster.lives import SECONDS_MAX, Json, Life, new_namespace
 
 LIVES_AT_ONCE = 6
 PROCESSES = multiprocessing.get_context("forkserver")  # what is imported once starts at once
@@ -105,13 +103,6 @@ def closing(supervisor: Supervisor) -> Iterator[Supervisor]:
         yield supervisor
     finally:
         supervisor.close()
-
-
-@pytest.fixture(scope="module")
-def plane(controlplane: ControlPlane) -> Iterator[ControlPlane]:
-    """A server that knows web applications."""
-    with definition(controlplane):
-        yield controlplane
 
 
 def test_a_crash_after_any_write_changes_nothing(plane: ControlPlane) -> None:

@@ -28,16 +28,9 @@ from myrmidon.testing.faults import (
 )
 from tests.cluster.controlplane.controlplane import ControlPlane
 from tests.cluster.controlplane.processes import wait_until
-from tests.cluster.lives import SECONDS_MAX, Life, definition, new_namespace, write_kubeconfig
+from tests.cluster.lives import SECONDS_MAX, Life, new_namespace, write_kubeconfig
 from tests.cluster.proxy import Proxy
 from tests.cluster.running import Running, check_rest, running
-
-
-@pytest.fixture(scope="module")
-def plane(controlplane: ControlPlane) -> Iterator[ControlPlane]:
-    """A server that knows web applications."""
-    with definition(controlplane):
-        yield controlplane
 
 
 @pytest.fixture
@@ -49,13 +42,6 @@ def life(plane: ControlPlane) -> Iterator[Life]:
     unchanged = life.foreign() == foreign
     life.close()
     assert unchanged, "something foreign was changed"
-
-
-@pytest.fixture
-def manager(life: Life, kubeconfig: Path) -> Iterator[Running]:
-    """A manager whose application has converged."""
-    with running(life, kubeconfig) as found:
-        yield found
 
 
 # ---------------------------------------------------------------------------------- watches

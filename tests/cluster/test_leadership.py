@@ -24,7 +24,6 @@ from tests.cluster.lives import (
     Json,
     Life,
     Request,
-    definition,
     new_namespace,
     write_kubeconfig,
 )
@@ -127,13 +126,6 @@ class Match:
             if self._over.wait(0.05):
                 return
             self.life.change(image=f"shop:{number}", replicas=number % 5)
-
-
-@pytest.fixture(scope="module")
-def plane(controlplane: ControlPlane) -> Iterator[ControlPlane]:
-    """A server that knows web applications."""
-    with definition(controlplane):
-        yield controlplane
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from tests.cluster.lives import (
     Json,
     Life,
     condition,
-    definition,
     install,
     new_namespace,
     write_kubeconfig,
@@ -29,13 +28,6 @@ from tests.cluster.proxy import Proxy
 from tests.cluster.running import REQUEST_SECONDS, Running, check_rest, running
 
 BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
-
-
-@pytest.fixture(scope="module")
-def plane(controlplane: ControlPlane) -> Iterator[ControlPlane]:
-    """A server that knows web applications."""
-    with definition(controlplane):
-        yield controlplane
 
 
 @pytest.fixture
@@ -47,13 +39,6 @@ def life(plane: ControlPlane) -> Iterator[Life]:
     found = life.foreign()
     life.close()
     assert found in (foreign, None), "something foreign was changed"
-
-
-@pytest.fixture
-def manager(life: Life, kubeconfig: Path) -> Iterator[Running]:
-    """A manager whose application has converged."""
-    with running(life, kubeconfig) as found:
-        yield found
 
 
 def wait_not_ready(manager: Running) -> str:

@@ -8,6 +8,7 @@ from hypothesis import given
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.values.equality import same
 from myrmidon.patch import covers, merge, missing
+from myrmidon.patch.merge_patch import without_nulls
 from tests.strategies import documents
 
 # RFC 7386, appendix A: original, patch, result.
@@ -70,3 +71,10 @@ def test_merging_changes_neither_document(current: Json, desired: Json) -> None:
     missing(current, desired)
 
     assert (repr(current), repr(desired)) == before
+
+
+def test_null_fields_are_dropped_at_any_depth_and_null_elements_stay() -> None:
+    """A null field means nothing outside a merge patch; a null element is a value of its list."""
+    given = {"a": None, "b": {"c": None, "d": 1}, "e": [None, {"f": None}], "g": ""}
+
+    assert without_nulls(given) == {"b": {"d": 1}, "e": [None, {}], "g": ""}

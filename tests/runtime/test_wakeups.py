@@ -1,23 +1,18 @@
 """Q10: queue, wakeup and workers together: a key that is due is taken at once if a worker is idle."""
 
 import asyncio
-from datetime import timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from prometheus_client import CollectorRegistry
 
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.fsm.engine import Outcome
-from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.metrics.controller import Observing
-from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.queue.backoff import Backoff
-from myrmidon.runtime.queue.queue import Turn, WorkQueue
-from myrmidon.runtime.worker import WorkerPool, work
-from myrmidon.testing import VirtualClock, VirtualTimeLoop, run
-from tests.runtime.things import Thing, Things
+from myrmidon.runtime.queue.queue import Turn
+from myrmidon.runtime.worker import work
+from myrmidon.testing import VirtualTimeLoop, run
+from tests.runtime.things import Thing
+from tests.runtime.worker_pools import worker_pool
 
 WORKERS = 4
 
@@ -33,17 +28,7 @@ class Office:
         self.all_busy_until = 0.0
         self.finished_at: dict[ObjectRef, float] = {}
         self.passes = 0
-        self.pool = WorkerPool(
-            queue=WorkQueue(),
-            backoff=Backoff(timedelta(seconds=1), timedelta(seconds=300), lambda: 1.0),
-            reconcile=self.reconcile,
-            observing=Observing(Things, Metrics(CollectorRegistry())),
-            clock=VirtualClock(loop),
-            log=Logger(),
-            resync=lambda: None,
-            revision=lambda _key: 1,
-            ended=self.ended,
-        )
+        self.pool = worker_pool(loop, self.reconcile, ended=self.ended)
 
     def ended(self, key: ObjectRef) -> None:
         """A key can be taken again, and a worker is idle."""

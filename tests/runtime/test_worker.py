@@ -5,20 +5,16 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from myrmidon import Failed
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.errors import LeadershipLostError
 from myrmidon.fsm.engine import Outcome
-from myrmidon.runtime.logs import Logger
-from myrmidon.runtime.metrics.controller import Observing
-from myrmidon.runtime.metrics.families import Metrics
-from myrmidon.runtime.queue.backoff import Backoff
-from myrmidon.runtime.queue.queue import Turn, Urgency, WorkQueue
-from myrmidon.runtime.worker import WorkerPool, work
-from myrmidon.testing import VirtualClock, VirtualTimeLoop, run
-from tests.runtime.things import Thing, Things
+from myrmidon.runtime.queue.queue import Turn, Urgency
+from myrmidon.runtime.worker import work
+from myrmidon.testing import VirtualTimeLoop, run
+from tests.runtime.things import Thing
+from tests.runtime.worker_pools import worker_pool
 
 IT = ObjectRef(Thing.KIND, "it", "default")
 RESYNC = 3600.0
@@ -35,15 +31,10 @@ class Day:
         self.said, self.passes = list(said), list[tuple[float, str, Urgency]]()
         self.ended: list[float] = []
         self.loop = loop
-        self.pool = WorkerPool(
-            queue=WorkQueue(),
-            backoff=Backoff(timedelta(seconds=1), timedelta(seconds=300), lambda: 1.0),
-            reconcile=self.reconcile,
-            observing=Observing(Things, Metrics(CollectorRegistry())),
-            clock=VirtualClock(loop),
-            log=Logger(),
-            resync=lambda: RESYNC,
-            revision=lambda _key: 1,
+        self.pool = worker_pool(
+            loop,
+            self.reconcile,
+            resync=RESYNC,
             ended=lambda _key: self.ended.append(loop.time()),
         )
 

@@ -7,6 +7,7 @@ unless the list replaces a map.
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json
+from myrmidon.patch.merge_patch import without_nulls
 
 
 def merge_as_server(target: Json, patch: Json) -> Json:
@@ -16,7 +17,7 @@ def merge_as_server(target: Json, patch: Json) -> Json:
         if value is None:
             merged.pop(key, None)
         elif merged.get(key) is None:
-            merged[key] = _without_nulls(value)
+            merged[key] = without_nulls(value)
         else:
             merged[key] = _merged(merged[key], value)
     return merged
@@ -24,14 +25,5 @@ def merge_as_server(target: Json, patch: Json) -> Json:
 
 def _merged(current: Any, patch: Any) -> Any:
     if not isinstance(current, dict):
-        return _without_nulls(patch)
+        return without_nulls(patch)
     return merge_as_server(current, patch) if isinstance(patch, dict) else patch
-
-
-def _without_nulls(value: Any) -> Any:
-    """Return the value without null fields; null elements of lists stay."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    return value

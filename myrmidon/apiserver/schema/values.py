@@ -176,11 +176,7 @@ def _list_check(source: Json) -> Check | None:
     def check(value: Any, path: str, old: Any, report: Report) -> None:
         if node is not None:
             _check_items(value, old, path, report, node=node, keys=keys)
-        size = len(value)
-        if fewest is not None and size < fewest:
-            report.add(problems.broken(path, size, f"should have at least {fewest} items"))
-        if most is not None and size > most:
-            report.add(problems.too_many(path, size, most, "items"))
+        _check_size(len(value), path, report, fewest=fewest, most=most, what="items")
 
     return check
 
@@ -222,13 +218,18 @@ def _size_check(source: Json) -> Check | None:
         return None
 
     def check(value: Any, path: str, _old: Any, report: Report) -> None:
-        size = len(value)
-        if fewest is not None and size < fewest:
-            report.add(problems.broken(path, size, f"should have at least {fewest} properties"))
-        if most is not None and size > most:
-            report.add(problems.too_many(path, size, most, "properties"))
+        _check_size(len(value), path, report, fewest=fewest, most=most, what="properties")
 
     return check
+
+
+def _check_size(
+    size: int, path: str, report: Report, *, fewest: int | None, most: int | None, what: str
+) -> None:
+    if fewest is not None and size < fewest:
+        report.add(problems.broken(path, size, f"should have at least {fewest} {what}"))
+    if most is not None and size > most:
+        report.add(problems.too_many(path, size, most, what))
 
 
 def _fields_check(source: Json) -> Check:

@@ -7,7 +7,7 @@ from typing import Any
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.apiserver import names
-from myrmidon.apiserver.causes import IMMUTABLE, invalid, not_supported, required
+from myrmidon.apiserver.causes import IMMUTABLE, forbidden, invalid, not_supported, required
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.golang.numbers import read_int
 
@@ -50,6 +50,14 @@ def choice(field: str, value: Any, known: Sequence[str]) -> Iterator[StatusCause
     """Check a field that may be absent; an empty string counts as a value, and is refused."""
     if value is not None and value not in known:
         yield not_supported(field, value, known)
+
+
+def only_one(field: str, given: Sequence[str], what: str) -> Iterator[StatusCause]:
+    """Check an object of which exactly one field must be set; ``given`` are those that are."""
+    if not given:
+        yield required(field, f"must specify a {what}")
+    for name in given[1:]:
+        yield forbidden(f"{field}.{name}", f"may not specify more than 1 {what}")
 
 
 def unchanged(field: str, new: Any, old: Any) -> Iterator[StatusCause]:

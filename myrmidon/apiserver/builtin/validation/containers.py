@@ -11,6 +11,7 @@ from myrmidon.apiserver.builtin.validation.common import (
     non_negative,
     not_found,
     one_of,
+    only_one,
     port_name,
     port_number,
     port_number_or_name,
@@ -18,7 +19,7 @@ from myrmidon.apiserver.builtin.validation.common import (
     subdomain,
 )
 from myrmidon.apiserver.builtin.validation.config import check_key
-from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required
+from myrmidon.apiserver.causes import duplicate, invalid, required
 from myrmidon.apiserver.failures import StatusCause
 from myrmidon.apiserver.names import qualified_problems
 
@@ -253,11 +254,9 @@ def _check_probe(field: str, probe: Json, kind: str) -> Iterator[StatusCause]:
 
 def _check_handler(field: str, handler: Json) -> Iterator[StatusCause]:
     given = [name for name in _HANDLERS if name in handler]
+    yield from only_one(field, given, "handler type")
     if not given:
-        yield required(field, "must specify a handler type")
         return
-    for name in given[1:]:
-        yield forbidden(f"{field}.{name}", "may not specify more than 1 handler type")
     first, action = given[0], handler[given[0]]
     at = f"{field}.{first}"
     if first == "exec" and not action.get("command"):

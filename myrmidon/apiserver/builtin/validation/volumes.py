@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from myrmidon.api.objects.accessors import Json
-from myrmidon.apiserver.builtin.validation.common import label, one_of
+from myrmidon.apiserver.builtin.validation.common import label, one_of, only_one
 from myrmidon.apiserver.builtin.validation.containers import check_descending
 from myrmidon.apiserver.causes import duplicate, forbidden, invalid, required
 from myrmidon.apiserver.failures import StatusCause
@@ -47,11 +47,9 @@ def check_volumes(field: str, volumes: list[Json]) -> Iterator[StatusCause]:
 
 def _check_source(field: str, volume: Json) -> Iterator[StatusCause]:
     sources = [name for name, source in volume.items() if isinstance(source, dict)]
+    yield from only_one(field, sources, "volume type")
     if not sources:
-        yield required(field, "must specify a volume type")
         return
-    for name in sources[1:]:
-        yield forbidden(f"{field}.{name}", "may not specify more than 1 volume type")
     kind, source = sources[0], volume[sources[0]]
     at = f"{field}.{kind}"
     needed = _NEEDED.get(kind)
