@@ -41,12 +41,17 @@ def _block(parts: list[tuple[str, str]], scope: Any, dot: Any) -> Iterator[str]:
         word, _, rest = text.partition(" ")
         if sort == "text":
             yield text
-        elif text == "end":
+        elif text in ("end", "else"):
+            parts.insert(0, (sort, text))  # for the caller
             return
         elif word in ("if", "with"):
             value = _value(rest, scope, dot)
             inner = list(_block(parts, scope, value if word == "with" else dot))
-            yield from inner if value else ()
+            otherwise: list[str] = []
+            if parts.pop(0)[1] == "else":
+                otherwise = list(_block(parts, scope, dot))
+                parts.pop(0)
+            yield from inner if value else otherwise
         else:
             yield _text(text, scope, dot)
 

@@ -131,6 +131,31 @@ def test_the_monitor_takes_the_labels_by_which_it_is_selected() -> None:
     assert made["spec"]["endpoints"][0]["interval"] == "5s"
 
 
+TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+SECRET = {"name": "scraper", "key": "token"}
+
+
+@pytest.mark.parametrize(
+    ("auth", "secret", "sent"),
+    [
+        (False, {}, {}),
+        (False, SECRET, {}),
+        (True, {}, {"bearerTokenFile": TOKEN_FILE}),
+        (True, SECRET, {"authorization": {"credentials": SECRET}}),
+    ],
+)
+def test_the_monitor_authenticates_if_metrics_need_a_token(
+    auth: bool, secret: dict[str, str], sent: dict[str, Any]
+) -> None:
+    """With the token of Prometheus itself, or with the one in the Secret that the values name."""
+    monitor = {"enabled": True, "tokenSecret": secret}
+    made = installed([WebApps], PACKAGING, metrics={"auth": auth}, serviceMonitor=monitor)
+
+    (endpoint,) = made[SERVICE_MONITOR][0]["spec"]["endpoints"]
+    assert endpoint == {"port": "metrics", "interval": "30s", **sent}
+    assert ("rbac/metrics-auth.yaml" in made) == auth  # with the role that a scraper needs
+
+
 @pytest.mark.parametrize(
     ("image", "repository", "tag", "digest"),
     [

@@ -149,3 +149,18 @@ def test_managed_resources_of_the_group_get_a_definition(declared: dict[str, Any
     made = type("Apps", (WebApps,), declared)
 
     assert defined_resources([made]) == [WebApp, Part]
+
+
+@pytest.mark.parametrize("auth", [False, True])
+def test_prometheus_sends_its_token_if_metrics_need_one(auth: bool) -> None:
+    """Without the token, each scrape of a program with --metrics-auth would get 401."""
+    packaging = Packaging(name="web", namespace="web", image="w", target=(), metrics_auth=auth)
+    made = files("all", [WebApps], packaging)
+
+    (endpoint,) = yaml.safe_load(made["monitoring/service-monitor.yaml"])["spec"]["endpoints"]
+    (container,) = yaml.safe_load(made["deploy/deployment.yaml"])["spec"]["template"]["spec"][
+        "containers"
+    ]
+    sent = endpoint.get("bearerTokenFile")
+    assert ("--metrics-auth" in container["args"]) == auth
+    assert sent == ("/var/run/secrets/kubernetes.io/serviceaccount/token" if auth else None)

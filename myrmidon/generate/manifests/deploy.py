@@ -11,6 +11,7 @@ from myrmidon.generate.manifests.packaging import Packaging
 
 METRICS_PORT = 8080
 HEALTH_PORT = 8081
+SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
 _USER = 65532
 
 
@@ -135,7 +136,14 @@ def metrics_service(packaging: Packaging) -> Json:
 
 
 def service_monitor(packaging: Packaging) -> Json:
-    """The ServiceMonitor of the Prometheus operator, whose kinds a cluster may lack."""
+    """Return the ServiceMonitor of the Prometheus operator, whose kinds a cluster may lack.
+
+    With ``metrics_auth``, Prometheus sends the token of its own ServiceAccount, which needs the
+    ClusterRole ``NAME-metrics-reader`` (``rbac.metrics_roles``).
+    """
+    endpoint = {"port": "metrics", "interval": "30s"}
+    if packaging.metrics_auth:
+        endpoint["bearerTokenFile"] = SERVICE_ACCOUNT_TOKEN
     return {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "ServiceMonitor",
@@ -146,7 +154,7 @@ def service_monitor(packaging: Packaging) -> Json:
         },
         "spec": {
             "selector": {"matchLabels": packaging.labels},
-            "endpoints": [{"port": "metrics", "interval": "30s"}],
+            "endpoints": [endpoint],
         },
     }
 

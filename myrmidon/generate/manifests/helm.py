@@ -45,6 +45,10 @@ _CONDITIONS = {
 }
 _IMAGE = re.compile(r"(?P<repository>[^@]+?)(?::(?P<tag>[^:/@]+))?(?:@(?P<digest>.+))?")
 _KEEP = "helm.sh/resource-policy"
+_MONITOR_COMMENT = """\
+A ServiceMonitor, for clusters with the Prometheus operator. With metrics.auth, Prometheus sends the
+# token of its own ServiceAccount, or that of the Secret `tokenSecret: {{name: NAME, key: KEY}}`; bind
+# the ClusterRole {name}-metrics-reader to the account of the token."""
 
 
 def chart(controllers: Controllers, packaging: Packaging) -> dict[str, str]:
@@ -123,12 +127,34 @@ def _open_argument(argument: str) -> str:
 
 
 def _open_monitor(made: Json) -> dict[str, Expand]:
-    made["spec"]["endpoints"][0]["interval"] = "helm-interval"
-    made["metadata"]["labels"]["zz"] = "helm-monitor-labels"  # a line of its own, after the labels
+    (endpoint,) = made["spec"]["endpoints"]
+    del endpoint["bearerTokenFile"]
+    # The key zz is the last one in its map: a line of its own, after the others.
+    endpoint |= {"interval": "helm-interval", "zz": "helm-monitor-token"}
+    made["metadata"]["labels"]["zz"] = "helm-monitor-labels"
     return {
         "helm-interval": _inline("{{ .Values.serviceMonitor.interval | quote }}"),
+        "helm-monitor-token": _monitor_token,
         "helm-monitor-labels": _items("serviceMonitor.labels"),
     }
+
+
+def _monitor_token(indent: str, _lead: str) -> str:
+    """Write how Prometheus authenticates: with a Secret, or with the token of its own account."""
+    return "\n".join(
+        f"{indent}{line}"
+        for line in (
+            "{{- if .Values.metrics.auth }}",
+            "{{- with .Values.serviceMonitor.tokenSecret }}",
+            "authorization:",
+            "  credentials:",
+            f"    {{{{- toYaml . | nindent {len(indent) + 4} }}}}",
+            "{{- else }}",
+            f"bearerTokenFile: {deploy.SERVICE_ACCOUNT_TOKEN}",
+            "{{- end }}",
+            "{{- end }}",
+        )
+    )
 
 
 def _open_definition(made: Json) -> dict[str, Expand]:
@@ -240,12 +266,13 @@ def _values(packaging: Packaging) -> str:
             {"metrics": {"enabled": True, "auth": packaging.metrics_auth}},
         ),
         (
-            "A ServiceMonitor, for clusters with the Prometheus operator.",
+            _MONITOR_COMMENT.format(name=packaging.name),
             {
                 "serviceMonitor": {
                     "enabled": False,
                     "interval": endpoint["interval"],
                     "labels": {},
+                    "tokenSecret": {},
                 }
             },
         ),
