@@ -49,6 +49,7 @@ from myrmidon.testing.harness.failures import (
 )
 from myrmidon.testing.harness.reads import ClusterReads, known_kind
 from myrmidon.testing.harness.recording import Exchange, RecordingTransport
+from myrmidon.testing.harness.unclosed import OpenCluster, guard
 from myrmidon.testing.readiness import is_ready_for, statuses
 
 T = TypeVar("T")
@@ -71,12 +72,18 @@ class Cluster(ClusterReads, ABC):
     _task: "asyncio.Task[None]"
 
     def __init__(
-        self, controllers: tuple[Controller[Any], ...], options: ManagerOptions, namespace: str
+        self,
+        loop: asyncio.AbstractEventLoop,
+        controllers: tuple[Controller[Any], ...],
+        options: ManagerOptions,
+        namespace: str,
     ) -> None:
         self._remotes: dict[str, Transport] = {}
         self._definitions: tuple[Json, ...] = ()
         self._controllers, self._options, self.namespace = controllers, options, namespace
         self._once = OncePerFailure()
+        self._open = OpenCluster(loop, ends=[self._once.stop])
+        self._finalizer = guard(self, self._open)
 
     # ------------------------------------------------------------------------- the user
 
@@ -249,13 +256,12 @@ class Cluster(ClusterReads, ABC):
             self.manager.add(controller)
         for name, transport in self._remotes.items():
             self.manager.add_remote(name, transport)
-        self._task = self.loop.create_task(self.manager.run())
+        self._task = self._open.manager = self.loop.create_task(self.manager.run())
         self._once.start()
 
     def _kill(self) -> None:
         self._once.stop()
-        self._task.cancel()
-        self.loop.run_until_complete(_ended(self._task))
+        self._open.stop_manager()
 
     def _check_alive(self) -> None:
         if self._task.done():
@@ -356,10 +362,3 @@ def _next_pass(due_at: float | None, now: float) -> str:
     if due_at <= now:
         return "its next pass is due"
     return f"its next pass is due in {timedelta(seconds=round(due_at - now, 3))}"
-
-
-async def _ended(task: "asyncio.Task[None]") -> None:
-    """Wait for a cancelled task and ignore its result or exception."""
-    await asyncio.wait([task])
-    if not task.cancelled():
-        task.exception()

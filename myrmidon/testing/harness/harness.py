@@ -1,10 +1,10 @@
 """Harness: controllers and an embedded API server in one process, in virtual time.
 
-    cluster = Harness(WebApps())
-    cluster.apply(WebApp(name="shop", spec=WebAppSpec(image="shop:1")))
-    cluster.settle()
-    assert cluster.ready(WebApp, "shop")
-    cluster.at_rest()
+    with Harness(WebApps()) as cluster:
+        cluster.apply(WebApp(name="shop", spec=WebAppSpec(image="shop:1")))
+        cluster.settle()
+        assert cluster.ready(WebApp, "shop")
+        cluster.at_rest()
 
 Nothing sleeps and nothing is random: the same test sends the same requests in the same order.
 
@@ -94,9 +94,9 @@ class Harness(Cluster):
         crds: bool = True,
         run_as: User | Literal["generated-role"] | None = None,
     ) -> None:
-        super().__init__(controllers, options or ManagerOptions(seed=0), namespace)
-        self._faults = faults
         self.loop = loop = VirtualTimeLoop()
+        super().__init__(loop, controllers, options or ManagerOptions(seed=0), namespace)
+        self._faults = faults
         self.clock = clock = VirtualClock(loop)
         self.server = ApiServer(
             environment=_ClockedEnvironment(clock),
@@ -126,8 +126,9 @@ class Harness(Cluster):
             name: Client(LocalTransport(one) if isinstance(one, ApiServer) else one, clock=clock)
             for name, one in (remotes or {}).items()
         }
-        self._actors = self._wait(_tending(self.server))
+        self._open.ends.append(self._wait(_tending(self.server)).stop)
         self._start()
+        self._open.name = "Harness"
 
     def settle(self, within: timedelta | None = None, *, until: datetime | None = None) -> None:
         """Let time pass until no pass is owed and no actor has work, or the controllers crash.
@@ -197,11 +198,8 @@ class Harness(Cluster):
 
     def close(self) -> None:
         """Stop the controllers and the server, and close the event loop."""
-        if not self.loop.is_closed():
-            self._kill()
-            self._actors.stop()
-            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
-            self.loop.close()
+        if self._finalizer.detach():
+            self._open.close()
 
     # ---------------------------------------------------------------------------- inside
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from myrmidon.api.clock import Clock
 from myrmidon.api.objects import kinds
 from myrmidon.api.objects.accessors import Json, generation_of, is_deleting, namespace_of, ref_of
 from myrmidon.api.objects.refs import ObjectRef
@@ -58,13 +59,14 @@ class LiveCluster(Cluster):
         kubelet: bool = False,
     ) -> None:
         suffix = uuid4().hex[:8]
-        super().__init__(controllers, options or ManagerOptions(), f"test-{suffix}")
+        self.loop = loop = asyncio.new_event_loop()
+        super().__init__(loop, controllers, options or ManagerOptions(), f"test-{suffix}")
         self._suffix = suffix
-        self.loop = asyncio.new_event_loop()
         self.clock = LoopClock()
         self._applied: dict[ObjectRef, None] = {}
         endpoint = self._wait(load_endpoint(kubeconfig))
-        self._http = HttpTransport(endpoint)
+        self._http = http = HttpTransport(endpoint)
+        self._open.ends.append(lambda: loop.run_until_complete(_disconnect(http, LoopClock())))
         self.transport = RecordingTransport(self._http)
         self._user = Client(self._http, clock=self.clock)
         self.add_namespace("test")
@@ -74,6 +76,9 @@ class LiveCluster(Cluster):
             self.apply(manifest_of(manifest))
         self._start()
         self._kubelet = self.loop.create_task(self._play_kubelet()) if kubelet else None
+        if self._kubelet is not None:
+            self._open.ends.insert(0, self._kubelet.cancel)
+        self._open.name = "LiveCluster"
 
     def apply(self, obj: Any) -> Json:
         """Create or change an object; it is deleted when the test is over."""
@@ -113,18 +118,12 @@ class LiveCluster(Cluster):
 
     def close(self) -> None:
         """Delete the objects of the test, wait until they are gone, and stop the controllers."""
-        if self.loop.is_closed():
+        if not self._finalizer.detach():
             return
         try:
             self._clean_up()
         finally:
-            if self._kubelet is not None:
-                self._kubelet.cancel()
-            self._kill()
-            self._wait(self._http.close())
-            self._sleep(_TLS_CLOSE_SECONDS)
-            self._wait(self.loop.shutdown_asyncgens())
-            self.loop.close()
+            self._open.close()
 
     # ---------------------------------------------------------------------------- inside
 
@@ -178,6 +177,11 @@ class LiveCluster(Cluster):
                     if not is_deleting(obj) and not is_ready(obj):
                         await _say_available(self._user, obj)
             await self.clock.sleep(_LOOK_SECONDS * 4)
+
+
+async def _disconnect(http: HttpTransport, clock: Clock) -> None:
+    await http.close()
+    await clock.sleep(_TLS_CLOSE_SECONDS)
 
 
 async def _say_available(client: Client, obj: Json) -> None:
