@@ -1,7 +1,7 @@
 """Write the list of tests below each law of reference/laws.md: ``python docs/laws.py``.
 
 A test proves a law if its name starts with the law's number (``test_a2_…``, or ``test_d3_a11_…`` for
-two laws) or if its docstring names the number.  A model (``RuleBasedStateMachine``) proves the laws
+two laws), if its docstring names the number, or if it is marked: ``@pytest.mark.law("G1")``.  A model (``RuleBasedStateMachine``) proves the laws
 that the docstrings of its rules name.  The texts of the laws are written by hand.
 """
 
@@ -37,7 +37,7 @@ def laws() -> list[str]:
 def tests_by_law() -> dict[str, dict[str, list[str]]]:
     """Return, for each law, the test files and in each the tests that prove it."""
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for path in sorted((*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("examples/**/test_*.py"))):
+    for path in _test_files():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 laws_of_node = _proved_by_test(node) if node.name.startswith("test") else []
@@ -59,10 +59,38 @@ def _proved_by_model(model: ast.ClassDef) -> list[str]:
 
 
 def _proved_by_test(test: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
-    prefix = re.match(r"test((_[a-z]\d{1,2})+)_", test.name)
-    named = _IN_NAME.findall(f"{prefix[1]}_") if prefix else []
     told = _IN_DOCSTRING.findall(ast.get_docstring(test) or "")
-    return sorted({law.upper() for law in (*named, *told)})
+    return sorted({law.upper() for law in (*_named(test), *told, *_marks(test))})
+
+
+def marked_laws() -> set[str]:
+    """Return the numbers that names and marks of tests use; each must be a law of the page."""
+    return {
+        law.upper()
+        for path in _test_files()
+        for test in ast.walk(ast.parse(path.read_text()))
+        if isinstance(test, ast.FunctionDef | ast.AsyncFunctionDef) and test.name.startswith("test")
+        for law in (*_named(test), *_marks(test))
+    }
+
+
+def _marks(test: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """Return the arguments of the decorator ``pytest.mark.law``."""
+    return [
+        ast.literal_eval(argument)
+        for one in test.decorator_list
+        if isinstance(one, ast.Call) and ast.unparse(one.func) == "pytest.mark.law"
+        for argument in one.args
+    ]
+
+
+def _named(test: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    prefix = re.match(r"test((_[a-z]\d{1,2})+)_", test.name)
+    return _IN_NAME.findall(f"{prefix[1]}_") if prefix else []
+
+
+def _test_files() -> list[Path]:
+    return sorted((*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("examples/**/test_*.py")))
 
 
 def _with_tests(body: str, files: dict[str, list[str]]) -> str:

@@ -95,6 +95,7 @@ def test_every_law_names_the_tests_that_prove_it() -> None:
     proofs = laws.tests_by_law()
 
     assert [law for law in laws.laws() if law not in proofs] == []
+    assert sorted(laws.marked_laws() - {*laws.laws()}) == []  # a number without a text
     assert laws.PAGE.read_text() == laws.page()
 
 

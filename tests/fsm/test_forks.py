@@ -149,6 +149,7 @@ def walked(graph: Graph, answers: dict[str, Any], **facts: Any) -> tuple[list[st
     return ran, walk.action.outcome
 
 
+@pytest.mark.law("G1")
 @given(drawn=sketches(), data=st.data())
 def test_a_walk_through_forks_runs_what_the_model_runs(drawn: Any, data: Any) -> None:
     """The same states in the same order; it ends exactly if every branch of every fork ended."""
@@ -176,6 +177,7 @@ def test_a_walk_through_forks_runs_what_the_model_runs(drawn: Any, data: Any) ->
     )
 
 
+@pytest.mark.law("G1")
 @given(drawing=drawings(finalizer=False), data=st.data())
 def test_any_graph_that_is_accepted_runs_no_state_twice(drawing: Any, data: Any) -> None:
     """Also graphs that nobody would draw: a fork is either refused or unambiguous."""
@@ -196,6 +198,7 @@ def test_any_graph_that_is_accepted_runs_no_state_twice(drawing: Any, data: Any)
     assert outcome.ended == (how == "ended")
 
 
+@pytest.mark.law("G1")
 @given(drawn=sketches(), data=st.data())
 def test_a_join_is_entered_only_when_every_branch_has_arrived(drawn: Any, data: Any) -> None:
     """If a state of a branch stops, its join does not run, and all other branches do."""
@@ -259,6 +262,7 @@ def test_ready_names_the_branches_that_are_behind() -> None:
     )
 
 
+@pytest.mark.law("G1")
 def test_a_terminal_failure_of_one_branch_does_not_stop_the_waiting_of_another() -> None:
     """The other branch gets its pass; with nothing else to wait for, none is scheduled."""
     bad = Failed("Bad", "spec", retry=False)
@@ -278,6 +282,7 @@ def test_an_abandoned_walk_walks_no_further_branch() -> None:
     assert not finish.outcome.ended
 
 
+@pytest.mark.law("G1")
 def test_a_write_that_fails_ends_its_branch_only() -> None:
     """As a failure of the state does."""
     walk = Walk("Drawn", TWO, finalizer="f")

@@ -225,6 +225,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.law("X2")
 @given(
     fates=st.lists(st.sampled_from(FATES), max_size=30),
     steps=STEPS,
@@ -258,6 +259,7 @@ def test_never_two_resources_and_none_left(
     assert world.ledger.state == "Removed"
 
 
+@pytest.mark.law("X2")
 @given(fates=st.lists(st.sampled_from(FATES), max_size=12), can_find=st.booleans())
 def test_a_removal_after_a_first_attempt_leaves_nothing(
     fates: list[Fate], *, can_find: bool

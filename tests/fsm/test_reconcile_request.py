@@ -18,6 +18,7 @@ def test_the_token_is_an_annotation(annotations: Any, token: str) -> None:
     assert revision_of(obj) == (3, token)
 
 
+@pytest.mark.law("G2")
 def test_it_is_handled_when_the_status_repeats_it() -> None:
     """Exactly."""
     obj = {"metadata": {}, "status": {"lastHandledReconcileAt": "now"}}

@@ -33,6 +33,7 @@ LIMITS = st.builds(
 )
 
 
+@pytest.mark.law("G3")
 @given(limits=LIMITS, gaps=st.lists(st.tuples(st.floats(0, 20), st.integers(0, 9)), max_size=12))
 def test_a_series_is_given_up_exactly_at_its_limit(limits: RetryLimits, gaps: Any) -> None:
     """Model: failures since the revision began; once it is over, it stays over until a new one."""
@@ -62,6 +63,7 @@ def test_what_is_said_when_it_is_over() -> None:
     assert reason_to_give_up(Series(2, 0, (1, "")), both) == "gave up after 0:10:00"
 
 
+@pytest.mark.law("G3")
 def test_an_outcome_that_is_given_up_is_terminal() -> None:
     """The reason stays, the failing states say so, and nothing is scheduled; other branches may be."""
     failed = Failed("NoDisk", "full")

@@ -80,6 +80,7 @@ class Fleet:
         }
 
 
+@pytest.mark.law("G8")
 @pytest.mark.parametrize(
     ("max_unavailable", "max_surge"), [(1, 0), (2, 0), (0, 1), (1, 1), (0, 3), (9, 0)]
 )
@@ -113,6 +114,7 @@ def test_never_fewer_ready_than_allowed_and_it_ends(
     assert labels == {one["metadata"]["labels"][REVISION] for one in rollout.apply}
 
 
+@pytest.mark.law("G8")
 def test_a_revision_that_does_not_become_ready_stops_the_replacement() -> None:
     """One child is lost, the others stay as they are."""
     fleet = Fleet(1, 0)

@@ -91,6 +91,7 @@ def waiting(metrics: Metrics, kind: Kind, controller: str) -> float | None:
     return registry.get_sample_value("myrmidon_missing_kinds", labels)
 
 
+@pytest.mark.law("G5")
 def test_a_missing_kind_holds_back_only_the_controller_that_needs_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -112,6 +113,7 @@ def test_a_missing_kind_holds_back_only_the_controller_that_needs_it(
         assert len([one for one in lines if "Gadget" in str(one.__dict__)]) == 1
 
 
+@pytest.mark.law("G5")
 def test_a_controller_starts_when_its_kind_appears() -> None:
     """Without a restart, and within 15 seconds."""
     with Harness(Gadgets(), crds=False) as cluster:
@@ -136,6 +138,7 @@ def test_a_missing_kind_is_asked_for_rarely() -> None:
         assert 600 / 15 <= len(cluster.transport.log) - before <= 600 / 11
 
 
+@pytest.mark.law("G5")
 def test_a_kind_of_another_program_is_waited_for_with_its_own_fix() -> None:
     """It cannot be generated here."""
     with Harness(Monitored()) as cluster:

@@ -56,6 +56,7 @@ def data(cluster: Harness, where: str, name: str = "it") -> Any:
     return found and found["data"]["value"]
 
 
+@pytest.mark.law("G6")
 def test_only_objects_in_matching_namespaces_get_passes() -> None:
     """Those of the others are not even listed."""
     spaces = [namespace("a", SHOP), namespace("b")]
@@ -69,6 +70,7 @@ def test_only_objects_in_matching_namespaces_get_passes() -> None:
         cluster.at_rest()
 
 
+@pytest.mark.law("G6")
 def test_a_namespace_that_gains_the_label_is_listed_and_reconciled() -> None:
     """Objects that were there before, and those that come later."""
     with Harness(Things(child, **BY_LABEL), manifests=[namespace("a")]) as cluster:
@@ -82,6 +84,7 @@ def test_a_namespace_that_gains_the_label_is_listed_and_reconciled() -> None:
         assert (data(cluster, "a", "old"), data(cluster, "a", "new")) == ("a", "a")
 
 
+@pytest.mark.law("G6")
 def test_a_namespace_that_loses_the_label_is_forgotten() -> None:
     """No pass, no watch and no memory of it; its objects stay as they are."""
     spaces = [namespace("gone-a", SHOP), namespace("b", SHOP)]
@@ -134,6 +137,7 @@ def test_a_namespace_that_is_deleted_lets_its_finalizers_run() -> None:
         assert loop.view.namespaces_of(loop.controller.kind()) == ()
 
 
+@pytest.mark.law("G6")
 def test_a_pass_under_way_finishes_when_its_namespace_leaves() -> None:
     """It reads and writes as if nothing had happened; then the namespace is forgotten."""
     gates: list[asyncio.Event] = []
@@ -186,6 +190,7 @@ def test_a_namespace_that_comes_back_during_a_pass_loses_no_change() -> None:
         assert (data(cluster, "a"), data(cluster, "a", "other")) == ("a", "b")
 
 
+@pytest.mark.law("G6")
 def test_a_child_is_not_taken_for_missing_before_its_kind_was_listed() -> None:
     """A namespace whose ConfigMaps cannot be listed yet has no passes."""
     denied = [True]
@@ -260,6 +265,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.law("G6")
 @settings(max_examples=40, deadline=None)
 @given(steps)
 def test_converged_objects_are_exactly_those_in_matching_namespaces(story: list[Any]) -> None:

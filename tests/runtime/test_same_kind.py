@@ -73,6 +73,7 @@ class NotedBetas(Betas):
     options = ControllerOptions(prune=True, conditions="annotation")
 
 
+@pytest.mark.law("G4")
 @pytest.mark.parametrize("second", [Betas, NotedBetas])
 def test_each_writes_its_own_conditions_and_finalizer(second: type[Betas]) -> None:
     """Both come to rest, and each prunes only its own children."""
@@ -103,6 +104,7 @@ def test_each_writes_its_own_conditions_and_finalizer(second: type[Betas]) -> No
         assert cluster.get(Thing, "it") is None
 
 
+@pytest.mark.law("G4")
 def test_a_write_of_one_wakes_the_other() -> None:
     """Own writes are recognised for each controller; its own status does not wake it."""
     with Harness(Alphas(), Betas(), options=ManagerOptions(seed=0, trace=True)) as cluster:
@@ -159,6 +161,7 @@ REFUSED: dict[type[Controller[Any]], str] = {
 }
 
 
+@pytest.mark.law("G4")
 @pytest.mark.parametrize(("other", "said"), REFUSED.items())
 def test_controllers_that_would_get_in_each_others_way_are_refused(
     other: type[Controller[Any]], said: str

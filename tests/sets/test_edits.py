@@ -45,6 +45,7 @@ def outputs() -> OutputSet:
     return OutputSet((*kinds.ALL, WIDGET), namespace="default", controller="Things", own=own)
 
 
+@pytest.mark.law("G7")
 @given(current=SPECS, body=SPECS)
 def test_a2_a_merge_patch_is_sent_only_if_it_has_an_effect(current: Json, body: Json) -> None:
     """Its effect is that of the body alone; the uid only guards it."""
@@ -143,6 +144,7 @@ def test_a_status_patch_carries_the_version() -> None:
     assert request.body["metadata"] == {"resourceVersion": "7"}
 
 
+@pytest.mark.law("G7")
 def test_a_missing_object_is_waited_for_but_not_during_a_deletion() -> None:
     """W5: while the parent goes, nothing has to come into being."""
     output = Edit(REF, {"spec": {}})

@@ -152,6 +152,7 @@ def test_the_status_of_an_object_that_is_not_a_child_is_not_written() -> None:
         assert paths(cluster) == []
 
 
+@pytest.mark.law("G7")
 def test_a_state_waits_for_an_object_that_it_should_patch() -> None:
     """An Edit never creates an object; the condition says what is missing."""
     act = acting(
@@ -230,6 +231,7 @@ def test_a_deployment_is_scaled_through_its_subresource() -> None:
 CONTAINER = {"spec": {"template": {"spec": {"containers": [{"name": "b", "image": "b:1"}]}}}}
 
 
+@pytest.mark.law("G7")
 @pytest.mark.parametrize(
     ("kind", "body"),
     [
@@ -287,6 +289,7 @@ def test_a_json_patch_that_another_writer_overtakes_is_decided_again() -> None:
         cluster.at_rest()
 
 
+@pytest.mark.law("G7")
 def test_a_json_patch_that_grows_the_object_is_an_error() -> None:
     """It would append in every pass; the fix is a test."""
     append = {"op": "add", "path": "/spec/ports/-", "value": {"port": 81, "name": "b"}}

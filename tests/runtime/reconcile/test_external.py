@@ -91,6 +91,7 @@ def test_a_calm_life_has_as_many_points_as_the_sweeps_strike(store: type[ByToken
     assert calm(store) == (WRITES[store], CALLS[store])
 
 
+@pytest.mark.law("X2")
 @pytest.mark.parametrize("fault", [Crash(), Crash(acted=True), Lose(), Refuse()], ids=repr)
 @pytest.mark.parametrize(
     ("store", "at"), [(store, at) for store, last in WRITES.items() for at in range(1, last + 1)]
@@ -102,6 +103,7 @@ def test_any_write_to_the_api_server_fails(store: type[ByToken], at: int, fault:
         assert live(cluster, system) == isinstance(fault, Crash)
 
 
+@pytest.mark.law("X2")
 @pytest.mark.parametrize(
     "fault", [Crash(), Crash(acted=True), Lose(), Refuse(), Hang(), Status(503)], ids=repr
 )
@@ -120,6 +122,7 @@ FAULTS = st.sampled_from([Crash(), Crash(acted=True), Lose(), Refuse(), Hang(), 
 PLANS = st.dictionaries(st.integers(1, 25), FAULTS, max_size=8)
 
 
+@pytest.mark.law("X2")
 @settings(max_examples=40)
 @given(store=st.sampled_from([ByToken, ByTag]), writes=PLANS, calls=PLANS)
 def test_many_faults_in_one_life(
@@ -132,6 +135,7 @@ def test_many_faults_in_one_life(
         live(cluster, system)
 
 
+@pytest.mark.law("X2")
 @STORES
 def test_the_claim_is_deleted_before_its_resource_is_known(store: type[ByToken]) -> None:
     """The create got no answer; the finalizer stays until the resource is found and deleted."""
@@ -150,6 +154,7 @@ def test_the_claim_is_deleted_before_its_resource_is_known(store: type[ByToken])
         assert system.resources == {}
 
 
+@pytest.mark.law("X2")
 def test_a_finalizer_state_that_forgets_the_resource_does_not_release_the_claim() -> None:
     """By construction: the ledger keeps the finalizer, and the condition names the resource."""
     system = stand_in(ByToken)
@@ -273,6 +278,7 @@ def test_an_answer_that_is_not_an_id_is_a_mistake() -> None:
 # ---------------------------------------------------------------------------- the ledger
 
 
+@pytest.mark.law("X1")
 def test_a_create_is_not_sent_after_a_slow_ledger_write() -> None:
     """It would take effect later than other processes expect of an entry of that time."""
     system = stand_in(ByTag)
@@ -290,6 +296,7 @@ def test_a_create_is_not_sent_after_a_slow_ledger_write() -> None:
         assert len(system.ever) == 1
 
 
+@pytest.mark.law("X1")
 def test_a_server_that_drops_the_ledger_stops_the_create() -> None:
     """As one with an older CRD does: without the entry, the resource could be lost."""
     system = stand_in(ByToken)
@@ -328,6 +335,7 @@ def test_a_state_cannot_overwrite_the_ledger() -> None:
         assert sum(call.startswith("POST") for call in system.calls) == 1
 
 
+@pytest.mark.law("X1")
 def test_an_entry_that_another_process_wrote_is_not_overwritten() -> None:
     """The pass stops, and the next one decides on the new entry."""
     system = stand_in(ByToken)

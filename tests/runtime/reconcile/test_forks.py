@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from myrmidon import (
     Context,
     Controller,
@@ -77,6 +79,7 @@ class Forked(Controller[Thing]):
         return Done()
 
 
+@pytest.mark.law("G1")
 def test_branches_converge_in_one_pass_and_rest() -> None:
     """Every state runs once; a converged object writes nothing."""
     controller = Forked()
@@ -126,6 +129,7 @@ def test_both_failing_branches_are_named() -> None:
     )
 
 
+@pytest.mark.law("G1")
 def test_the_object_is_gone_when_every_branch_of_its_finalizer_ended() -> None:
     """The second branch is cleaned up while the first waits."""
     controller = Forked(emptied=Wait("Emptying", after=MINUTE))

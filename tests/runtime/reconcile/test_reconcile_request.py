@@ -36,6 +36,7 @@ def handled(cluster: Harness) -> Any:
     return cluster.require(Thing, "it").raw["status"].get("lastHandledReconcileAt")
 
 
+@pytest.mark.law("G2")
 @pytest.mark.parametrize(
     "result",
     [Done(), Failed("Broken", "x"), Failed("Bad", "x", retry=False), Done(again=HOUR)],
@@ -71,6 +72,7 @@ def test_a_token_begins_the_backoff_anew() -> None:
         assert len(first.at) >= start + 2, "after about one, two and four seconds"
 
 
+@pytest.mark.law("G2")
 def test_a_suspended_object_does_not_acknowledge() -> None:
     """No pass ran; it does so when the suspension is lifted."""
     with Harness(Things()) as cluster:

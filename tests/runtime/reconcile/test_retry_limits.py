@@ -58,6 +58,7 @@ def test_retries_are_given_up_and_a_change_or_a_token_begins_anew() -> None:
         assert cluster.ready(Thing, "it")
 
 
+@pytest.mark.law("G3")
 def test_retries_end_after_a_time() -> None:
     """The attempt at which the time is over is the last."""
     first = Scripted(Failed("NoDisk", "full"))
@@ -71,6 +72,7 @@ def test_retries_end_after_a_time() -> None:
     assert 3600 <= first.at[-1] - first.at[0] < 3600 + 300
 
 
+@pytest.mark.law("G3")
 @pytest.mark.parametrize("result", [Wait("Slow"), Wait("Slow", after=timedelta(seconds=1))])
 def test_waiting_is_not_failing(result: Result) -> None:
     """A Wait goes on as long as it takes."""
@@ -101,6 +103,7 @@ def test_attempts_are_reported_while_it_fails_and_only_then() -> None:
         cluster.at_rest()
 
 
+@pytest.mark.law("G3")
 def test_attempts_of_an_object_that_was_given_up() -> None:
     """The number stays, there is no next one, and it is at rest."""
     first = Scripted(Failed("NoDisk", "full"))

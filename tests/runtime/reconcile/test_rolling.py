@@ -63,6 +63,7 @@ def children(cluster: Harness) -> list[Json]:
     return [one for one in cluster.list(MAP) if labels_of(one).get("of") == "it"]
 
 
+@pytest.mark.law("G8")
 @pytest.mark.parametrize("controller", [Fleets, Surging])
 def test_children_are_replaced_while_enough_stay_ready(controller: type[Fleets]) -> None:
     """One becomes ready at a time; there are never fewer ready, or more in all, than allowed."""
