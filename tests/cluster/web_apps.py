@@ -61,7 +61,7 @@ class WebApps(Controller[WebApp]):
 
     @state(condition="Granted", then="deployed")
     def granted(self, app: WebApp, out: OutputSet) -> Result:
-        """It has a role, which lives in no namespace and so has no owner."""
+        """It has a ClusterRole, which is cluster-scoped and so has no owner."""
         out.apply(cluster_role(app), owner_refs=False)
         return Done()
 
@@ -73,20 +73,20 @@ class WebApps(Controller[WebApp]):
 
     @state(condition="Exposed")
     def exposed(self, app: WebApp, out: OutputSet) -> Result:
-        """It is found from outside."""
+        """It is reachable from outside."""
         out.apply(ingress(app))
         app.status.url = f"https://{app.spec.hosts[0]}"
         return Done()
 
     @state(condition="Hidden")
     def hidden(self, app: WebApp, out: OutputSet) -> Result:
-        """It is not found from outside; what exposed it is pruned."""
+        """It is not reachable from outside; its Ingress is pruned."""
         app.status.url = None
         return Done()
 
     @state(finalizer=True, condition="Drained", then="forgotten")
     async def drained(self, app: WebApp, out: OutputSet, ctx: Context) -> Result:
-        """Nobody reaches it any more."""
+        """No client reaches it any more."""
         out.delete(kinds.INGRESS, app.name)
         if await ctx.get(kinds.INGRESS, app.name) is not None:
             return Wait("Draining", "the ingress is still there", keep_outputs=True)
@@ -103,7 +103,7 @@ class WebApps(Controller[WebApp]):
 
 
 def config_map(app: WebApp, content: dict[str, str]) -> Json:
-    """Build the smallest child there is."""
+    """Build the smallest child."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -155,7 +155,7 @@ def service(app: WebApp) -> Json:
 
 
 def ingress(app: WebApp) -> Json:
-    """Build what one branch has and the other has not."""
+    """Build the child that only one branch has."""
     backend = {"service": {"name": app.name, "port": {"number": 80}}}
     paths: list[Any] = [{"path": "/", "pathType": "Prefix", "backend": backend}]
     return {
