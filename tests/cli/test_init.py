@@ -1,4 +1,4 @@
-"""`myrmidon init`: the project that it makes runs, and its tests pass."""
+"""`myrmidon init`: the new project runs, and its tests pass."""
 
 import os
 import subprocess

@@ -53,7 +53,7 @@ def test_what_cannot_be_released(obj: Json, named: list[str], said: str) -> None
 
 
 class Meddling:
-    """Another party adds a finalizer in front before each of our first writes."""
+    """Another party inserts a finalizer before each of our first writes."""
 
     def __init__(self, server: ApiServer, times: int) -> None:
         self._server, self._inner, self._left = server, LocalTransport(server), times
@@ -97,7 +97,7 @@ def test_no_finalizer_of_another_party_is_lost(times: int, removed: bool) -> Non
 
 
 def server_with_children() -> ApiServer:
-    """A Thing that is being deleted, with every sort of child."""
+    """Return a server with a Thing that is being deleted, with every sort of child."""
     server = ApiServer()
     assert not server.create(crd(Thing))
     it = Thing(name="it", namespace="default", finalizers=[OURS, OTHER]).to_json()
@@ -143,7 +143,7 @@ TOLD = [
 def released(
     monkeypatch: pytest.MonkeyPatch, server: ApiServer, answer: str | None, *arguments: str
 ) -> int:
-    """Run the command against a server in memory; ``answer`` is typed, None is no terminal."""
+    """Run the command on a server in memory; ``answer`` is typed, None stands for no terminal."""
     from contextlib import asynccontextmanager  # noqa: PLC0415 - only here
 
     @asynccontextmanager
@@ -161,15 +161,15 @@ def released(
 
 
 def left(server: ApiServer) -> list[str]:
-    """The finalizers of the Thing."""
+    """Return the finalizers of the Thing."""
     found = server.store.scan("things.test.myrmidon.dev")
     return finalizers_of(found[0].value) if found else []
 
 
-def test_it_shows_what_stays_and_asks(
+def test_it_lists_what_stays_and_asks(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No is the answer unless yes is said; then ours goes, and theirs stays."""
+    """The default is no; after a yes our finalizer is removed, and those of others stay."""
     server = server_with_children()
     assert released(monkeypatch, server, "") == 1
     told = capsys.readouterr().out.splitlines()
@@ -186,10 +186,10 @@ def test_it_shows_what_stays_and_asks(
     assert left(server) == []
 
 
-def test_without_a_terminal_it_wants_yes(
+def test_without_a_terminal_it_needs_the_flag_yes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A script has to say so."""
+    """A script has to confirm explicitly."""
     server = server_with_children()
     assert released(monkeypatch, server, None) == 2
     assert (
@@ -200,7 +200,7 @@ def test_without_a_terminal_it_wants_yes(
 
 
 def test_an_object_that_does_not_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says how to find those that do."""
+    """The message says how to find existing ones."""
     with cluster(tmp_path, "admin") as kubeconfig:
         where = ["-n", "kube-system", "--kubeconfig", str(kubeconfig)]
         assert main(["release", "configmap", "nope", *where]) == 2

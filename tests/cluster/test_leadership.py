@@ -1,7 +1,7 @@
 """Two managers and one lease: never two writers at once, and a quick takeover (Q6, Q7, F18, F19).
 
 Each manager has a user of its own, so the audit log tells their writes apart.  During the tests a
-user keeps editing the application, so that the leader always has something to write.
+user keeps editing the application, so that the leader always has changes to write.
 """
 
 import signal

@@ -2,7 +2,7 @@
 
 A controller that does everything a controller can do runs on the real server as a ServiceAccount
 that holds the generated roles and nothing else.  No request may be refused.  Then the same again,
-once for every single verb of every rule, without that verb: each time something must be refused.
+once for every single verb of every rule, without that verb: each time a request must be refused.
 """
 
 import asyncio

@@ -37,7 +37,7 @@ def test_a_pass_that_waits_is_neither_success_nor_failure() -> None:
 
 
 def test_a_pass_that_changes_what_it_reads_again_and_again_is_delayed() -> None:
-    """It reads what it then writes, always with another value: that is no busy loop."""
+    """It reads what it then writes, always with another value; this must not become a busy loop."""
     runs: list[str] = []
 
     async def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
