@@ -1,4 +1,4 @@
-"""`myrmidon release`: an object that cannot be deleted is let go, and what stays is told."""
+"""`myrmidon release`: removes our finalizer from an object, and lists the children that stay."""
 
 import argparse
 import asyncio
@@ -25,7 +25,7 @@ OURS, OLD, OTHER = "test.myrmidon.dev/thing", "test.myrmidon.dev/former", "other
 
 
 def deleting(*finalizers: str) -> Json:
-    """An object that waits for its finalizers."""
+    """Build an object that waits for its finalizers."""
     meta = {"name": "it", "namespace": "default", "finalizers": list(finalizers)}
     return {"metadata": {**meta, "deletionTimestamp": "2026-01-01T00:00:00Z"}}
 
@@ -45,8 +45,8 @@ def test_the_finalizers_of_the_group_are_chosen() -> None:
         (deleting(OTHER), [OURS], f"has no finalizer {OURS}; it has {OTHER}"),
     ],
 )
-def test_what_cannot_be_released(obj: Json, named: list[str], said: str) -> None:
-    """One sentence that says why, one that says how to fix it."""
+def test_objects_that_cannot_be_released(obj: Json, named: list[str], said: str) -> None:
+    """One sentence with the reason, one with the fix."""
     with pytest.raises(UsageError, match="fix: ") as raised:
         release.chosen(REF, obj, named)
     assert said in str(raised.value)
@@ -59,7 +59,7 @@ class Meddling:
         self._server, self._inner, self._left = server, LocalTransport(server), times
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Meddle, then send."""
+        """Insert the finalizer, then send."""
         if request.method == "PATCH" and self._left:
             self._left -= 1
             path = "/api/v1/namespaces/default/configmaps/held"
@@ -75,7 +75,7 @@ class Meddling:
 
 @pytest.mark.parametrize(("times", "removed"), [(0, True), (3, True), (9, False)])
 def test_no_finalizer_of_another_party_is_lost(times: int, removed: bool) -> None:
-    """W4: tested before it is removed, and tried again a few times."""
+    """W4: the patch tests the entry before it removes it, and is retried a few times."""
     from myrmidon.api.objects.kinds import CONFIG_MAP  # noqa: PLC0415 - only here
 
     server = ApiServer()

@@ -353,7 +353,7 @@ def test_a_generic_base_gets_its_resource_from_the_subclass() -> None:
     assert Again.resource is Thing
 
 
-def test_create_must_be_written_by_those_who_ask_for_it() -> None:
+def test_create_if_not_found_needs_a_create_method() -> None:
     """``create_if_not_found`` without ``create`` has nothing to create."""
     with pytest.raises(NotImplementedError, match=r"Things sets create_if_not_found but"):
         Things().create("default", "a")

@@ -147,7 +147,7 @@ def _made(self: Any, obj: Any, out: OutputSet) -> Result:
     return Done()
 
 
-def test_plain_status_is_told_which_class_to_write() -> None:
+def test_a_plain_status_is_refused_with_the_class_to_write() -> None:
     """The class does not exist yet, so it is named after the resource."""
 
     class Plain(Resource[BoxSpec, Status], group="example.com", version="v1"):

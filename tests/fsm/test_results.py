@@ -107,9 +107,7 @@ def test_an_exception_is_a_failure() -> None:
     ],
     ids=["cancelled", "exit"],
 )
-def test_an_exception_that_says_nothing_of_itself_is_explained(
-    error: BaseException, said: str
-) -> None:
+def test_an_exception_without_a_text_is_explained(error: BaseException, said: str) -> None:
     """Its text is empty or a number, so the type is part of the message."""
     assert failure_of(error).message.startswith(said)
 
@@ -120,7 +118,7 @@ class OddError(ProgrammingError):
     reason = "not one word"
 
 
-def test_an_exception_with_an_unfit_reason_is_still_told() -> None:
+def test_an_exception_with_an_invalid_reason_is_still_reported() -> None:
     """The condition is written with another reason."""
     assert failure_of(OddError("x")).reason == "ProgrammingError"
 

@@ -523,7 +523,7 @@ def test_c7_shortening_does_not_make_equal_errors_differ(
     ],
     ids=["word", "first word", "words", "length"],
 )
-def test_c7_other_errors_are_told_however_long(one: str, other: str) -> None:
+def test_c7_other_errors_are_reported_however_long(one: str, other: str) -> None:
     """The existing message is kept only for the same error."""
     stored = conditions_after(failure(one), Things.graph, [], 1, NOW)
 

@@ -77,7 +77,7 @@ def test_metadata_predicates(predicate: Predicate, field: str, value: Any) -> No
     assert predicate(plain, None)
 
 
-def test_a_watch_takes_every_change_unless_told_otherwise() -> None:
+def test_a_watch_covers_every_change_by_default() -> None:
     """By default it covers our own cluster and all namespaces."""
     watch = Watch(kinds.SECRET, to=lambda _: ["default/a"])
 
@@ -86,7 +86,7 @@ def test_a_watch_takes_every_change_unless_told_otherwise() -> None:
     assert not takes_lookup(cast("Any", watch.to))
 
 
-def test_a_channel_tells_all_who_listen() -> None:
+def test_a_channel_reaches_every_subscriber() -> None:
     """Subscribers get each event until they unsubscribe."""
     channel = Channel("hooks", debounce=timedelta(seconds=1))
     heard: list[Any] = []

@@ -179,7 +179,7 @@ def test_a_filter_sees_both_sides() -> None:
     assert concerned(change(SECRET, None, secret("a")), controller) == ["relative a"]
 
 
-def test_a_watch_looks_where_it_was_told_to() -> None:
+def test_a_watch_covers_its_namespaces_and_labels_only() -> None:
     """Only the side of a change that is in its namespaces and has its labels counts."""
     near = watching(namespaces=("default",))
     labelled = watching(selector="tier=web")

@@ -190,7 +190,7 @@ def test_a_parent_without_a_namespace_has_none_to_give() -> None:
 
 
 @given(name=st.sampled_from(["a", "b"]), prefix=st.sampled_from(["a-", "x"]))
-def test_a11_a_name_makes_generate_name_harmless(name: str, prefix: str) -> None:
+def test_a11_generate_name_is_allowed_beside_a_name(name: str, prefix: str) -> None:
     """The server ignores generateName if there is a name."""
     out = outputs()
     out.apply({**CONFIG_MAP, "metadata": {"name": name, "generateName": prefix}})

@@ -101,7 +101,7 @@ def test_a2_a_changed_declaration_converges_in_one_write(
 
 
 @given(way=WAY, spec=SPECS, change=st.dictionaries(st.sampled_from("abc"), st.integers(5, 6)))
-def test_a2_an_object_that_is_read_changed_and_applied_again_comes_to_rest(
+def test_a2_an_object_that_is_read_changed_and_applied_again_converges(
     way: str, spec: Json, change: Json
 ) -> None:
     """Its old annotations are not part of the declaration.
@@ -375,7 +375,7 @@ def test_o1_adopting_cannot_lose_a_reference_that_was_added_meanwhile(
 
 
 @given(way=WAY, spec=SPECS, owners=OWNERS)
-def test_o1_owner_references_are_left_alone_when_told_so(
+def test_o1_owner_references_are_left_alone_on_request(
     way: str, spec: Json, owners: list[Json]
 ) -> None:
     """With ``owner_refs=False`` they are neither added nor changed."""

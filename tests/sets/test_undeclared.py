@@ -140,7 +140,7 @@ def test_nothing_of_ours_is_left_over_and_nothing_of_theirs_is_removed(steps: An
                     theirs[field] = value
 
 
-def test_a_map_goes_with_its_last_field() -> None:
+def test_a_map_is_removed_with_its_last_field() -> None:
     """An empty map would be left over; maps with fields of others keep those."""
     server = Managed()
     converge(server, output({("spec", "n", "k", "p"): "1", ("spec", "m", "x"): "1"}))

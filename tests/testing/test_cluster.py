@@ -25,7 +25,7 @@ def test_a_converged_controller_is_at_rest() -> None:
         ]
 
 
-def test_a_controller_that_keeps_writing_is_told_its_writes() -> None:
+def test_the_writes_of_a_controller_that_keeps_writing_are_shown() -> None:
     """The message has the changed fields, so that the cause is found without a debugger."""
     with Harness(Restless()) as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=2)))

@@ -66,7 +66,7 @@ def test_the_patch_makes_the_status_what_the_state_sees(
 
 
 @given(status=STATUSES)
-def test_no_change_is_no_patch(status: dict[str, Any]) -> None:
+def test_without_a_change_there_is_no_patch(status: dict[str, Any]) -> None:
     """C5: also if the server formats a time differently."""
     app = App.from_json(manifest(status=status))
 
@@ -86,7 +86,7 @@ def test_a_second_pass_has_nothing_to_write(status: dict[str, Any], changes: lis
     assert status_patch(again) == {}
 
 
-def test_none_is_null_only_where_there_is_something_to_remove() -> None:
+def test_none_is_null_only_if_the_field_exists() -> None:
     """Null for an absent field would be a request that changes nothing."""
     app = App.from_json(manifest(status={"url": "u"}))
     app.status.url = None

@@ -98,7 +98,7 @@ def test_lists_are_consistent_reads() -> None:
         assert "watch" in query or "resourceVersion" not in query
 
 
-def test_watch_that_ends_goes_on_without_a_list() -> None:
+def test_a_watch_that_ends_is_resumed_without_a_list() -> None:
     """F01: it resumes from the last version seen, and subscribers see no change."""
     world = World()
 
