@@ -1,4 +1,4 @@
-"""How fast is the embedded server?
+"""Measures how fast the embedded server is.
 
     python -m benchmarks.apiserver
 
@@ -32,12 +32,12 @@ _REQUESTS = 5_000
 
 
 def body(number: int) -> bytes:
-    """An object of about 1 KB."""
+    """Build an object of about 1 KB."""
     return orjson.dumps({"metadata": {"name": f"cm-{number:06}"}, "data": {"text": "x" * 850}})
 
 
 async def rate(request: Callable[[int], HttpRequest], transport: LocalTransport) -> float:
-    """Requests per second of CPU."""
+    """Return requests per second of CPU time."""
     started = time.process_time()
     for number in range(_REQUESTS):
         answer = await transport.send(request(number))
@@ -46,7 +46,7 @@ async def rate(request: Callable[[int], HttpRequest], transport: LocalTransport)
 
 
 async def rates() -> tuple[float, float]:
-    """Creates and gets."""
+    """Return the rates of creates and gets."""
     transport = LocalTransport(ApiServer())
     headers = {"content-type": "application/json"}
     creates = await rate(lambda n: HttpRequest("POST", PATH, (), headers, body(n)), transport)

@@ -1,7 +1,7 @@
 """The job of ``widget.py`` without a framework: a watch, and the writes that follow from it.
 
-It knows that nobody else writes, that nothing fails and that it is never restarted, so it needs no
-cache, no queue and no comparison.  What it reaches is what the API server leaves to any controller.
+It assumes that no other client writes, that nothing fails and that it is never restarted, so it
+needs no cache, no queue and no comparison.  Its rate is what the API server allows any controller.
 
     KUBECONFIG=K python -m benchmarks.bare_widgets
 """
@@ -25,7 +25,7 @@ WORKERS = 16
 
 
 class Bare:
-    """Makes the ConfigMaps of every Widget it hears of."""
+    """Creates the ConfigMaps of every Widget that its watch delivers."""
 
     def __init__(self, session: aiohttp.ClientSession, server: str) -> None:
         self._session, self._server = session, server
@@ -50,7 +50,7 @@ class Bare:
                 self._waiting.put_nowait(widget)
 
     async def _overhear(self) -> None:
-        """A controller has to hear of its children; this one has no use for it."""
+        """Read the watch of ConfigMaps, as every controller must, and ignore its events."""
         async for _ in self._watched(CONFIG_MAPS):
             pass
 
@@ -80,7 +80,7 @@ class Bare:
 async def send(
     session: aiohttp.ClientSession, method: str, url: str, body: dict[str, Any], kind: str = JSON
 ) -> None:
-    """One write, without any comfort."""
+    """Send one write."""
     headers, data = {"content-type": kind}, json.dumps(body)
     async with session.request(method, url, data=data, headers=headers) as answer:
         await answer.read()
@@ -88,7 +88,7 @@ async def send(
 
 
 def status(generation: int) -> dict[str, Any]:
-    """Ready, and nothing else."""
+    """Return a status with Ready alone."""
     ready = {"type": "Ready", "status": "True", "observedGeneration": generation}
     return {"status": {"conditions": [ready]}}
 

@@ -32,7 +32,7 @@ SCOPE = Scope(CONFIG_MAP, SPACE)
 
 
 async def fill(count: int) -> None:
-    """Create what is missing."""
+    """Create the missing objects."""
     client = Client(HttpTransport(await load_endpoint()))
     with suppress(AlreadyExistsError):
         await client.create(NAMESPACE, {"metadata": {"name": SPACE}})
@@ -53,7 +53,7 @@ async def fill(count: int) -> None:
 
 
 async def page_raw() -> dict[str, float]:
-    """Page through the list with as little as can be."""
+    """Page through the list with minimal code."""
     endpoint = await load_endpoint()
     header = await endpoint.credentials.authorization(0.0)
     connector = aiohttp.TCPConnector(ssl=ssl_context(endpoint.tls))
@@ -107,7 +107,7 @@ async def sync(*, streaming: bool) -> dict[str, float]:
 
 
 async def measure(name: str) -> dict[str, float]:
-    """One figure, in this process."""
+    """Measure one figure, in this process."""
     return await page_raw() if name == "raw" else await sync(streaming=name == "stream")
 
 

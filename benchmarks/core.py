@@ -41,7 +41,7 @@ class ShopSpec(Model):
 
 
 class ShopStatus(Status):
-    """What is the case."""
+    """What the controller has observed."""
 
     url: str | None = None
 
@@ -70,7 +70,7 @@ class Shops(Controller[Shop]):
 
     @state(condition="Deployed", then="exposed")
     def deployed(self, shop: Shop, out: OutputSet) -> Result:
-        """It runs."""
+        """The Deployment is there."""
         labels = {"app": shop.name}
         container = {
             "name": "shop",
@@ -98,7 +98,7 @@ class Shops(Controller[Shop]):
 
     @state(condition="Exposed")
     def exposed(self, shop: Shop, out: OutputSet) -> Result:
-        """It is reachable."""
+        """The Service is there."""
         out.apply(
             {
                 "apiVersion": "v1",
@@ -126,7 +126,7 @@ RAW: Json = {
 
 
 def decide(shop: Shop, children: dict[Any, Json]) -> list[Any]:
-    """One pass over an object, as decisions: every request that it would send."""
+    """Decide one pass over an object; return every request that it would send."""
     requests: list[Any] = []
     controller, parent = Shops(), Parent(shop.ref, shop.uid)
     walk = Walk("Shops", Shops.graph, finalizer="f", finalizers=shop.finalizers)
@@ -156,7 +156,7 @@ def decide(shop: Shop, children: dict[Any, Json]) -> list[Any]:
 
 
 def converged() -> tuple[Json, dict[Any, Json]]:
-    """The object and its children after the server has taken every write."""
+    """Return the object and its children after the server has accepted every write."""
     raw, children = RAW, dict[Any, Json]()
     *writes, status = decide(Shop.from_json(raw), {})
     for request in writes:
@@ -171,7 +171,7 @@ def converged() -> tuple[Json, dict[Any, Json]]:
 
 
 def microseconds(act: Callable[[], Any], *, rounds: int = 9, repeat: int = 500) -> float:
-    """CPU time of one call: the best of several rounds, for this machine is shared."""
+    """Return the CPU time of one call: the best of several rounds, as the machine is shared."""
     taken: list[float] = []
     gc.collect()
     for _ in range(rounds):
@@ -183,7 +183,7 @@ def microseconds(act: Callable[[], Any], *, rounds: int = 9, repeat: int = 500) 
 
 
 def import_milliseconds(statement: str, runs: int = 10) -> float:
-    """CPU time of an import in a fresh interpreter, beyond that of an empty one: the median."""
+    """Return the median CPU time of an import in a new interpreter, beyond that of an empty one."""
     program = (
         "import time; began = time.process_time()\n"
         f"{statement}\n"
@@ -194,11 +194,11 @@ def import_milliseconds(statement: str, runs: int = 10) -> float:
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
         taken = [float(subprocess.check_output(command, env=environment)) for _ in range(runs + 1)]
-    return statistics.median(taken[1:])  # the first run compiles
+    return statistics.median(taken[1:])  # the first run compiles bytecode
 
 
 def main() -> int:
-    """Measure, print the table, and say whether the limits hold."""
+    """Measure, print the table, and check the limits."""
     raw, children = converged()
     shop = Shop.from_json(raw)
     text = orjson.dumps(raw)

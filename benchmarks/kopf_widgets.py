@@ -11,7 +11,7 @@ _APIS: dict[str, Any] = {}
 
 @kopf.on.startup()  # type: ignore[untyped-decorator]
 async def connect(settings: kopf.OperatorSettings, **_: Any) -> None:
-    """One client for all handlers, and no events."""
+    """Create one client for all handlers, and turn events off."""
     settings.posting.enabled = False
     await config.load_kube_config()
     _APIS["core"] = client.CoreV1Api()
@@ -22,7 +22,7 @@ async def connect(settings: kopf.OperatorSettings, **_: Any) -> None:
 async def widget(
     body: kopf.Body, spec: kopf.Spec, meta: kopf.Meta, patch: kopf.Patch, **_: Any
 ) -> None:
-    """Create three ConfigMaps or patch them, then say so."""
+    """Create or patch three ConfigMaps, then report it."""
     for letter in "abc":
         manifest = {
             "apiVersion": "v1",

@@ -34,7 +34,7 @@ WAYS = ("pages", "stream", "whole")
 
 
 def item(number: int) -> dict[str, object]:
-    """A ConfigMap of 1 KB, owned by one of a hundred parents."""
+    """Build a ConfigMap of 1 KB, owned by one of a hundred parents."""
     owner = {"apiVersion": "v1", "kind": "Parent", "name": "p", "uid": f"owner-{number % 100}"}
     meta = {
         "name": f"cm-{number:06}",
@@ -48,7 +48,7 @@ def item(number: int) -> dict[str, object]:
 
 
 class Prepared:
-    """A transport whose answers were made before the clock started."""
+    """A transport whose responses were built before the clock started."""
 
     def __init__(self, objects: int, page_size: int) -> None:
         items = [orjson.dumps(item(number)) for number in range(objects)]
@@ -58,7 +58,7 @@ class Prepared:
         self.version = str(10_000_000)
 
     def prepare(self) -> None:
-        """Make the answers of the next list."""
+        """Build the responses of the next list."""
         items = self.second if self.round else self.first
         self.version = str(10_000_000 + self.round)
         meta = {"resourceVersion": self.version}
@@ -81,7 +81,7 @@ class Prepared:
         *,
         deadline: float | None = None,  # noqa: ARG002  part of the protocol
     ) -> HttpResponse:
-        """The page that is asked for."""
+        """Return the requested page."""
         token = dict(request.query).get("continue", "")
         return HttpResponse(200, (), self.pages[int(token or 0)])
 
@@ -106,7 +106,7 @@ class _Stream:
     async def lines(self) -> AsyncIterator[bytes]:
         if self._initial:
             for number, line in enumerate(self._prepared.lines):
-                if number % 200 == 0:  # about as many as a socket hands out at once
+                if number % 200 == 0:  # about as many as a socket returns at once
                     await asyncio.sleep(0)  # noqa: TID251  gives way, as a socket would
                 yield line
         await self._prepared.over.wait()
@@ -119,14 +119,14 @@ class _Stream:
 
 
 class Turns:
-    """The longest turn of the running event loop, seen by a task that never stops."""
+    """The longest turn of the running event loop, measured by a task that never stops."""
 
     def __init__(self) -> None:
         self.longest = 0.0
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Look at every turn of a block."""
+        """Measure every turn of a block."""
         loop, self.longest = asyncio.get_running_loop(), 0.0
         last = time.thread_time()
         handle: asyncio.Handle | None = None
@@ -151,7 +151,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def measure(way: str, objects: int) -> dict[str, float]:
-    """Fill a cache in one way, then take half of it away."""
+    """Fill a cache in one way, then remove half of it."""
     prepared = Prepared(objects, 0 if way == "whole" else PAGE_SIZE)
     prepared.prepare()
     client, turns = Client(prepared), Turns()

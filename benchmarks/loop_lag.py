@@ -61,7 +61,7 @@ class Labels(Controller[Widget]):
 
 
 def converged(count: int) -> dict[str, list[Json]]:
-    """So many Widgets with one child each, as a controller leaves them, by the plural of the kind."""
+    """Return so many converged Widgets with one child each, by the plural of the kind."""
     with Harness(Labels()) as cluster:
         cluster.apply(Widget(name="original", spec=WidgetSpec(value="one")))
         cluster.settle()
@@ -96,7 +96,7 @@ class Prepared:
         self.writes: list[str] = []
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Any request."""
+        """Answer any request."""
         if "/leases" in request.path:
             return await self._answer_lease(request)
         plural = request.path.rpartition("/")[2]
@@ -150,7 +150,7 @@ class Prepared:
 
 
 def serve(count: int, pipe: Connection) -> None:
-    """Be the server, in a process of its own, until something is sent; then report and end."""
+    """Run the server, in its own process, until a message arrives; then report and end."""
     prepared = Prepared(count)
 
     async def main() -> None:
@@ -187,7 +187,7 @@ class Turn(NamedTuple):
 
 
 class TimedSelector(selectors.DefaultSelector):
-    """Knows how long the loop was away between two looks."""
+    """A selector that measures the time between two polls."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -198,7 +198,7 @@ class TimedSelector(selectors.DefaultSelector):
         gc.callbacks.append(self._on_garbage)
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Note the turn that ends here; look; begin the next."""
+        """Record the turn that ends here; poll; begin the next."""
         if self._since is not None:
             now = time.perf_counter()
             cpu, wall = time.thread_time() - self._since[0], now - self._since[1]
@@ -216,7 +216,7 @@ class TimedSelector(selectors.DefaultSelector):
 
 
 async def restart(port: int, count: int, report: dict[str, Any]) -> None:
-    """Run a manager until it has had a pass over each object and rests."""
+    """Run a manager until it has had a pass over each object and is idle."""
     transport = HttpTransport(Endpoint(f"http://127.0.0.1:{port}"))
     manager = Manager(
         ManagerOptions(leader_election=True, freeze_garbage=True, seed=0), transport=transport
@@ -241,7 +241,7 @@ async def restart(port: int, count: int, report: dict[str, Any]) -> None:
 
 
 async def ticks() -> AsyncIterator[None]:
-    """Ten times a second."""
+    """Yield ten times a second."""
     while True:
         yield
         await asyncio.sleep(0.1)  # noqa: TID251  in real time

@@ -83,7 +83,7 @@ def _queue_all(cluster: Harness) -> None:
 
 
 def _round(cluster: Harness) -> float:
-    """Let every object have a pass; the CPU seconds that took."""
+    """Run a pass over every object; return its CPU seconds."""
     _queue_all(cluster)
     began = time.process_time()
     cluster.settle()

@@ -51,19 +51,19 @@ class Reading(Controller[Shop]):
 
 
 def names_in(shop: Json) -> list[str]:
-    """The ConfigMaps of a Shop."""
+    """Return the names of the ConfigMaps of a Shop."""
     return list(shop["spec"].values())
 
 
 class Watching(Controller[Shop]):
-    """Says which objects a ConfigMap concerns."""
+    """A controller with a watch that maps each ConfigMap to objects."""
 
     indexes = {Shop: {"config": names_in}}  # noqa: RUF012
     watches = (Watch(kinds.CONFIG_MAP, to=Index("config")),)
 
     @state(initial=True)
     def configured(self, _shop: Shop, _out: OutputSet) -> Result:
-        """Its ConfigMaps are known."""
+        """It needs no read."""
         return Done()
 
 

@@ -1,4 +1,4 @@
-"""What does it cost to read a typed resource on the path of a pass?
+"""Measures the cost of reading a typed resource during a pass.
 
 Processor time, so that a busy machine does not count.  The goal is at most 30 µs for a resource of 20 fields.  Run: python -m benchmarks.resource_cost
 """
@@ -21,7 +21,7 @@ class Port(Model):
 
 
 class MixedSpec(Model):
-    """Twenty fields of the sorts that real specs have."""
+    """Twenty fields of the types that real specs have."""
 
     image: str = Field(min_length=1)
     replicas: int = Field(default=1, ge=0, le=50)
@@ -67,7 +67,7 @@ class Mixed(Resource[MixedSpec, Status], group="bench.myrmidon.dev", version="v1
 
 
 def manifest(spec: dict[str, Any]) -> dict[str, Any]:
-    """An object as a server sends it."""
+    """Build an object as a server sends it."""
     condition = {
         "type": "Ready", "status": "True", "reason": "Done", "message": "", "observedGeneration": 1,
         "lastTransitionTime": "2030-01-01T00:00:00Z",

@@ -37,7 +37,7 @@ Send = Callable[[str], Awaitable[object]]
 
 
 def manifest(name: str) -> dict[str, object]:
-    """A small object."""
+    """Build a small object."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -47,7 +47,7 @@ def manifest(name: str) -> dict[str, object]:
 
 
 async def microseconds(send: Send, label: str) -> float:
-    """CPU time of one write, several at a time."""
+    """Return the CPU time of one write, with several at a time."""
     numbers = iter(range(WRITES))
 
     async def work() -> None:
@@ -100,7 +100,7 @@ class Senders:
 
 
 async def begin(kubeconfig: Path) -> Senders:
-    """Make the senders of the running event loop."""
+    """Create the senders of the running event loop."""
     endpoint = await load_endpoint(kubeconfig)
     return Senders(endpoint, await endpoint.credentials.authorization(0.0))
 

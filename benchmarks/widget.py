@@ -43,7 +43,7 @@ class Widgets(Controller[Widget]):
 
 
 def config_map(widget: Widget, letter: str) -> Json:
-    """One of the three."""
+    """Build one of the three ConfigMaps."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

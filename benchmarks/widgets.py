@@ -78,7 +78,7 @@ class Row(NamedTuple):
     server_cpu: float | None
 
     def line(self, number: int, floor: "Row") -> str:
-        """The line, beside what a bare client needed."""
+        """Return the line, compared with a bare client."""
         assert floor.rate is not None and floor.cpu is not None  # noqa: PT018
         cells = [
             "" if self.rate is None else f"{self.rate:.0f}",
@@ -93,13 +93,13 @@ class Row(NamedTuple):
 
 
 class Bench:
-    """The user of the cluster: makes Widgets, waits for them, counts requests."""
+    """The user of the cluster: creates Widgets, waits for them, counts requests."""
 
     def __init__(self, client: Client, objects: int) -> None:
         self._client, self._names = client, [f"w{number:05}" for number in range(objects)]
 
     async def prepare(self) -> None:
-        """A cluster without Widgets."""
+        """Prepare a cluster without Widgets."""
         for kind, manifest in (
             (kinds.CUSTOM_RESOURCE_DEFINITION, crd(Widget)),
             (
@@ -114,7 +114,7 @@ class Bench:
             await self._client.fetch(HttpRequest("DELETE", collection_path(kind, SPACE)))
 
     async def create(self, value: str) -> None:
-        """Make all Widgets."""
+        """Create all Widgets."""
         await _all(self._client.create(Widget.KIND, _widget(name, value)) for name in self._names)
 
     async def change(self, value: str) -> None:
@@ -123,9 +123,9 @@ class Bench:
         await _all(self._client.patch(ref, {"spec": {"value": value}}) for ref in refs)
 
     async def wait_ready(self, value: str) -> None:
-        """Wait until all are Ready for what they say now.
+        """Wait until all are Ready for their current generation.
 
-        By a watch: lists of all of them, again and again, would be a good part of the server's work.
+        It uses a watch: repeated lists of all of them would be a good part of the server's work.
         """
         ready: set[str] = set()
         async with self._client.watch(Scope(Widget.KIND, SPACE), "0") as events:
@@ -138,7 +138,7 @@ class Bench:
         raise TimeoutError(f"{len(ready)} of {len(self._names)} Widgets are Ready")
 
     async def requests(self) -> dict[str, float]:
-        """Requests by verb, as the API server itself counted them."""
+        """Return requests by verb, as the API server counted them."""
         answer = await self._client.fetch(HttpRequest("GET", "/metrics"))
         found: dict[str, float] = {}
         for labels, count in _COUNTED.findall(answer.body.decode()):
@@ -148,7 +148,7 @@ class Bench:
         return found
 
     async def widgets(self) -> list[Json]:
-        """All Widgets, as the watch cache of the server has them: that costs it least."""
+        """Return all Widgets from the watch cache of the server, which costs it least."""
         path = collection_path(Widget.KIND, SPACE)
         answer = await self._client.fetch(HttpRequest("GET", path, (("resourceVersion", "0"),)))
         items: list[Json] = orjson.loads(answer.body)["items"]
@@ -156,7 +156,7 @@ class Bench:
 
 
 class Raw:
-    """A client that knows everything: it sends what has to be sent."""
+    """A client that only sends the necessary requests."""
 
     def __init__(self, endpoint: Endpoint, authorization: str) -> None:
         self._server, self._authorization = endpoint.server, authorization
@@ -198,7 +198,7 @@ class Contender:
         self._checkout = checkout
 
     async def measure(self) -> list[Row]:
-        """All its rows."""
+        """Return all its rows."""
         bench = self._bench
         await bench.prepare()
         process = await _started(self._command, self._checkout)
@@ -229,7 +229,7 @@ class Contender:
         served = (_server_cpu() - server) * 1000 / self._objects
         await _pause(3)
         after, spent = await self._bench.requests(), _cpu(process) - cpu
-        ours = 0 if acting is None else 1  # the write that makes or changes the Widget
+        ours = 0 if acting is None else 1  # the write that creates or changes the Widget
         writes = _writes(before, after) / self._objects - ours
         reads = (after.get("GET", 0) - before.get("GET", 0)) / self._objects
         return Row(self._who, phase, rate, writes, reads, spent * 1000 / self._objects, served)
@@ -299,7 +299,7 @@ async def _stopped(process: psutil.Process) -> None:
 
 
 def _server_cpu() -> float:
-    """CPU seconds of the API server and etcd, which this process has started."""
+    """Return the CPU seconds of the API server and etcd, which this process has started."""
     children = psutil.Process().children(recursive=True)
     return sum(_cpu(one) for one in children if one.name() in ("kube-apiserver", "etcd"))
 

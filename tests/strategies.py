@@ -1,6 +1,7 @@
-"""What our property tests draw from: JSON, objects, graphs, results.
+"""Strategies of our property tests: JSON, objects, graphs, results.
 
-Everything is tuned so that drawn things collide: documents that share no keys test nothing.
+They draw from few keys and values, so that they collide: documents without common keys test
+nothing.
 """
 
 from typing import Any
@@ -27,7 +28,7 @@ SCALARS = (
 
 
 def values(scalars: st.SearchStrategy[Any] = SCALARS) -> st.SearchStrategy[Any]:
-    """JSON values, small and alike."""
+    """Draw small JSON values that resemble each other."""
     return st.recursive(
         scalars,
         lambda inner: st.lists(inner, max_size=2) | maps(inner),
@@ -36,24 +37,24 @@ def values(scalars: st.SearchStrategy[Any] = SCALARS) -> st.SearchStrategy[Any]:
 
 
 def documents() -> st.SearchStrategy[Json]:
-    """JSON objects that share keys with one another."""
+    """Draw JSON objects that share keys with one another."""
     return maps(values())
 
 
 def maps(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Json]:
-    """JSON objects with these values.  ``labels``, if present, is a map of strings, as on a server."""
+    """Draw JSON objects with these values.  ``labels`` is a map of strings, as on a server."""
     plain = st.dictionaries(KEYS, inner, max_size=3)
     return plain | st.builds(lambda one, labels: {**one, "labels": labels}, plain, LABELS)
 
 
 def refs() -> st.SearchStrategy[ObjectRef]:
-    """References of a few objects of two kinds."""
+    """Draw references of a few objects of two kinds."""
     named = st.sampled_from([kinds.CONFIG_MAP, kinds.SECRET])
     return st.builds(ObjectRef, named, NAMES, st.sampled_from(["default", "other"]))
 
 
 def without_nulls(value: Any) -> Any:
-    """The value without keys that are null, also inside of lists."""
+    """Return the value without keys that are null, also inside lists."""
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):

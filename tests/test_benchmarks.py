@@ -1,10 +1,10 @@
-"""The benchmark decides what it says it does; how fast is not a question for a test."""
+"""The benchmark decides what it claims to measure; its speed is not tested."""
 
 from benchmarks.core import Shop, converged, decide
 
 
 def test_a2_a_pass_over_a_converged_object_sends_no_request() -> None:
-    """Three children and a status, all as they should be; a change costs what changed."""
+    """Three children and a status, all converged; a change costs only the changed object."""
     raw, children = converged()
 
     assert decide(Shop.from_json(raw), children) == []

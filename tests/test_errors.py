@@ -1,4 +1,4 @@
-"""The tree of errors, and the errors that a server's answers become."""
+"""The hierarchy of errors, and the errors for responses of a server."""
 
 import inspect
 import re
@@ -57,12 +57,14 @@ def test_the_tree_on_top_of_the_file_is_the_tree() -> None:
         (504, {}, errors.ServerError),
     ],
 )  # fmt: skip
-def test_a8_refusals_are_told_apart(status: int, body: Any, expected: type[ApiError]) -> None:
-    """By status, and by reason or cause where one status means several things."""
+def test_a8_refusals_have_their_own_classes(
+    status: int, body: Any, expected: type[ApiError]
+) -> None:
+    """By status, and by reason or cause if one status has several meanings."""
     assert type(api_error(status, body)) is expected
 
 
-def test_a14_an_unknown_field_is_told_without_the_object_around_it() -> None:
+def test_a14_an_unknown_field_is_reported_without_the_object_around_it() -> None:
     """The server prints the whole object before it."""
     text = 'patch: Invalid value: "{...}": strict decoding error: unknown field "dta"'
     error = api_error(422, {"message": text})
@@ -99,8 +101,8 @@ def test_a_status_object_becomes_attributes() -> None:
     assert api_error(429, body, retry_after=7.0).retry_after == 7.0
 
 
-def test_an_answer_that_is_no_status_keeps_its_text() -> None:
-    """Proxies answer in plain text."""
+def test_a_response_that_is_not_a_status_keeps_its_text() -> None:
+    """Proxies respond in plain text."""
     error = api_error(502, None, text="bad gateway\n")
 
     assert str(error) == "502: bad gateway"
@@ -108,7 +110,7 @@ def test_an_answer_that_is_no_status_keeps_its_text() -> None:
     assert error.retry_after is None
 
 
-def test_errors_of_objects_say_which() -> None:
+def test_errors_of_objects_name_them() -> None:
     """The facts are attributes, too."""
     unfit = errors.UnfitObjectError("Thing a", ["spec.x: missing", "spec.y: too long"])
 
@@ -143,8 +145,8 @@ def test_errors_of_objects_say_which() -> None:
         ([], None),
     ],
 )
-def test_k8_what_a_server_asks_us_to_wait_is_bounded(asked: Any, seconds: float | None) -> None:
-    """Nothing that it can say raises, and nothing keeps us away for longer than a minute."""
+def test_k8_the_retry_after_of_a_server_is_bounded(asked: Any, seconds: float | None) -> None:
+    """No value of it raises, and none makes us wait for longer than a minute."""
     assert api_error(429, {"details": {"retryAfterSeconds": asked}}).retry_after == seconds
     assert retry_seconds(asked) == seconds
 
@@ -165,7 +167,7 @@ def test_the_time_to_wait_is_bounded_wherever_it_comes_from(asked: Any) -> None:
     "details", [None, [], "x", 7, {"causes": None}, {"causes": ["x", None, 7]}]
 )
 def test_a_status_of_another_shape_is_still_an_error(details: Any) -> None:
-    """K7: a proxy may answer with JSON of its own."""
+    """K7: a proxy may respond with JSON of its own."""
     error = api_error(403, {"reason": None, "message": 7, "details": details})
     assert (type(error).__name__, error.causes) == ("ForbiddenError", [])
 
@@ -177,7 +179,7 @@ class Unreadable:
         raise ValueError
 
 
-def test_a_wrong_result_is_told_briefly() -> None:
+def test_a_wrong_result_is_reported_briefly() -> None:
     """Whatever a state returned."""
     assert "made returned a Unreadable, which is not a result" in str(
         StateResultError("Things", "made", Unreadable())
@@ -210,7 +212,7 @@ def test_misplaced_outputs_say_where_and_how_to_fix_it() -> None:
 
 
 def test_an_unreadable_object_is_named_with_the_fix() -> None:
-    """It exists, so the fix is to look at it."""
+    """It exists, so the fix is to inspect it."""
     error = errors.UnreadableObjectError("Thing a", "its labels are a list", uid="u")
 
     assert str(error) == (
@@ -223,7 +225,7 @@ def test_an_unreadable_object_is_named_with_the_fix() -> None:
 
 @pytest.mark.parametrize("details", [None, [], "text", {"causes": "many"}, {"causes": [None, 5]}])
 def test_details_of_any_shape_are_an_error_without_causes(details: Any) -> None:
-    """K7: a Status is the server's, too."""
+    """K7: the details come from the server, too."""
     error = api_error(403, {"message": "no", "details": details})
 
     assert error.causes == []
@@ -231,7 +233,7 @@ def test_details_of_any_shape_are_an_error_without_causes(details: Any) -> None:
 
 
 def test_q9_a_task_that_ended_is_named() -> None:
-    """With the reason, and what to do."""
+    """The error has the reason, and what to do."""
     error = errors.TaskEndedError("workers of thing", "it returned")
 
     assert error.task == "workers of thing"

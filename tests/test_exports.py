@@ -1,4 +1,4 @@
-"""The public surface: what is listed is there, for people and for type checkers alike."""
+"""The public API: every listed name exists, at run time and for type checkers."""
 
 import ast
 from pathlib import Path
@@ -7,13 +7,13 @@ import myrmidon
 
 
 def test_every_name_can_be_imported() -> None:
-    """They are loaded late, so a wrong home would be found late."""
+    """They are loaded lazily, so a wrong module would be noticed late."""
     for name in myrmidon.__all__:
         assert getattr(myrmidon, name) is not None
 
 
 def test_type_checkers_see_the_same_names() -> None:
-    """The imports under TYPE_CHECKING are those that are made late."""
+    """The imports under TYPE_CHECKING are the lazy ones."""
     tree = ast.parse(Path(myrmidon.__file__).read_text())
     (guard,) = (node for node in tree.body if isinstance(node, ast.If))
     seen = {

@@ -20,7 +20,7 @@ def test_an_unknown_name_is_an_error() -> None:
 
 
 def test_importing_loads_no_network_stack() -> None:
-    """A machine is declared and tested without one."""
+    """A controller can be declared and tested without one."""
     needed = sorted(set(myrmidon.__all__) - {"Manager", "ManagerOptions"})
     check = (
         f"import sys, myrmidon; [getattr(myrmidon, name) for name in {needed!r}]; "

@@ -1,4 +1,4 @@
-"""What the README shows is what there is: its code is in the examples, its commands exist."""
+"""The README agrees with the project: its code is in the examples, its commands exist."""
 
 import re
 import shlex
@@ -19,14 +19,14 @@ def blocks(page: Path, language: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_python_is_taken_from_the_examples(page: Path) -> None:
-    """The examples are tested, so what is shown works."""
+    """The examples are tested, so the shown code works."""
     for block in blocks(page, "python"):
         assert any(block in source for source in SOURCES), f"{page} shows code that is nowhere"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_commands_exist(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every command of ours has help for it, every target of make is there, every file too."""
+    """Every command has help, and every make target and every file exists."""
     targets = re.findall(r"(?m)^([a-z-]+):", Path("Makefile").read_text())
     for line in "".join(blocks(page, "console")).splitlines():
         words = shlex.split(line, comments=True)
@@ -43,7 +43,7 @@ def test_commands_exist(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_links_lead_somewhere(page: Path) -> None:
-    """Those that stay in the repository."""
+    """Links inside the repository are checked."""
     for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if "://" not in link:
             assert (page.parent / link).exists(), f"{page}: {link}"

@@ -1,4 +1,4 @@
-"""The source keeps its promises: what this file checks never has to be said in a review."""
+"""Checks of the source code: file lengths, seams, imports and names."""
 
 import ast
 import importlib
@@ -15,10 +15,10 @@ PACKAGES = sorted(path.parent for path in ROOT.rglob("__init__.py"))
 
 LINES_PER_FILE_MAX = 400
 LINES_PER_FUNCTION_MAX = 60
-# A list of small things is no longer to read for being long.
+# A list of small entries may be long.
 LONGER: dict[str, int] = {}
 
-# Who may do what nobody else may, and why.
+# Exceptions: the modules that may do what is forbidden elsewhere, and why.
 CLOCKS = {"io/timers/clock.py", "testing/harness/clock.py"}
 NOBODY: set[str] = set()
 ALLOWED: dict[str, set[str]] = {
@@ -29,9 +29,9 @@ ALLOWED: dict[str, set[str]] = {
         *CLOCKS,
         "cli/local/certificates.py",
         "cli/local/embedded_server.py",
-    },  # meet the world themselves
+    },  # they meet the real world themselves
     "datetime.utcnow": NOBODY,
-    # The last two sleep(0), which gives way and waits for nothing.
+    # The last two call sleep(0), which yields and waits for nothing.
     "asyncio.sleep": {*CLOCKS, "testing/harness/harness.py", "io/timers/pacing.py"},
     "asyncio.wait_for": NOBODY,
     "asyncio.create_task": NOBODY,
@@ -46,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
 
 
 def named(path: Path) -> str:
-    """The path within the package."""
+    """Return the path within the package."""
     return path.relative_to(ROOT).as_posix()
 
 
@@ -58,12 +58,12 @@ def module(request: pytest.FixtureRequest) -> Path:
 
 
 def tree(path: Path) -> Iterator[ast.AST]:
-    """Every node of a module."""
+    """Return every node of a module."""
     return ast.walk(ast.parse(path.read_text()))
 
 
-def test_a_file_fits_in_the_head(module: Path) -> None:
-    """A file is short enough to read whole, a function short enough to see whole."""
+def test_files_and_functions_are_short(module: Path) -> None:
+    """A file is short enough to read as a whole, a function to see as a whole."""
     assert module.read_text().count("\n") <= LONGER.get(named(module), LINES_PER_FILE_MAX)
     for node in tree(module):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -72,13 +72,13 @@ def test_a_file_fits_in_the_head(module: Path) -> None:
             assert length <= LINES_PER_FUNCTION_MAX, f"{module}:{node.lineno} {node.name}"
 
 
-def test_nothing_is_left_to_do(module: Path) -> None:
-    """What is to be done is an issue, not a comment."""
+def test_there_are_no_todo_comments(module: Path) -> None:
+    """Open work belongs into an issue."""
     assert not re.search(r"\b(TODO|FIXME|XXX|HACK)\b", module.read_text())
 
 
-def test_time_and_chance_are_handed_in(module: Path) -> None:
-    """Only the modules made for it read a clock, sleep or throw dice; tasks have an owner."""
+def test_time_and_randomness_come_through_seams(module: Path) -> None:
+    """Only designated modules read a clock, sleep or use randomness; every task has an owner."""
     for node in tree(module):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             call = ".".join(ast.unparse(node.func).split(".")[-2:])
@@ -87,8 +87,8 @@ def test_time_and_chance_are_handed_in(module: Path) -> None:
             )
 
 
-def test_nothing_is_done_in_the_order_of_hashes(module: Path) -> None:
-    """A loop over a set runs in another order in another process."""
+def test_nothing_iterates_over_a_set(module: Path) -> None:
+    """Its order differs from process to process."""
     for node in tree(module):
         if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
             made = isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name)
@@ -107,10 +107,10 @@ def test_imports_are_absolute(module: Path) -> None:
 
 @pytest.mark.parametrize("path", PACKAGES, ids=named)
 def test_a_package_shows_what_it_lists(path: Path) -> None:
-    """``__all__`` is sorted and true, and none of its names hides a module of the package.
+    """``__all__`` is sorted and complete, and none of its names hides a module of the package.
 
     A package that exports a function ``plan`` from its module ``plan`` makes the module
-    unreachable: ``package.plan`` is then one or the other, depending on who imported what first.
+    unreachable: ``package.plan`` is then one or the other, depending on the order of imports.
     """
     package = importlib.import_module(".".join(path.relative_to(ROOT.parent).parts))
     listed = list(getattr(package, "__all__", []))
@@ -151,7 +151,7 @@ def module_name(path: Path) -> str:
 
 
 def imported(path: Path, known: set[str]) -> set[str]:
-    """The modules of the package that a module imports anywhere, also for type checking alone."""
+    """Return the modules of the package that a module imports, also for type checking alone."""
     found: set[str] = set()
     for node in tree(path):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -164,13 +164,13 @@ def imported(path: Path, known: set[str]) -> set[str]:
 
 
 def import_graph() -> dict[str, set[str]]:
-    """Who imports whom."""
+    """Return the imports of each module."""
     known = {module_name(path) for path in MODULES}
     return {module_name(path): imported(path, known) - {module_name(path)} for path in MODULES}
 
 
 def circles(graph: dict[str, set[str]]) -> list[set[str]]:
-    """Sets of modules that all import each other, directly or not (Kosaraju)."""
+    """Return the sets of modules that all import each other, directly or not (Kosaraju)."""
     order: list[str] = []
     seen: set[str] = set()
     for start in sorted(graph):
@@ -201,12 +201,12 @@ def _walk(start: str, graph: dict[str, set[str]], seen: set[str], order: list[st
             waiting += [(other, False) for other in sorted(graph[name], reverse=True)]
 
 
-def test_no_import_goes_in_a_circle() -> None:
+def test_there_are_no_import_cycles() -> None:
     """Neither at run time nor for type checking."""
     assert circles(import_graph()) == []
 
 
-def test_a_circle_is_found() -> None:
+def test_an_import_cycle_is_found() -> None:
     """The check above would notice one."""
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}
 
@@ -214,7 +214,7 @@ def test_a_circle_is_found() -> None:
 
 
 def test_every_module_is_used_by_the_package() -> None:
-    """A module that only tests import is not part of the program, whatever its tests prove."""
+    """A module that only tests import is not part of the program."""
     graph = import_graph()
     used = set().union(*graph.values())
     commands = {
@@ -226,7 +226,7 @@ def test_every_module_is_used_by_the_package() -> None:
 
 
 def test_a_module_is_named_for_its_content(module: Path) -> None:
-    """A stranger can guess what is inside."""
+    """Names without a meaning are refused."""
     assert module.stem not in VAGUE
 
 

@@ -33,7 +33,7 @@ from myrmidon import (
 from .jobs import PARENT, Run, job, runs_of
 from .schedule import Schedule, parse
 
-MISSED_MAX = 100  # more missed starts than this are reported: a mistake is likely
+MISSED_MAX = 100  # more missed starts than this are reported by an Event
 NAME_MAX = 52  # the names of its Jobs, which are 11 longer, are labels of their pods
 
 # ------------------------------------------------------------------------- the resource
@@ -155,7 +155,7 @@ class ScheduledJobs(Controller[ScheduledJob]):
         tell_if_many_missed(schedule, since, ctx)
         template = spec.job_template
         out.apply(job(cron.name, due, template.labels, template.spec), create_only=True)
-        # Its start is recorded by the next pass, which the new Job causes: here it may still fail.
+        # The next pass, caused by the new Job, records the start: creating the Job may still fail.
         return Done(again=following)
 
 

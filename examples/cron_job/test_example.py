@@ -79,7 +79,7 @@ def days() -> Iterator[Harness]:
 
 
 def test_it_runs_at_the_times_of_its_schedule(days: Harness) -> None:
-    """Over three days, at these minutes and at no others; between them it is Ready."""
+    """For three days, Jobs start at the scheduled minutes only; between them it is Ready."""
     days.apply(cron(schedule="30 6,18 * * *", successfulJobsHistoryLimit=10))
     for hours in range(72):
         days.settle(until=BEGIN + hours * HOUR)
@@ -112,7 +112,7 @@ def test_the_history_limits_hold(days: Harness) -> None:
     ("policy", "hours"), [("Allow", [1, 2, 3]), ("Forbid", [1]), ("Replace", [3])]
 )
 def test_the_concurrency_policy(days: Harness, policy: str, hours: list[int]) -> None:
-    """Jobs that do not end: more of them, the first one only, or the last one only."""
+    """Of Jobs that do not end, Allow adds more, Forbid keeps the first, Replace the last."""
     days.apply(cron(concurrencyPolicy=policy, runs=False))
     days.settle(until=BEGIN + 3.5 * HOUR)
 
@@ -152,7 +152,7 @@ def test_a_suspended_schedule_starts_nothing(days: Harness) -> None:
 
 
 def test_a_missed_deadline_is_reported(days: Harness) -> None:
-    """By one Event, and by Ready until the next start."""
+    """A missed start is reported by one Event, and by Ready until the next start."""
     days.apply(cron(startingDeadlineSeconds=600))
     days.settle()
     days.crash()
@@ -172,7 +172,7 @@ def test_a_missed_deadline_is_reported(days: Harness) -> None:
 
 
 def test_of_many_missed_starts_the_last_one_is_made_up_for(days: Harness) -> None:
-    """More than a hundred are reported by an Event."""
+    """Only the last of many missed starts is made up for; an Event reports more than a hundred."""
     days.apply(cron(schedule="* * * * *"))
     days.settle()
     days.crash()
@@ -225,13 +225,13 @@ def test_a_second_crash_does_not_double_a_run_either() -> None:
 
 
 def assert_two_runs(faults: Script, when: str) -> None:
-    """Let two runs come and go; a process that dies is replaced after five minutes."""
+    """Let two Jobs start and end; a process that dies is replaced after five minutes."""
     with Harness(ScheduledJobs(), faults=faults) as cluster:
         cluster.apply(cron(successfulJobsHistoryLimit=0, concurrencyPolicy="Replace"))
         for half in range(6):
             cluster.settle(until=BEGIN + half * HOUR / 2)
             while cluster.crashed:
-                cluster.advance(timedelta(minutes=5))  # a Job that was started ends meanwhile
+                cluster.advance(timedelta(minutes=5))  # a Job that was started ends in the meantime
                 cluster.restart()
                 cluster.settle()
         assert [run_of(job).at.hour for job in created(cluster)] == [1, 2], when

@@ -31,7 +31,7 @@ NOON = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)  # a Thursday
     ],
 )
 def test_the_time_that_follows(text: str, following: str) -> None:
-    """After noon of a Thursday, the first of January 2026."""
+    """The first time after noon on Thursday, the first of January 2026."""
     assert f"{parse(text).after(NOON):%F %R}" == following
 
 
@@ -44,7 +44,7 @@ WRONG = (
 
 @pytest.mark.parametrize("text", WRONG.split(";"))
 def test_a_mistake_is_refused(text: str) -> None:
-    """Also a schedule that is never due."""
+    """An invalid field is refused, and so is a schedule that is never due."""
     with pytest.raises(ValueError, match=r".+"):
         parse(text)
 

@@ -82,7 +82,10 @@ def test_a_claim_gets_a_database_and_a_secret(cluster: Cluster, service: Databas
 
 
 def test_the_password_never_changes(cluster: Cluster, service: DatabaseService) -> None:
-    """Neither with the claim, nor with the process; the copy in another namespace has the same."""
+    """It survives changes of the claim and a restart.
+
+    The copy in another namespace has the same.
+    """
     apps = cluster.add_namespace("apps")
     cluster.apply(claim(copy_to=apps))
     cluster.settle()
@@ -106,7 +109,7 @@ def test_the_password_never_changes(cluster: Cluster, service: DatabaseService) 
 def test_lost_answers_make_no_second_database(
     cluster: Cluster, service: DatabaseService, when: str
 ) -> None:
-    """Each kind of request loses one answer, before or after the service has acted."""
+    """Each kind of request loses one response, before or after the service has acted."""
     service.lose = [f"{method} {when}" for method in ("POST", "PATCH", "DELETE")]
     cluster.apply(claim())
     cluster.settle()

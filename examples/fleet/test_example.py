@@ -34,7 +34,7 @@ def test_the_sample_becomes_ready(harness: MakeCluster) -> None:
 
 
 def test_it_grows_and_shrinks(harness: MakeCluster) -> None:
-    """Machines that stay are not touched, whatever the size becomes."""
+    """When the size changes, the machines that stay are not touched."""
     cluster = harness(Fleets(), Machines(boot=timedelta(seconds=1)))
     cluster.apply(fleet(size=2))
     rolled_out(cluster, 2)
@@ -52,7 +52,7 @@ def test_it_grows_and_shrinks(harness: MakeCluster) -> None:
 
 
 def test_a_new_image_replaces_every_machine(harness: MakeCluster) -> None:
-    """With fixed numbers, but under new names."""
+    """Old machines are replaced by as many new ones, which have new names."""
     cluster = harness(Fleets(), Machines(boot=timedelta(seconds=1)))
     cluster.apply(fleet(size=2))
     rolled_out(cluster, 2)
@@ -76,7 +76,7 @@ def test_a_list_that_is_not_wanted_any_more_is_pruned(harness: MakeCluster) -> N
     rolled_out(cluster, 1)
 
 
-def test_a_fleet_takes_its_machines_with_it(harness: MakeCluster) -> None:
+def test_deleting_a_fleet_deletes_its_machines(harness: MakeCluster) -> None:
     """The garbage collector deletes them, because they name the fleet as their owner."""
     cluster = harness(Fleets(), Machines(boot=timedelta(seconds=1)))
     cluster.apply(fleet(size=2))

@@ -43,7 +43,7 @@ QUOTAS = {
 
 
 class Tenants(Controller[V1Namespace]):
-    """Gives each team what it needs in its namespaces, and no more."""
+    """Gives each team a quota, a RoleBinding and a NetworkPolicy in its namespaces."""
 
     manages = (V1ResourceQuota, V1RoleBinding, V1NetworkPolicy)
     options = ControllerOptions(prune=True, conditions="annotation")

@@ -30,7 +30,7 @@ def test_a_namespace_gets_what_its_labels_say(harness: MakeCluster) -> None:
 
 
 def test_without_a_team_it_loses_them(harness: MakeCluster) -> None:
-    """They are pruned; other objects in the namespace stay."""
+    """Without the team label its objects are pruned; other objects in the namespace stay."""
     cluster = harness(Tenants())
     shop = cluster.add_namespace("shop")
     cluster.patch(kinds.NAMESPACE, shop, labels(team="shop-team"))
@@ -46,7 +46,7 @@ def test_without_a_team_it_loses_them(harness: MakeCluster) -> None:
 
 
 def test_an_unknown_size_is_reported(harness: MakeCluster) -> None:
-    """In the condition of the state, which is in an annotation of the namespace."""
+    """The state's condition reports it; for a namespace, conditions are in an annotation."""
     cluster = harness(Tenants())
     shop = cluster.add_namespace("shop")
     cluster.patch(kinds.NAMESPACE, shop, labels(team="shop-team", size="huge"))

@@ -52,8 +52,8 @@ def test_taking_its_hosts_away_hides_it(harness: MakeCluster) -> None:
     assert registry.urls == {}
 
 
-def test_it_goes_when_the_registry_has_forgotten_it(harness: MakeCluster) -> None:
-    """The finalizer keeps the object until then."""
+def test_its_finalizer_waits_for_the_registry(harness: MakeCluster) -> None:
+    """The finalizer keeps the deleted object until the registry has withdrawn its address."""
     registry = InMemoryRegistry()
     cluster = harness(WebApps(registry))
     cluster.apply(app(hosts=["shop.example.com"]))

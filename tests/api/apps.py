@@ -1,4 +1,4 @@
-"""The resource that tests of typed resources share."""
+"""The resource that the tests of typed resources share."""
 
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,7 @@ class Port(Model):
 
 
 class AppSpec(Model):
-    """Some of every sort."""
+    """Fields of every type."""
 
     image: str = Field(min_length=1)
     replicas: int = Field(default=1, ge=0, le=50)
@@ -28,7 +28,7 @@ class AppSpec(Model):
 
 
 class AppStatus(Status):
-    """Some of every sort, all with defaults."""
+    """Fields of every type, all with defaults."""
 
     url: str | None = None
     hosts: list[str] = Field(default_factory=list)
@@ -43,7 +43,7 @@ class App(Resource[AppSpec, AppStatus], group="demo.myrmidon.dev", version="v1")
 
 
 def manifest(**parts: Any) -> dict[str, Any]:
-    """An App as the server sends it."""
+    """Build an App as the server sends it."""
     return {
         "apiVersion": "demo.myrmidon.dev/v1",
         "kind": "App",

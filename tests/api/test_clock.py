@@ -1,4 +1,4 @@
-"""The clock is a seam."""
+"""The clock is a protocol, so that tests can replace it."""
 
 from datetime import UTC, datetime
 
@@ -6,22 +6,22 @@ from myrmidon.api.clock import Clock
 
 
 class Stopped:
-    """A clock that a test decides about."""
+    """A clock that stands still."""
 
     def now(self) -> datetime:
-        """Give the same moment, always."""
+        """Return the same time, always."""
         return datetime(2026, 1, 1, tzinfo=UTC)
 
     def monotonic(self) -> float:
-        """Give no duration."""
+        """Return 0."""
         return 0.0
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for nothing."""
+        """Return at once."""
 
 
 def test_anything_with_the_three_methods_is_a_clock() -> None:
-    """No base class, no registration: mypy checks the shape."""
+    """It needs no base class and no registration: mypy checks the methods."""
     clock: Clock = Stopped()
 
     assert clock.now().tzinfo is UTC

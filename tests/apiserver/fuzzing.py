@@ -1,4 +1,4 @@
-"""What the fuzz tests share: a small world, requests that are wrong somewhere, and what must hold."""
+"""Shared by the fuzz tests: a server with objects, malformed requests, and the checks."""
 
 import json
 import time
@@ -19,7 +19,7 @@ MERGE, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json
 STRATEGIC, APPLY = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
 JSON, YAML = "application/json", "application/yaml"
 
-# What kube-apiserver answers with a plain 500, by the beginning of its text.
+# Requests that kube-apiserver answers with a plain 500, by the beginning of its message.
 REAL_500S = (
     "resourceVersion should not be set on objects to be created",
     "resourceVersion: Invalid value",
@@ -30,7 +30,7 @@ REAL_500S = (
     "Internal error occurred: Object 'apiVersion' is missing",
     "Internal error occurred: the spec replicas field",
     "content is not a list",
-    # Strategic merge patches that fit no list.
+    # Strategic merge patches that do not fit a list.
     "map: map[", "unknown patch type", "expected ", "value for key", "lists of lists",
     "list element types are not identical", "no elements in any of the given slices",
     "merging lists cannot yet be specified", "cannot merge lists without merge key",
@@ -142,7 +142,7 @@ COLLECTIONS: dict[str, Any] = {
 
 
 def populate(line: Line, *, await_served: bool = False) -> None:
-    """Make one object of each kind."""
+    """Create one object of each kind."""
     crd = filled(whole_definition(definitions()["rack"]), {"group": GROUP})
     crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     _create(line, crds, crd)
@@ -165,7 +165,7 @@ def _authorized(method: str, path: str, body: bytes = b"") -> HttpRequest:
 
 
 class World:
-    """A server with one object of each kind, made anew whenever a request has changed it."""
+    """A server with one object of each kind, recreated after a request has changed it."""
 
     def __init__(self) -> None:
         self.server = ApiServer()
@@ -174,7 +174,7 @@ class World:
         self.content = self._content()
 
     def _content(self) -> bytes:
-        """Every object that there is."""
+        """Return all stored objects."""
         storages = self.server.core.registry.storages()
         values = [
             record.value for resource in storages for record in self.server.store.scan(resource)
@@ -182,7 +182,7 @@ class World:
         return go_json.encode(values)
 
     def ask(self, request: HttpRequest) -> HttpResponse:
-        """Send a request, and check what must be true of every answer."""
+        """Send a request, and check what must hold for every response."""
         outcome = self.server.answer(request)
         if not isinstance(outcome, HttpResponse):
             return HttpResponse(200)
@@ -195,7 +195,7 @@ class World:
 
 
 def check(answer: HttpResponse) -> None:
-    """An answer is a success, a failure of the client, or one of the real server's 500s."""
+    """Check that a response is a success, a 4xx, or one of the real server's 500s."""
     if answer.status == 500:
         message = json.loads(answer.body)["message"]
         assert message.startswith(REAL_500S), message
@@ -210,7 +210,7 @@ _world: list[World] = []
 
 
 def ask(request: HttpRequest) -> HttpResponse:
-    """Ask a server that nobody has changed."""
+    """Send a request to an unchanged server."""
     if not _world or _world[0].server.store.revision != _world[0].revision:
         _world[:] = [World()]
     try:
@@ -222,7 +222,7 @@ def ask(request: HttpRequest) -> HttpResponse:
 
 # ------------------------------------------------------------------------- strategies
 
-# More digits than Python reads, powers of ten that fill the memory, what invites to backtrack.
+# More digits than Python reads, huge powers of ten, patterns that cause backtracking.
 ENDLESS = (
     "9" * 5000,
     "9" * 5000 + "%",
@@ -269,7 +269,7 @@ QUERIES = st.lists(st.tuples(st.sampled_from(QUERY_KEYS), QUERY_VALUES), max_siz
 
 
 def places(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where in a document something could stand instead."""
+    """Return the paths in a document at which a value can be replaced."""
     found = [path]
     if isinstance(node, dict):
         for key, value in node.items():
@@ -281,7 +281,7 @@ def places(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def replaced(node: Any, path: tuple[Any, ...], value: Any) -> Any:
-    """The document with another value at a place."""
+    """Return the document with another value at a path."""
     if not path:
         return value
     copy = dict(node) if isinstance(node, dict) else list(node)
@@ -291,7 +291,7 @@ def replaced(node: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 @st.composite
 def documents(draw: st.DrawFn, body: Any) -> Any:
-    """A valid object with wrong values in some places."""
+    """Draw a valid object with wrong values at some paths."""
     for _ in range(draw(st.integers(1, 2))):
         place = draw(st.sampled_from(places(body)))
         body = replaced(body, place, draw(VALUES))
@@ -300,7 +300,7 @@ def documents(draw: st.DrawFn, body: Any) -> Any:
 
 @st.composite
 def patches(draw: st.DrawFn, path: str) -> tuple[str, Any]:
-    """A patch of any kind that is wrong in some place."""
+    """Draw a patch of any type that is wrong at some path."""
     body = COLLECTIONS[path]
     media = draw(st.sampled_from([MERGE, STRATEGIC, APPLY, JSON_PATCH]))
     if media != JSON_PATCH:
@@ -322,5 +322,5 @@ def patches(draw: st.DrawFn, path: str) -> tuple[str, Any]:
 def request(
     method: str, path: str, body: bytes, media: str, query: list[tuple[str, str]]
 ) -> HttpRequest:
-    """A request with one header."""
+    """Build a request with one header."""
     return HttpRequest(method, path, tuple(query), {"content-type": media}, body)

@@ -1,4 +1,4 @@
-"""Whatever is sent, the server says what is wrong with it and changes nothing."""
+"""Invalid requests are refused with a message, and change nothing."""
 
 import json
 from typing import Any
@@ -95,7 +95,7 @@ BODIES = (
 
 
 def snapshot(server: ApiServer) -> dict[str, list[bytes]]:
-    """Everything that is stored."""
+    """Return all stored objects."""
     store = server.store
     return {
         resource: [json.dumps(record.value).encode() for record in store.scan(resource)]
@@ -114,7 +114,7 @@ def snapshot(server: ApiServer) -> dict[str, list[bytes]]:
 def test_bad_input_is_answered_and_changes_nothing(
     method: str, path: str, media: str, query: tuple[tuple[str, str], ...], body: bytes
 ) -> None:
-    """A refused request leaves no trace; a 500 has the form that the real server gives it."""
+    """A refused request changes nothing; a 500 has the form that the real server gives it."""
     server = prepared_server()
     before = snapshot(server)
     headers = {"content-type": media, "accept": "application/json"}
@@ -126,7 +126,7 @@ def test_bad_input_is_answered_and_changes_nothing(
 
 
 def prepared_server() -> ApiServer:
-    """A server with one object of each kind."""
+    """Return a server with one object of each kind."""
     server = ApiServer()
     assert server.create(CRD) == ""
     metadata = {"name": "a"}
@@ -249,7 +249,7 @@ VALID: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The path to every value inside of a value."""
+    """Return the path to every value inside a value."""
     found = [path] if path else []
     children = (
         value.items()
@@ -265,7 +265,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @st.composite
 def spoiled(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
-    """A valid object of some kind with one or two of its values replaced, and where it goes."""
+    """Draw a valid object of some kind with one or two values replaced, and its path."""
     path, valid = VALID[draw(st.sampled_from(sorted(VALID)))]
     body: dict[str, Any] = json.loads(json.dumps(valid))
     body["metadata"] = body.get("metadata") or {"name": "b"}
@@ -280,10 +280,10 @@ def spoiled(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 @settings(max_examples=300, deadline=None)
 @given(sent=spoiled(), patch=st.none() | MEDIA, query=QUERIES)
-def test_spoiled_objects_are_refused_without_a_trace(
+def test_spoiled_objects_are_refused_and_change_nothing(
     sent: tuple[str, dict[str, Any]], patch: str | None, query: tuple[tuple[str, str], ...]
 ) -> None:
-    """The rules of every kind meet values that nobody thought of."""
+    """The rules of every kind are tested with unexpected values."""
     server = prepared_server()
     path, body = sent
     text = json.dumps(body).encode()

@@ -11,7 +11,7 @@ from tests.apiserver.conformance.scenarios import Scenario, all_scenarios
 @pytest.mark.parametrize("http", [False, True], ids=["local", "http"])
 @pytest.mark.parametrize("scenario", all_scenarios(), ids=str)
 def test_the_server_answers_like_the_real_one(scenario: Scenario, http: bool) -> None:
-    """The answers of kube-apiserver are the specification."""
+    """The responses of kube-apiserver are the specification."""
 
     async def run() -> dict[str, list[str]]:
         async with transport_of(new_server(), http=http) as transport:

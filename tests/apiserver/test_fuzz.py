@@ -1,8 +1,8 @@
-"""Whatever a client sends, the server answers with a failure of the API and stays as it was.
+"""Whatever a client sends, the server answers with an error of the API and does not change.
 
-What counts as an answer: the status code of the real server, which has a few plain 500s of its own
-(``REAL_500S``), or a clear 4xx.  An exception, any other 500, a line in the log, or an object that
-changed although the request failed is a bug.
+Valid responses are the status code of the real server, which has a few plain 500s (``REAL_500S``),
+or a clear 4xx.  An exception, any other 500, a line in the log, or an object that changed although
+the request failed is a bug.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ from tests.apiserver.fuzzing import (
 def test_wrong_types_anywhere_in_an_object(
     data: st.DataObject, path: str, method: str, query: list[tuple[str, str]]
 ) -> None:
-    """An object of which some part is something else."""
+    """Some parts of an object have a value of another type."""
     body = data.draw(documents(COLLECTIONS[path]))
     target = path if method == "POST" else f"{path}/{COLLECTIONS[path]['metadata']['name']}"
 
@@ -61,7 +61,7 @@ def test_wrong_types_anywhere_in_an_object(
 def test_wrong_types_anywhere_in_a_patch(
     data: st.DataObject, path: str, query: list[tuple[str, str]], below: str
 ) -> None:
-    """The same for patches of all kinds, which go through other code."""
+    """The same for patches of all types, which go through other code."""
     media, patch = data.draw(patches(path))
     target = f"{path}/{COLLECTIONS[path]['metadata']['name']}{below}"
     manager = [("fieldManager", "fuzz")] if media == APPLY else []
@@ -87,7 +87,7 @@ def test_malformed_text(data: st.DataObject, path: str, media: str) -> None:
 @settings(max_examples=300)
 @given(path=PATHS, body=st.binary(max_size=60), magic=st.booleans(), data=st.data())
 def test_protobuf_garbage(path: str, body: bytes, magic: bool, data: st.DataObject) -> None:
-    """Bytes that claim to be protobuf."""
+    """Bytes with the content type of protobuf."""
     text = b"k8s\x00" + body if magic else body
 
     ask(request("POST", path, text, protobuf.MEDIA_TYPE, data.draw(QUERIES)))
@@ -116,7 +116,7 @@ def test_protobuf_garbage(path: str, body: bytes, magic: bool, data: st.DataObje
 def test_unknown_media_types_and_methods(
     path: str, body: bytes, method: str, media: str, accept: str
 ) -> None:
-    """Types that nobody has heard of, on both sides."""
+    """Unknown types in Content-Type and in Accept."""
     for target in (path, f"{path}/a", f"{path}/a/status"):
         headers = {"content-type": media, "accept": accept}
         ask(HttpRequest(method, target, (), headers, body))
@@ -135,7 +135,7 @@ def test_oversized_bodies(size: int, method: str, media: str) -> None:
 @pytest.mark.parametrize("depth", [100, 2000, 100_000])
 @pytest.mark.parametrize("media", [JSON, YAML, MERGE, JSON_PATCH, STRATEGIC, APPLY])
 def test_deep_nesting(depth: int, media: str) -> None:
-    """What would exhaust the stack of a recursive function."""
+    """Depths that would exhaust the stack of a recursive function."""
     text = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":%b%b}' % (
         b"[" * depth,
         b"]" * depth,
@@ -171,7 +171,7 @@ SEGMENTS = st.one_of(
 )
 @example(parts=["api", "v1", "namespaces", "..", "configmaps", "a"], method="DELETE", query=[])
 def test_hostile_paths(parts: list[str], method: str, query: list[tuple[str, str]]) -> None:
-    """Dots, escaped slashes, very long names, and things that are not there."""
+    """Dots, escaped slashes, very long names, and paths that do not exist."""
     media = MERGE if method == "PATCH" else JSON
 
     ask(request(method, f"/{'/'.join(parts)}", b"{}" if method != "GET" else b"", media, query))
@@ -185,7 +185,7 @@ def test_hostile_paths(parts: list[str], method: str, query: list[tuple[str, str
     one=st.booleans(),
 )
 def test_random_queries(path: str, query: list[tuple[str, str]], method: str, one: bool) -> None:
-    """Options in combinations that make no sense."""
+    """Options in invalid combinations."""
     ask(request(method, f"{path}/a" if one else path, b"", JSON, query))
 
 
@@ -201,7 +201,7 @@ VALID = (
 
 @st.composite
 def mangled(draw: st.DrawFn) -> bytes:
-    """Requests, one after the other, in which some bytes have changed."""
+    """Draw a sequence of requests in which some bytes have changed."""
     text = bytearray(b"".join(draw(st.lists(st.sampled_from(VALID), min_size=1, max_size=3))))
     for _ in range(draw(st.integers(0, 4))):
         index = draw(st.integers(0, len(text)))
@@ -215,7 +215,7 @@ def mangled(draw: st.DrawFn) -> bytes:
 @settings(max_examples=2000)
 @given(text=mangled() | st.binary(max_size=80), cuts=st.lists(st.integers(0, 200), max_size=4))
 def test_any_bytes_are_requests_or_refused(text: bytes, cuts: list[int]) -> None:
-    """However they arrive: the reader gives the same requests for every way to cut the bytes."""
+    """The parser returns the same requests for every way to cut the bytes."""
     assert _read([text]) == _read(_cut(text, cuts))
 
 
@@ -239,7 +239,7 @@ def _read(parts: list[bytes]) -> list[Any]:
 
 @settings(max_examples=150)
 @given(text=mangled(), closes=st.sampled_from(["both", "half", "none"]))
-def test_a_connection_that_misbehaves_hurts_nobody_else(text: bytes, closes: str) -> None:
+def test_a_connection_that_misbehaves_affects_no_other(text: bytes, closes: str) -> None:
     """Garbage, pipelined requests, half-closed and broken connections, over real sockets."""
     assert asyncio.run(_misbehave(text, closes)) == b"ok"
 

@@ -1,7 +1,7 @@
-"""No body stops the server: neither deep nesting, nor aliases that expand, nor copies of copies.
+"""No body stops the server: neither deep nesting, nor expanding aliases, nor copies of copies.
 
 The real server accepts JSON of 10,000 levels.  This one accepts ``DEPTH_MAX``, in every verb, and
-refuses what is deeper with a 400.
+refuses deeper JSON with a 400.
 """
 
 import json
@@ -17,12 +17,12 @@ JSON, YAML = "application/json", "application/yaml"
 MERGE, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
 APPLY = "application/apply-patch+yaml"
 BOXES = "/apis/example.com/v1/namespaces/default/boxes"
-# The body, .spec and .spec.tree are three levels of their own.
+# The body, .spec and .spec.tree are three levels themselves.
 DEPTHS = [100, 254, 255, 300, DEPTH_MAX - 3, DEPTH_MAX - 2, 1000, 1023, 1024, 1100, 5000, 20_000]
 
 
 def definition(**spec: Any) -> Any:
-    """A kind with a free-form ``.spec.tree`` and other properties of the spec."""
+    """Build a definition with a free-form ``.spec.tree`` and other properties of the spec."""
     free = {"x-kubernetes-preserve-unknown-fields": True}
     properties = {"tree": free, **spec}
     return {
@@ -55,7 +55,7 @@ def definition(**spec: Any) -> Any:
 
 
 def box(spec: str, name: str = "a", revision: str = "") -> bytes:
-    """A Box, as text: Python's own encoder has limits, too."""
+    """Build a Box, as text: Python's own encoder has limits, too."""
     meta = json.dumps({"name": name} | ({"resourceVersion": revision} if revision else {}))
     return (
         f'{{"apiVersion":"example.com/v1","kind":"Box","metadata":{meta},"spec":{spec}}}'.encode()
@@ -63,7 +63,7 @@ def box(spec: str, name: str = "a", revision: str = "") -> bytes:
 
 
 def nested(depth: int, kind: str = "map") -> str:
-    """A value of so many levels."""
+    """Build a value of so many levels."""
     if kind == "map":
         return '{"x":' * depth + "1.5" + "}" * depth
     return "[" * depth + "1e3" + "]" * depth
@@ -79,7 +79,7 @@ class Server:
     def ask(
         self, method: str, path: str, body: bytes = b"", media: str = JSON, accept: str = JSON
     ) -> HttpResponse:
-        """Send a request; what the server answers is never a 500."""
+        """Send a request; check that the response is not a 500."""
         query = (("fieldManager", "m"), ("force", "true")) if media == APPLY else ()
         request = HttpRequest(method, path, query, {"content-type": media, "accept": accept}, body)
         outcome = self.server.answer(request)
@@ -92,7 +92,7 @@ class Server:
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("kind", ["map", "list"])
 def test_deep_objects_are_accepted_up_to_the_limit(depth: int, kind: str) -> None:
-    """In every verb and every form of answer; beyond the limit everything is a 400."""
+    """In every verb and every form of response; beyond the limit the response is a 400."""
     server = Server()
     tree = nested(depth, kind)
     fits = depth + 2 <= DEPTH_MAX
@@ -124,7 +124,7 @@ def test_deep_objects_are_accepted_up_to_the_limit(depth: int, kind: str) -> Non
 
 
 def test_patches_cannot_grow_an_object_beyond_the_limit() -> None:
-    """Each of them is flat enough, but their sum is not."""
+    """Each patch is below the limit, but their sum is not."""
     server = Server()
     server.ask("POST", BOXES, box('{"tree":{"x":1}}'))
     statuses, at = [], "/spec/tree"
@@ -171,7 +171,7 @@ def test_aliases_that_expand_are_refused(media: str) -> None:
 
 
 def test_aliases_are_expanded() -> None:
-    """A few of them are fine."""
+    """A small number of them is accepted."""
     server = Server()
     text = box("{}").decode()[:-3] + "{tree: {a: &a {x: [1, 2]}, b: *a, c: [*a, *a]}}}"
 
@@ -185,8 +185,8 @@ def test_aliases_are_expanded() -> None:
     "text",
     ["&a [*a]", "- " * 100_000 + "x", "{a: " * 3000, "? " * 3000, "&a " * 3000, "!!python/x 1"],
 )
-def test_yaml_that_does_not_end(text: str) -> None:
-    """Cycles and depth."""
+def test_yaml_with_cycles_or_too_much_depth_is_refused(text: str) -> None:
+    """The response is a 400."""
     server = Server()
 
     assert server.ask("POST", BOXES, text.encode(), YAML).status == 400
@@ -210,7 +210,7 @@ FORMATS = [
 @pytest.mark.parametrize("text", HARD_TEXTS)
 @pytest.mark.parametrize("form", [{"pattern": "^(a+)+$"}, *({"format": each} for each in FORMATS)])
 def test_patterns_and_formats_take_linear_time(form: Any, text: str) -> None:
-    """A matcher that backtracks would never answer."""
+    """A backtracking matcher would never end."""
     server = Server(text={"type": "string", **form})
 
     answer = server.ask("POST", BOXES, box(json.dumps({"text": text})))
@@ -232,7 +232,7 @@ RULES = [
 @pytest.mark.parametrize("text", HARD_TEXTS)
 @pytest.mark.parametrize("rule", RULES)
 def test_rules_take_linear_time(rule: str, text: str) -> None:
-    """Also those of CEL, with patterns of their own and functions that read texts."""
+    """Also those of CEL, with their own patterns and functions that read texts."""
     schema = {"type": "string", "maxLength": 30_000, "x-kubernetes-validations": [{"rule": rule}]}
     server = Server(text=schema)
 
@@ -257,7 +257,7 @@ def test_paths_of_columns_are_bounded() -> None:
 @pytest.mark.parametrize("field", ["labelSelector", "fieldSelector", "limit", "resourceVersion"])
 @pytest.mark.parametrize("text", [*HARD_TEXTS, "a" + " " * 20_000 + "!", "a=" * 5000, "9" * 5000])
 def test_queries_take_linear_time(field: str, text: str) -> None:
-    """Selectors are read by expressions, numbers have any number of digits."""
+    """Selectors are parsed by expressions, numbers may have any number of digits."""
     server = ApiServer()
     request = HttpRequest("GET", "/api/v1/configmaps", ((field, text),), {}, b"")
 
@@ -267,7 +267,7 @@ def test_queries_take_linear_time(field: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("digits", ["9" * 5000, "1e" + "9" * 30, "0." + "1" * 5000, "1E-999999999"])
-def test_numbers_without_end(digits: str) -> None:
+def test_huge_numbers(digits: str) -> None:
     """Python refuses to read more than 4,300 digits; a power of ten can fill the memory."""
     server = ApiServer()
     bodies: dict[str, Any] = {

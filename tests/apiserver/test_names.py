@@ -1,4 +1,4 @@
-"""What the server says about names; the texts are those of a real server."""
+"""Validation of names; the messages are those of a real server."""
 
 import pytest
 
@@ -59,7 +59,7 @@ DOTS = "must not contain dots"
 def test_a_name_is_refused_in_the_words_of_the_real_server(
     rule: names.Rule, name: str, wanted: list[str]
 ) -> None:
-    """One complaint each, in this order."""
+    """One message for each problem, in this order."""
     said = rule(name)
     assert len(said) == len(wanted)
     assert all(part in text for part, text in zip(wanted, said, strict=True)), said
@@ -69,7 +69,7 @@ def test_a_name_is_refused_in_the_words_of_the_real_server(
     "key", ["dns1123LabelPrefix", "dns1123SubdomainPrefix", "dns1035LabelPrefix"]
 )
 def test_a_prefix_may_end_with_a_dash(key: str) -> None:
-    """Letters will follow; a dash alone is nothing to follow on."""
+    """Letters are appended to it; a dash alone is refused."""
     assert FORMATS[key].check("a-") == []
     assert FORMATS[key].check("-")
     assert FORMATS[key.removesuffix("Prefix")].check("a-")

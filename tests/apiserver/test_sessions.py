@@ -1,4 +1,4 @@
-"""What the real server answered in recorded sessions, asked of ours."""
+"""Recorded sessions of the real server, replayed on ours."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from tests.apiserver.differential.sessions import USERS, Run, Session, differenc
 
 
 @pytest.mark.parametrize("session", read_sessions(), ids=str)
-def test_the_server_answers_as_recorded(session: Session) -> None:
-    """Every step but those that are marked, and all of those not."""
+def test_the_server_responds_as_recorded(session: Session) -> None:
+    """Every step responds as recorded, except for exactly those that are marked."""
     run = Run(session, OwnLine(ApiServer(users=USERS, rbac=True)))
     run.prepare(session.crds)
     pairing, wrong = Pairing(), {}

@@ -1,4 +1,4 @@
-"""The store against a model that keeps everything."""
+"""The store compared with a model that keeps everything."""
 
 from typing import Any
 
@@ -16,16 +16,16 @@ PREFIXES = st.sampled_from(["", "a/", "b/"])
 
 
 def value(number: int) -> dict[str, Any]:
-    """An object that a write may own."""
+    """Build an object that a write may own."""
     return {"metadata": {"name": "x"}, "n": number}
 
 
 class StoreModel(RuleBasedStateMachine):
-    """Model: a snapshot of everything after every revision."""
+    """The model: a snapshot of everything after every revision."""
 
     @initialize(limit=st.integers(1, 12))
     def start(self, limit: int) -> None:
-        """Some stores forget soon."""
+        """Start; some stores keep little history."""
         self.store = ObjectStore(history_max=limit)
         self.now: dict[tuple[str, str], int] = {}
         self.past = {self.store.revision: dict(self.now)}
@@ -45,7 +45,7 @@ class StoreModel(RuleBasedStateMachine):
 
     @rule(resource=RESOURCES, key=KEYS)
     def remove(self, resource: str, key: str) -> None:
-        """A deletion has a revision, too, and hands out the last state."""
+        """A deletion has a revision, too, and returns the last state."""
         if (resource, key) not in self.now:
             return
         number = self.now.pop((resource, key))
@@ -55,7 +55,7 @@ class StoreModel(RuleBasedStateMachine):
 
     @rule(resource=RESOURCES, prefix=PREFIXES, back=st.integers(0, 12))
     def look_back(self, resource: str, prefix: str, back: int) -> None:
-        """A list at an old revision is what it was, in the order of keys, or refused."""
+        """A list at an old revision returns what it was, in the order of keys, or is refused."""
         at = self.store.revision - back
         if at < self.store.compacted:
             with pytest.raises(CompactedError):
@@ -71,7 +71,7 @@ class StoreModel(RuleBasedStateMachine):
 
     @rule(resource=RESOURCES, back=st.integers(0, 12))
     def follow(self, resource: str, back: int) -> None:
-        """A cursor sees each change after it once, in order, or learns that it is too late."""
+        """A cursor sees each later change once, in order, or is told that it is too late."""
         after = self.store.revision - back
         if after < self.store.compacted:
             with pytest.raises(CompactedError):
@@ -86,7 +86,7 @@ class StoreModel(RuleBasedStateMachine):
 
     @rule(back=st.integers(0, 3))
     def compact(self, back: int) -> None:
-        """Somebody asks to forget."""
+        """Compact the history."""
         self.store.compact(self.store.revision - back)
 
     @invariant()
@@ -107,7 +107,7 @@ TestStore.settings = settings(max_examples=60, stateful_step_count=30, deadline=
 
 
 def test_listeners_are_woken_for_their_resource_only() -> None:
-    """A watch of pods need not look when a secret changes."""
+    """A watch of pods is not woken when a secret changes."""
     store, woken = ObjectStore(), []
     stop = store.listen(lambda: woken.append("pods"), "pods")
     store.listen(lambda: woken.append("all"))
@@ -121,7 +121,7 @@ def test_listeners_are_woken_for_their_resource_only() -> None:
 
 
 def test_history_is_bounded_in_bytes() -> None:
-    """A few large objects push out as much history as many small ones do."""
+    """A few large objects displace as much history as many small ones."""
     store = ObjectStore(history_max=1000, history_bytes_max=10_000)
     for index in range(100):
         store.put("widgets", "a", {"metadata": {"name": "a"}, "data": str(index) * 400})
@@ -134,7 +134,7 @@ def test_history_is_bounded_in_bytes() -> None:
 
 
 def test_an_object_larger_than_the_history_is_stored() -> None:
-    """Its change is forgotten at once; a watch has to list again."""
+    """Its change is dropped from the history at once; a watch has to list again."""
     store = ObjectStore(history_bytes_max=100)
     record = store.put("widgets", "a", {"metadata": {"name": "a"}, "data": "x" * 1000})
 

@@ -1,4 +1,4 @@
-"""Sentences that people read; the texts are those of a real server."""
+"""Messages for people; the texts are those of a real server."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 
 
 def deployment(color: str) -> dict[str, Any]:
-    """Its selector is written in the order in which nobody declared it."""
+    """Build a Deployment whose selector has its fields in another order than the type."""
     labels = {"size": "l", "color": color}
     selector = {
         "matchExpressions": [{"key": "size", "operator": "Exists"}],
@@ -32,7 +32,7 @@ def test_a_struct_is_shown_in_the_order_of_its_declaration() -> None:
 
 
 def test_a_name_is_quoted_as_go_quotes() -> None:
-    """In front of the problem as in it."""
+    """Both the prefix and the problem quote it."""
     answer = ApiServer().request("POST", "/api/v1/namespaces", {"metadata": {"name": 'a"\x01'}})
     message = go_json.decode(answer.body)["message"]
     assert message.startswith(

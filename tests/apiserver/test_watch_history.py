@@ -15,7 +15,7 @@ PATH = collection_path(kinds.CONFIG_MAP, "default")
 
 
 async def follow(transport: LocalTransport, count: int) -> list[int]:
-    """The versions that one watcher hears of, as they come."""
+    """Return the versions that one watcher gets, in order."""
     request = HttpRequest("GET", PATH, (("watch", "1"), ("timeoutSeconds", "3600")))
     versions: list[int] = []
     async with transport.stream(request) as stream:
@@ -29,7 +29,7 @@ async def follow(transport: LocalTransport, count: int) -> list[int]:
 
 
 async def write(transport: LocalTransport) -> list[int]:
-    """Create everything; watchers run in between."""
+    """Create all objects; watchers run in between."""
     versions: list[int] = []
     for number in range(OBJECTS):
         body = orjson.dumps({"metadata": {"name": f"cm-{number:05}"}, "data": {"k": "v"}})

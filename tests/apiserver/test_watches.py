@@ -19,20 +19,20 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
 
 
 def open_watch(server: ApiServer, *query: tuple[str, str]) -> OpenWatch:
-    """A watch that nobody waits on."""
+    """Open a watch that no task reads."""
     outcome = server.answer(HttpRequest("GET", CONFIG_MAPS, (("watch", "1"), *query)))
     assert isinstance(outcome, OpenWatch)
     return outcome
 
 
 def events(lines: list[bytes]) -> list[tuple[str, str]]:
-    """Types and names."""
+    """Return types and names."""
     read = [json.loads(line) for line in lines]
     return [(each["type"], each["object"].get("metadata", {}).get("name", "")) for each in read]
 
 
-def test_each_watch_is_read_when_its_owner_likes() -> None:
-    """A simulator lets one watch lag while another is up to date."""
+def test_each_watch_is_read_independently() -> None:
+    """A simulation lets one watch lag while another is up to date."""
     server = ApiServer()
     quick, slow = open_watch(server), open_watch(server)
     server.request("POST", CONFIG_MAPS, config_map("a"))
@@ -44,8 +44,8 @@ def test_each_watch_is_read_when_its_owner_likes() -> None:
     assert events(slow.take()) == []
 
 
-def test_a_watch_that_falls_behind_learns_so_and_ends() -> None:
-    """History is bounded; a lagging watch gets 410 and must list again."""
+def test_a_watch_that_falls_behind_gets_a_410_and_ends() -> None:
+    """History is bounded; a lagging watch must list again."""
     server = ApiServer(history_max=5)
     watch = open_watch(server)
     for number in range(10):
@@ -86,8 +86,8 @@ def test_every_watcher_sees_every_event_in_order() -> None:
     assert all(seen == wanted for seen in asyncio.run(run()))
 
 
-def test_a_read_of_the_future_waits_for_it() -> None:
-    """A list at a revision that comes soon is answered when it has come."""
+def test_a_read_of_a_later_revision_waits_for_it() -> None:
+    """A list at a revision that follows soon is answered when it exists."""
 
     async def run() -> HttpResponse:
         server = ApiServer()

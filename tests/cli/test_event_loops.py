@@ -1,4 +1,4 @@
-"""Which event loop `myrmidon run` takes."""
+"""Which event loop `myrmidon run` uses."""
 
 import argparse
 import asyncio
@@ -11,7 +11,7 @@ from myrmidon.cli.event_loops import add_event_loop_argument, loop_factory
 from myrmidon.errors import UsageError
 
 
-def test_uvloop_is_taken_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uvloop_is_used_if_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless asyncio's own is asked for."""
     uvloop = SimpleNamespace(new_event_loop=asyncio.new_event_loop)
     monkeypatch.setitem(sys.modules, "uvloop", uvloop)
@@ -20,8 +20,8 @@ def test_uvloop_is_taken_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) 
     assert loop_factory("asyncio") is None
 
 
-def test_without_uvloop_asyncio_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who asks for uvloop by name is told how to get it."""
+def test_without_uvloop_asyncio_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If uvloop is asked for by name, the error says how to install it."""
     monkeypatch.setitem(sys.modules, "uvloop", None)
     assert loop_factory("auto") is None
     with pytest.raises(UsageError, match=r"no uvloop.*\n  fix: pip install 'myrmidon\[fast\]'"):

@@ -1,4 +1,4 @@
-"""`myrmidon explain --process`: why the last pass ran, as its own process remembers it."""
+"""`myrmidon explain --process`: why the last pass ran, from the memory of its process."""
 
 import asyncio
 import re
@@ -21,7 +21,7 @@ from tests.runtime.things import Thing, Things
 
 
 def asked(name: str, *, trace: bool = True) -> list[str]:
-    """What a process with one object tells about an object of that name."""
+    """Return what a process with one object reports about an object of that name."""
 
     async def ask() -> list[str]:
         server = ApiServer()
@@ -33,7 +33,7 @@ def asked(name: str, *, trace: bool = True) -> list[str]:
         async with asyncio.TaskGroup() as group:
             group.create_task(manager.run())
             await manager.wait_working()
-            while not manager.is_idle:  # noqa: ASYNC110 - nobody else says so
+            while not manager.is_idle:  # noqa: ASYNC110 - there is no event for it
                 await asyncio.sleep(0)  # noqa: TID251 - gives way, waits for nothing
             address = manager.addresses[options.health_addr]
             told = await last_pass(address, ObjectRef(Thing.KIND, name, "default"), LoopClock())
@@ -44,7 +44,7 @@ def asked(name: str, *, trace: bool = True) -> list[str]:
 
 
 def test_why_the_last_pass_ran() -> None:
-    """Its path, its causes, and what it wrote."""
+    """Its path, its causes, and its writes."""
     first, *others = asked("it")
 
     assert re.fullmatch(r"last pass: \d+s ago, number 1 of this process: first → second", first)
@@ -54,7 +54,7 @@ def test_why_the_last_pass_ran() -> None:
     ]
 
 
-def test_when_it_looks_again() -> None:
+def test_when_the_next_pass_is() -> None:
     """A schedule names its time and its state; another requeue is only a latest time."""
     now = LoopClock().now()
     at = now.replace(hour=12, minute=0, second=0, microsecond=0) + timedelta(days=2)
@@ -105,7 +105,7 @@ def test_resources_outside_the_cluster() -> None:
 
 @pytest.mark.parametrize(("name", "trace"), [("other", True), ("it", False)])
 def test_a_pass_that_is_not_remembered(name: str, *, trace: bool) -> None:
-    """It says what that can mean."""
+    """The message says what that can mean."""
     told = asked(name, trace=trace)
 
     assert told[0].endswith("remembers no pass over it:")
@@ -113,7 +113,7 @@ def test_a_pass_that_is_not_remembered(name: str, *, trace: bool) -> None:
 
 
 def test_a_process_that_does_not_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says how to reach it."""
+    """The message says how to reach it."""
     with cluster(tmp_path, "admin") as kubeconfig:
         arguments = ["namespace", "default", "--kubeconfig", str(kubeconfig), "--process", ":1"]
         assert main(["explain", *arguments]) == 2

@@ -1,4 +1,4 @@
-"""The errors that people meet first: one sentence that says what, one that says how to fix it."""
+"""The errors that new users meet first: one sentence with the problem, one with the fix."""
 
 import contextlib
 import json
@@ -34,21 +34,21 @@ class Things(Controller[Thing]):
 
 @pytest.fixture
 def taken_port() -> Iterator[int]:
-    """A port that somebody else listens on."""
+    """Return a port on which another program listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1]
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder with a controller that works."""
+    """Write a folder with a working controller."""
     (tmp_path / "controller.py").write_text(CONTROLLER.format(result="Done()"))
     return tmp_path
 
 
 @contextlib.contextmanager
 def cluster(folder: Path, token: str) -> Iterator[Path]:
-    """A server without definitions, and a way in for the administrator or for a guest."""
+    """Run a server without definitions, with a kubeconfig for the administrator or for a guest."""
     import asyncio  # noqa: PLC0415 - a loop of its own, in a thread of its own
 
     users = {"admin": User("admin", ("system:masters",)), "guest": User("guest")}
@@ -73,7 +73,7 @@ def cluster(folder: Path, token: str) -> Iterator[Path]:
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 2) -> str:
-    """What a command says on its way out."""
+    """Return the error of a command."""
     assert main(arguments) == status
     said = capsys.readouterr()
     assert "Traceback" not in said.err
@@ -81,7 +81,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 2) -
 
 
 def test_unknown_module(capsys: pytest.CaptureFixture[str]) -> None:
-    """With the one that was meant."""
+    """The message suggests the right one."""
     assert said(capsys, "dev", "examples.web_app.controler") == (
         "error: the module examples.web_app.controler does not exist.\n"
         "  fix: did you mean examples.web_app.controller?\n"
@@ -89,14 +89,14 @@ def test_unknown_module(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_unknown_folder(capsys: pytest.CaptureFixture[str]) -> None:
-    """As a module."""
+    """It is reported like an unknown module."""
     assert said(capsys, "dev", "examples/webapp") == (
         "error: the file examples/webapp does not exist.\n  fix: did you mean examples/web_app?\n"
     )
 
 
 def test_unknown_class(capsys: pytest.CaptureFixture[str]) -> None:
-    """With the one that was meant."""
+    """The message suggests the right one."""
     assert said(capsys, "dev", "examples.web_app.controller:WebAps") == (
         "error: examples.web_app.controller has no controller WebAps.\n"
         "  fix: did you mean WebApps?\n"
@@ -104,7 +104,7 @@ def test_unknown_class(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_two_controllers_for_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each would overwrite what the other says."""
+    """Each would overwrite the status of the other."""
     assert said(capsys, "dev", "tests.generate.webapp", status=1) == (
         "error: Watchers and WebApps both control WebApp.demo.myrmidon.dev and write the condition "
         "Ready to its status; they would overwrite each other.\n"
@@ -114,7 +114,7 @@ def test_two_controllers_for_one_kind(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_invalid_sample(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the field, and what is wrong with it."""
+    """The message has the field and the problem."""
     sample = project / "sample.yaml"
     thing = {"apiVersion": "demo.myrmidon.dev/v1", "kind": "Thing", "metadata": {"name": "a"}}
     sample.write_text(json.dumps(thing | {"spec": {"size": "big"}}))
@@ -149,7 +149,7 @@ UNSERVED = ("--health-addr=", "--metrics-addr=")  # the usual ports may be taken
 
 
 def test_no_cluster_reachable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With its address."""
+    """The message has its address."""
     kubeconfig = tmp_path / "kubeconfig"
     write_kubeconfig(kubeconfig, "http://127.0.0.1:1")
     command = ("run", EXAMPLE, *UNSERVED, "--start-timeout", "0s", "--kubeconfig", str(kubeconfig))
@@ -164,7 +164,7 @@ def test_no_cluster_reachable(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_no_cluster_at_all(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With every place that was looked at."""
+    """The message lists every place that was searched."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
@@ -176,7 +176,7 @@ def test_no_cluster_at_all(
 
 
 def test_context_not_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With those that there are."""
+    """The message lists those that exist."""
     kubeconfig = tmp_path / "kubeconfig"
     write_kubeconfig(kubeconfig, "http://127.0.0.1:1")
     assert said(
@@ -188,7 +188,7 @@ def test_context_not_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_no_definition_of_the_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the command that installs it."""
+    """The message has the command that installs it."""
     with cluster(tmp_path, "admin") as kubeconfig:
         command = (
             "run",
@@ -207,7 +207,7 @@ def test_no_definition_of_the_kind(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_no_rights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the server's own words, and the command that makes the role."""
+    """The server's own message, and the command that generates the role."""
     with cluster(tmp_path, "guest") as kubeconfig:
         assert said(capsys, "run", EXAMPLE, *UNSERVED, "--kubeconfig", str(kubeconfig)) == (
             'error: WebApps may not list webapps: webapps.demo.myrmidon.dev is forbidden: User "guest" '
@@ -218,7 +218,7 @@ def test_no_rights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_not_ready_in_time(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`dev --once` says which object, which state and why."""
+    """`dev --once` names the object, the state and the reason."""
     wait = 'Wait("Thinking", "it takes its time")'
     text = CONTROLLER.format(result=wait).replace("Status, state", "Status, Wait, state")
     (project / "controller.py").write_text(text)
@@ -232,7 +232,7 @@ def test_not_ready_in_time(project: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_once_ends_when_everything_is_ready(capsys: pytest.CaptureFixture[str]) -> None:
-    """The view says what happened, line by line, because this is no terminal."""
+    """The view prints line by line, because the output is not a terminal."""
     assert main(["dev", "examples/config_copy", "--once"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "✓ ConfigCopy settings  copied  wrote: " in lines[0]
@@ -241,13 +241,13 @@ def test_once_ends_when_everything_is_ready(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever types the bare name wants to know what can be typed."""
+    """A user who types only the program's name needs the list of commands."""
     assert main([]) == 0
     assert "run controllers on an embedded API server" in capsys.readouterr().out
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
-    """For a report of a problem."""
+    """For bug reports."""
     with pytest.raises(SystemExit) as caught:
         main(["--version"])
 
@@ -256,7 +256,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_wrong_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    """No traceback for a number that cannot be."""
+    """An invalid number causes no traceback."""
     assert said(capsys, "run", "examples/web_app", "--client-qps=-1") == (
         "error: ManagerOptions.client_qps is -1.0.\n"
         "  fix: use a positive number, or 0 for no limit\n"

@@ -19,7 +19,7 @@ def run(*arguments: str) -> int:
 
 
 def test_prints_without_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
-    """Ready to be piped into kubectl."""
+    """The output can be piped into kubectl."""
     assert run("crd", TARGET) == 0
     assert capsys.readouterr().out.startswith(
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
@@ -29,7 +29,7 @@ def test_prints_without_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_writes_files_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A second run changes nothing and says nothing."""
+    """A second run changes and prints nothing."""
     assert run("all", TARGET, "-o", str(tmp_path), "--name", "shop", "--image", "shop:2") == 0
     assert f"wrote {tmp_path}/crd/webapps.demo.myrmidon.dev.yaml\n" in capsys.readouterr().out
     assert "image: shop:2" in (tmp_path / "deploy/deployment.yaml").read_text()
@@ -38,8 +38,10 @@ def test_writes_files_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out == ""
 
 
-def test_check_says_what_is_out_of_date(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And how to bring it up to date; it writes nothing."""
+def test_check_lists_what_is_out_of_date(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names the command to update them, and writes nothing."""
     run("all", TARGET, "-o", str(tmp_path))
     capsys.readouterr()
     assert run("all", TARGET, "-o", str(tmp_path), "--check") == 0

@@ -1,4 +1,4 @@
-"""`myrmidon init`: the project that it makes runs, and its tests pass."""
+"""`myrmidon init`: the new project runs, and its tests pass."""
 
 import os
 import subprocess
@@ -29,8 +29,8 @@ def test_the_project_runs_and_its_tests_pass(
     assert "2 passed" in tested.stdout
 
 
-def test_a_folder_with_something_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing of anybody's is overwritten."""
+def test_a_folder_that_is_not_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Existing files are not overwritten."""
     (tmp_path / "precious.txt").write_text("")
     assert main(["init", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
@@ -38,7 +38,9 @@ def test_a_folder_with_something_in_it(tmp_path: Path, capsys: pytest.CaptureFix
     )
 
 
-def test_a_folder_that_names_no_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_name_that_is_not_a_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A kind begins with a letter."""
     assert main(["init", str(tmp_path / "1st")]) == 2
     assert capsys.readouterr().err == (

@@ -1,4 +1,4 @@
-"""`myrmidon plan` and `myrmidon explain`: what they tell, and that nothing is written."""
+"""`myrmidon plan` and `myrmidon explain`: their output, and that nothing is written."""
 
 import json
 from pathlib import Path
@@ -35,13 +35,13 @@ create ConfigMap team-a/settings
 
 
 def test_a_new_object(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its path, and every object that it would bring, as YAML."""
+    """Its path, and every object that it would create, as YAML."""
     assert main(["plan", "--offline", "examples/config_copy", SAMPLE]) == 0
     assert capsys.readouterr().out.startswith(STORY)
 
 
-def test_a_status_is_told_field_by_field(capsys: pytest.CaptureFixture[str]) -> None:
-    """Also the first one, whose every field is new."""
+def test_a_status_is_shown_field_by_field(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also the first status, in which every field is new."""
     main(["plan", "--offline", "examples/web_app", "examples/web_app/sample.yaml"])
     told = capsys.readouterr().out
 
@@ -50,7 +50,7 @@ def test_a_status_is_told_field_by_field(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_file_without_the_right_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says which kind it looked for."""
+    """The message names the expected kind."""
     path = tmp_path / "other.yaml"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}))
     assert main(["plan", "--offline", "examples/web_app", str(path)]) == 2
@@ -60,8 +60,8 @@ def test_a_file_without_the_right_kind(tmp_path: Path, capsys: pytest.CaptureFix
     )
 
 
-def test_an_object_that_is_neither(capsys: pytest.CaptureFixture[str]) -> None:
-    """It says what can be named."""
+def test_a_target_that_is_neither_a_file_nor_an_object(capsys: pytest.CaptureFixture[str]) -> None:
+    """The message says what can be named."""
     assert main(["plan", "--offline", "examples/web_app", "shop"]) == 2
     assert capsys.readouterr().err == (
         "error: shop is neither a file nor an object of this target.\n"
@@ -69,8 +69,10 @@ def test_an_object_that_is_neither(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-def test_explain_of_what_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says how to find those that are."""
+def test_explain_of_an_object_that_does_not_exist(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The message says how to find existing ones."""
     with cluster(tmp_path, "admin") as kubeconfig:
         arguments = ["configmap", "nope", "-n", "kube-system", "--kubeconfig", str(kubeconfig)]
         assert main(["explain", *arguments]) == 2

@@ -1,4 +1,4 @@
-"""`myrmidon release`: an object that cannot be deleted is let go, and what stays is told."""
+"""`myrmidon release`: removes our finalizer from an object, and lists the children that stay."""
 
 import argparse
 import asyncio
@@ -25,7 +25,7 @@ OURS, OLD, OTHER = "test.myrmidon.dev/thing", "test.myrmidon.dev/former", "other
 
 
 def deleting(*finalizers: str) -> Json:
-    """An object that waits for its finalizers."""
+    """Build an object that waits for its finalizers."""
     meta = {"name": "it", "namespace": "default", "finalizers": list(finalizers)}
     return {"metadata": {**meta, "deletionTimestamp": "2026-01-01T00:00:00Z"}}
 
@@ -45,21 +45,21 @@ def test_the_finalizers_of_the_group_are_chosen() -> None:
         (deleting(OTHER), [OURS], f"has no finalizer {OURS}; it has {OTHER}"),
     ],
 )
-def test_what_cannot_be_released(obj: Json, named: list[str], said: str) -> None:
-    """One sentence that says why, one that says how to fix it."""
+def test_objects_that_cannot_be_released(obj: Json, named: list[str], said: str) -> None:
+    """One sentence with the reason, one with the fix."""
     with pytest.raises(UsageError, match="fix: ") as raised:
         release.chosen(REF, obj, named)
     assert said in str(raised.value)
 
 
 class Meddling:
-    """Another party adds a finalizer in front before each of our first writes."""
+    """Another party inserts a finalizer before each of our first writes."""
 
     def __init__(self, server: ApiServer, times: int) -> None:
         self._server, self._inner, self._left = server, LocalTransport(server), times
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Meddle, then send."""
+        """Insert the finalizer, then send."""
         if request.method == "PATCH" and self._left:
             self._left -= 1
             path = "/api/v1/namespaces/default/configmaps/held"
@@ -75,7 +75,7 @@ class Meddling:
 
 @pytest.mark.parametrize(("times", "removed"), [(0, True), (3, True), (9, False)])
 def test_no_finalizer_of_another_party_is_lost(times: int, removed: bool) -> None:
-    """W4: tested before it is removed, and tried again a few times."""
+    """W4: the patch tests the entry before it removes it, and is retried a few times."""
     from myrmidon.api.objects.kinds import CONFIG_MAP  # noqa: PLC0415 - only here
 
     server = ApiServer()
@@ -97,7 +97,7 @@ def test_no_finalizer_of_another_party_is_lost(times: int, removed: bool) -> Non
 
 
 def server_with_children() -> ApiServer:
-    """A Thing that is being deleted, with every sort of child."""
+    """Return a server with a Thing that is being deleted, with every sort of child."""
     server = ApiServer()
     assert not server.create(crd(Thing))
     it = Thing(name="it", namespace="default", finalizers=[OURS, OTHER]).to_json()
@@ -143,7 +143,7 @@ TOLD = [
 def released(
     monkeypatch: pytest.MonkeyPatch, server: ApiServer, answer: str | None, *arguments: str
 ) -> int:
-    """Run the command against a server in memory; ``answer`` is typed, None is no terminal."""
+    """Run the command on a server in memory; ``answer`` is typed, None stands for no terminal."""
     from contextlib import asynccontextmanager  # noqa: PLC0415 - only here
 
     @asynccontextmanager
@@ -161,15 +161,15 @@ def released(
 
 
 def left(server: ApiServer) -> list[str]:
-    """The finalizers of the Thing."""
+    """Return the finalizers of the Thing."""
     found = server.store.scan("things.test.myrmidon.dev")
     return finalizers_of(found[0].value) if found else []
 
 
-def test_it_shows_what_stays_and_asks(
+def test_it_lists_what_stays_and_asks(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No is the answer unless yes is said; then ours goes, and theirs stays."""
+    """The default is no; after a yes our finalizer is removed, and those of others stay."""
     server = server_with_children()
     assert released(monkeypatch, server, "") == 1
     told = capsys.readouterr().out.splitlines()
@@ -186,10 +186,10 @@ def test_it_shows_what_stays_and_asks(
     assert left(server) == []
 
 
-def test_without_a_terminal_it_wants_yes(
+def test_without_a_terminal_it_needs_the_flag_yes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A script has to say so."""
+    """A script has to confirm explicitly."""
     server = server_with_children()
     assert released(monkeypatch, server, None) == 2
     assert (
@@ -200,7 +200,7 @@ def test_without_a_terminal_it_wants_yes(
 
 
 def test_an_object_that_does_not_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says how to find those that do."""
+    """The message says how to find existing ones."""
     with cluster(tmp_path, "admin") as kubeconfig:
         where = ["-n", "kube-system", "--kubeconfig", str(kubeconfig)]
         assert main(["release", "configmap", "nope", *where]) == 2

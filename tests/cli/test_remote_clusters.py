@@ -25,7 +25,7 @@ users: [{name: me, user: {token: abc}}]
 
 
 def opened(args: argparse.Namespace) -> list[str]:
-    """The names of the clusters that a command line opens."""
+    """Return the names of the clusters that a command line opens."""
 
     async def main() -> list[str]:
         async with AsyncExitStack() as stack:
@@ -35,7 +35,7 @@ def opened(args: argparse.Namespace) -> list[str]:
 
 
 def with_secret(monkeypatch: pytest.MonkeyPatch, data: Json) -> None:
-    """Let the home cluster have a Secret with that content."""
+    """Add a Secret with that content to the home cluster."""
 
     class Reading:
         def __init__(self, _args: Any) -> None:
@@ -80,7 +80,7 @@ def test_a_secret_with_a_kubeconfig(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_secret_that_cannot_be_used(
     monkeypatch: pytest.MonkeyPatch, source: str, data: Json, said: str
 ) -> None:
-    """One sentence with a fix."""
+    """The error is one sentence with a fix."""
     with_secret(monkeypatch, data)
     args = argparse.Namespace(remote=[("far", source)], kubeconfig=None)
     with pytest.raises(UsageError, match=said):
@@ -89,6 +89,6 @@ def test_a_secret_that_cannot_be_used(
 
 @pytest.mark.parametrize("text", ["edge", "=edge", "edge="])
 def test_a_remote_without_a_name_or_a_source(text: str) -> None:
-    """What to write instead."""
+    """The error says what to write instead."""
     with pytest.raises(argparse.ArgumentTypeError, match="write edge=CONTEXT"):
         remote_of(text)

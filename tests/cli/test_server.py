@@ -22,7 +22,7 @@ from myrmidon.cli.main import main
 
 @contextmanager
 def running(*arguments: str) -> Iterator[str]:
-    """The address of a server that runs as a command."""
+    """Run a server as a command; yield its address."""
     command = [sys.executable, "-m", "myrmidon", "server", "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -36,7 +36,7 @@ def running(*arguments: str) -> Iterator[str]:
 
 
 def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
-    """Ctrl-C is how it ends, so that is no failure."""
+    """Ctrl-C is the normal way to stop it, so the exit status is 0."""
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     (tmp_path / "a.json").write_text(json.dumps(manifest))
     with running("--anonymous", "--manifests", str(tmp_path)) as url:
@@ -71,7 +71,7 @@ def test_a_token_is_made_and_needed(tmp_path: Path) -> None:
         ("127.0.0.1.attacker.example", 403),
     ],
 )
-def test_a_server_without_tokens_has_no_other_name(host: str, status: int) -> None:
+def test_a_server_without_tokens_accepts_only_loopback_names(host: str, status: int) -> None:
     """A web page that points its own name at the loopback address is refused."""
 
     async def check() -> None:
@@ -85,7 +85,7 @@ def test_a_server_without_tokens_has_no_other_name(host: str, status: int) -> No
     asyncio.run(check())
 
 
-def test_a_kubeconfig_has_all_that_a_client_needs(tmp_path: Path) -> None:
+def test_a_kubeconfig_has_everything_that_a_client_needs(tmp_path: Path) -> None:
     """The address, the token and the certificate that was made for this run."""
     path = tmp_path / "kubeconfig"
     with running("--tls", "--token", "secret", "--kubeconfig-out", str(path)) as url:
@@ -114,7 +114,7 @@ def _pem(encoded: str) -> str:
         ["--host", "256.0.0.1"],
     ],
 )
-def test_wrong_arguments_are_told_in_one_line(
+def test_wrong_arguments_are_reported_in_one_line(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without a traceback."""

@@ -1,4 +1,4 @@
-"""Targets: what is typed, and which controllers are meant."""
+"""Targets on the command line, and the controllers that they select."""
 
 import sys
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_modules_and_names(targets: list[str], names: list[str]) -> None:
 
 
 def test_a_folder_with_a_controller(tmp_path: Path) -> None:
-    """As the examples are laid out; its own imports work."""
+    """As in the examples; its own imports work."""
     (tmp_path / "parts.py").write_text("NAME = 'parts'\n")
     (tmp_path / "controller.py").write_text(
         "from parts import NAME\n" + SOURCE.read_text().partition('"""\n')[2]
@@ -47,7 +47,7 @@ def test_a_folder_with_a_controller(tmp_path: Path) -> None:
 
 
 def test_files_of_a_folder_import_each_other_relatively(tmp_path: Path) -> None:
-    """So that the same file works as part of a package, in a test; each folder has its own names."""
+    """The same file works as part of a package in a test; each folder has its own names."""
     code = SOURCE.read_text().partition('"""\n')[2]
     for name in ("one", "two"):
         folder = tmp_path / name
@@ -77,7 +77,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("target", WRONG)
-def test_a_wrong_target_says_what_to_type(target: str) -> None:
+def test_a_wrong_target_has_a_fix(target: str) -> None:
     """One sentence and a fix, no traceback."""
     with pytest.raises(UsageError) as error:
         load([target])
@@ -85,7 +85,7 @@ def test_a_wrong_target_says_what_to_type(target: str) -> None:
 
 
 def test_a_folder_without_a_controller(tmp_path: Path) -> None:
-    """It says what is there."""
+    """The message says what it contains."""
     (tmp_path / "main.py").write_text("")
 
     with pytest.raises(UsageError) as error:
@@ -97,7 +97,7 @@ def test_a_folder_without_a_controller(tmp_path: Path) -> None:
 
 
 def test_a_module_that_fails_says_where(tmp_path: Path) -> None:
-    """The line that raised, not the line that imported; and again the second time."""
+    """The line that raised, not the line that imported; also the second time."""
     file = tmp_path / "controller.py"
     file.write_text("a = 1\nb = a / 0\n")
     for _ in range(2):
@@ -112,8 +112,8 @@ def test_a_module_that_fails_says_where(tmp_path: Path) -> None:
         load([str(file)])
 
 
-def test_a_mistake_in_a_definition_keeps_its_own_words(tmp_path: Path) -> None:
-    """They already say what to fix."""
+def test_an_error_in_a_definition_keeps_its_message(tmp_path: Path) -> None:
+    """It already says what to fix."""
     (tmp_path / "controller.py").write_text(
         "from myrmidon.api import Model, Resource, Status\n"
         "class Spec(Model): pass\n"

@@ -1,4 +1,4 @@
-"""The live view: what it says in 80 columns and in 140, with colour and without."""
+"""The live view in 80 and in 140 columns, with colour and without."""
 
 import io
 import logging
@@ -18,7 +18,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
 
 
 def waiting() -> ObjectView:
-    """An object in the middle of its walk."""
+    """Build an object in the middle of its walk."""
     return ObjectView(
         SHOP,
         "shops",
@@ -40,7 +40,7 @@ def waiting() -> ObjectView:
 
 
 def drawn(width: int, *, colour: bool) -> str:
-    """The table as a terminal of that width gets it."""
+    """Return the table as a terminal of that width gets it."""
     console = Console(
         file=io.StringIO(),
         width=width,
@@ -54,8 +54,8 @@ def drawn(width: int, *, colour: bool) -> str:
 
 
 @pytest.mark.parametrize("width", [80, 140])
-def test_everything_is_said_in_any_width(width: int) -> None:
-    """Nothing is cut off, and nothing reaches beyond the edge."""
+def test_everything_is_shown_in_any_width(width: int) -> None:
+    """Nothing is cut off, and no line is too long."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", drawn(width, colour=True))
     words = " ".join(plain.split())
 
@@ -66,8 +66,8 @@ def test_everything_is_said_in_any_width(width: int) -> None:
     assert "REFUSED" in words
 
 
-def test_colour_says_nothing_that_words_do_not() -> None:
-    """Without colour the text is the same, and there is none."""
+def test_colour_adds_no_information() -> None:
+    """Without colour the text is the same, without escape codes."""
     coloured, plain = drawn(140, colour=True), drawn(140, colour=False)
 
     assert COLOUR.search(coloured)
@@ -77,7 +77,7 @@ def test_colour_says_nothing_that_words_do_not() -> None:
 
 
 def test_lines_are_printed_once() -> None:
-    """What has not changed is not said again."""
+    """An unchanged object is not printed again."""
     stream = io.StringIO()
     view = LineView(stream)
     for _ in range(3):
@@ -116,7 +116,7 @@ def test_a_failure_that_is_repeated_is_one_log_line() -> None:
 
 
 def test_a_schedule_is_shown_beside_a_ready_object() -> None:
-    """It waits for nothing, but it is known when it is looked at again."""
+    """It does not wait, but the time of its next pass is known."""
     one = ObjectView(
         SHOP, "shops", "ready", 1, again_at=NOW + timedelta(minutes=5), again_for="scheduled"
     )

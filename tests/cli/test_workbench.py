@@ -1,4 +1,4 @@
-"""The workbench of `myrmidon dev`: code is exchanged while the objects stay."""
+"""The workbench of `myrmidon dev`: code is reloaded while the objects stay."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ spec: {size: 1}
 
 
 async def ready(bench: Workbench, state: str) -> None:
-    """Wait until the one object is Ready by way of a state."""
+    """Wait until the only object is Ready and has passed through a state."""
     clock = LoopClock()
     async with asyncio.timeout(10):
         while not any(
@@ -29,14 +29,14 @@ async def ready(bench: Workbench, state: str) -> None:
 
 
 def save(path: Path, text: str) -> None:
-    """Write a file as an editor would, at a time of its own."""
+    """Write a file as an editor would, with another modification time."""
     before = path.stat().st_mtime_ns if path.exists() else 0
     path.write_text(text)
     os.utime(path, ns=(before + 2_000_000_000, before + 2_000_000_000))
 
 
 def test_new_code_finds_the_old_objects(tmp_path: Path) -> None:
-    """A renamed state is walked through; the object is the same; broken code changes nothing."""
+    """A renamed state is entered; the object is the same; broken code changes nothing."""
     controller, sample = tmp_path / "controller.py", tmp_path / "sample.yaml"
     first = CONTROLLER.format(result="Done()")
     save(controller, first)

@@ -1,4 +1,4 @@
-"""Controllers that run on the real server as an account which holds given roles and nothing else."""
+"""Controllers that run on the real server as an account that has only the given roles."""
 
 import asyncio
 import time
@@ -40,7 +40,7 @@ Json = dict[str, Any]
 
 
 class Right(NamedTuple):
-    """One verb on one resource, somewhere in the rules of a list of roles."""
+    """One verb on one resource, in the rules of a list of roles."""
 
     verb: str
     resource: str
@@ -52,7 +52,7 @@ class Right(NamedTuple):
 
 
 def rights_in(made: list[Json]) -> list[Right]:
-    """Every single right that the roles grant."""
+    """Return every single right that the roles grant."""
     return [
         Right(verb, resource, at, number)
         for at, role in enumerate(made)
@@ -63,7 +63,7 @@ def rights_in(made: list[Json]) -> list[Right]:
 
 
 def without(made: list[Json], right: Right) -> list[Json]:
-    """The same roles, less one right."""
+    """Return the same roles without one right."""
     left = deepcopy(made)
     rules = left[right.role]["rules"]
     rule = rules.pop(right.rule)
@@ -80,11 +80,11 @@ def without(made: list[Json], right: Right) -> list[Json]:
 
 
 class RefusedError(Exception):
-    """The server said 403."""
+    """The server answered with 403."""
 
 
 class Stage:
-    """A namespace with an account in it that holds the given roles."""
+    """A namespace with an account that has the given roles."""
 
     def __init__(
         self, plane: ControlPlane, folder: Path, resources: Iterable[type[Resource[Any, Any]]] = ()
@@ -99,11 +99,11 @@ class Stage:
         )
 
     def give(self, made: list[Json]) -> None:
-        """Create roles and bindings, and wait until the server goes by them."""
+        """Create roles and bindings, and wait until the server applies them."""
         for role in made:
             owned = deepcopy(role)
             if role["kind"] == "ClusterRole":
-                owned["metadata"]["name"] = self.namespace  # of this stage alone
+                owned["metadata"]["name"] = self.namespace  # only of this stage
             for manifest in (owned, binding(owned, NAME, self.namespace)):
                 where = f"/namespaces/{self.namespace}" if "namespace" in owned["metadata"] else ""
                 self._post(f"{RBAC}{where}/{manifest['kind'].lower()}s", manifest)
@@ -115,7 +115,7 @@ class Stage:
         raise AssertionError("the server did not notice the roles")
 
     def token(self) -> str:
-        """What the account shows."""
+        """Return a token of the account."""
         path = f"/api/v1/namespaces/{self.namespace}/serviceaccounts/{NAME}/token"
         answer = self.admin.post(path, {"spec": {"expirationSeconds": 3600}})
         return str(answer.body["status"]["token"])
@@ -165,12 +165,12 @@ Life = Callable[[Stage, RecordingTransport], Awaitable[None]]
 
 
 async def refused(stage: Stage, life: Life) -> set[str]:
-    """Live; what was refused, until the first of it."""
+    """Run the life; return what was refused, up to the first refusal."""
     transport = RecordingTransport(HttpTransport(await load_endpoint(stage.kubeconfig())))
     try:
         await life(stage, transport)
     except (UsageError, RefusedError):
-        pass  # what follows would only fail for the same reason
+        pass  # later requests would only fail for the same reason
     finally:
         await transport.close()
         # A TLS connection whose stream was cut off ends a moment after its session does.
@@ -179,7 +179,7 @@ async def refused(stage: Stage, life: Life) -> set[str]:
 
 
 def _right_of(request: HttpRequest) -> str:
-    """The right that a request needs, as tests call it: ``patch gadgets/status``."""
+    """Return the right that a request needs, as tests write it: ``patch gadgets/status``."""
     steps = request.path.split("/")
     steps = steps[4:] if request.path.startswith("/apis/") else steps[3:]
     if steps[0] == "namespaces" and len(steps) > 2:
@@ -190,12 +190,12 @@ def _right_of(request: HttpRequest) -> str:
     return f"{verb} {'/'.join([steps[0], *steps[2:]])}"
 
 
-# A Lease that has just been created is waited for; the default of 15 s is not needed here.
+# A candidate waits for a Lease that was just created; the default of 15 s is not needed here.
 TERMS = Terms(lease_seconds=4.0, renew_seconds=3.0, retry_seconds=0.5)
 
 
 class running:  # noqa: N801 - used as a verb
-    """A manager that leads and runs until the block is left."""
+    """Run a manager that leads, until the block is left."""
 
     def __init__(
         self,
@@ -226,17 +226,17 @@ class running:  # noqa: N801 - used as a verb
 
 
 class _Kept:
-    """A transport that outlives the manager which closes it."""
+    """A transport that stays open when the manager closes it."""
 
     def __init__(self, inner: Transport) -> None:
         self.send, self.stream = inner.send, inner.stream
 
     async def close(self) -> None:
-        """Not yet."""
+        """Do nothing."""
 
 
 async def until(holds: Callable[[], bool], transport: RecordingTransport) -> None:
-    """Wait until something holds, or something was refused."""
+    """Wait until ``holds`` is true, or a request was refused."""
     for _ in range(int(SECONDS_MAX / 0.1)):
         if any(each.status == 403 for each in transport.log):
             raise RefusedError
@@ -247,13 +247,13 @@ async def until(holds: Callable[[], bool], transport: RecordingTransport) -> Non
 
 
 def is_ready(obj: Json) -> bool:
-    """Whether an object says so of itself."""
+    """Whether an object is Ready."""
     conditions = (obj.get("status") or {}).get("conditions") or ()
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
 def is_event_read(request: HttpRequest) -> bool:
-    """Whether a request looks for the event of an earlier process."""
+    """Whether a request looks up the event of an earlier process."""
     return request.method == "GET" and "/events/" in request.path
 
 
@@ -263,8 +263,8 @@ def is_event_read(request: HttpRequest) -> bool:
 def define(plane: ControlPlane, resource: type[Resource[Any, Any]]) -> None:
     """Install the definition of a resource, and wait until the whole server knows it.
 
-    The admission of owner references looks kinds up in a list of its own, which is up to half a
-    minute old; until then it forbids what the roles allow.
+    The admission of owner references has its own list of kinds, which is up to half a minute old;
+    until it is updated, it forbids what the roles allow.
     """
     client, kind = plane.client(), resource.KIND
     assert client.post(CRDS, crd(resource)).status == 201
@@ -289,14 +289,14 @@ def define(plane: ControlPlane, resource: type[Resource[Any, Any]]) -> None:
 
 
 def undefine(client: Client, resource: type[Resource[Any, Any]]) -> None:
-    """Remove it again, and wait until it is gone."""
+    """Remove the definition, and wait until it is gone."""
     path = f"{CRDS}/{crd(resource)['metadata']['name']}"
     client.delete(path)
     wait_for(lambda: client.get(path).status == 404)
 
 
 def wait_for(holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
+    """Wait until ``holds`` is true."""
     for _ in range(int(2 * SECONDS_MAX / 0.05)):
         if holds():
             return

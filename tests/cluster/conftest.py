@@ -1,4 +1,4 @@
-"""What tests against a real API server share."""
+"""Fixtures for tests against a real API server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,7 +55,7 @@ def kubeconfig(controlplane: ControlPlane) -> Path:
 
 @pytest.fixture
 def namespace(controlplane: ControlPlane) -> Iterator[str]:
-    """A namespace of the test's own; it is deleted without waiting for its end."""
+    """Return a namespace for the test; it is deleted without waiting."""
     name = f"test-{uuid4().hex[:8]}"
     made = controlplane.client().post("/api/v1/namespaces", {"metadata": {"name": name}})
     assert made.status == 201, made.body

@@ -19,7 +19,7 @@ LEASE = "web-apps"
 
 
 async def contend(kubeconfig: str, namespace: str, identity: str) -> None:
-    """Run the controller, as soon as the lease is ours."""
+    """Run the controller as soon as it holds the lease."""
     options = ManagerOptions(
         kubeconfig=kubeconfig,
         namespaces=(namespace,),
@@ -39,12 +39,12 @@ async def contend(kubeconfig: str, namespace: str, identity: str) -> None:
 
 
 class Deadly(HttpTransport):
-    """Kills the process after its k-th write, before anybody hears the answer."""
+    """Kills the process after its k-th write, before the response is handled."""
 
     writes_left = 0
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Send; die if it was the last write."""
+        """Send; kill the process after the last write."""
         response = await super().send(request, deadline=deadline)
         if is_write(request):
             self.writes_left -= 1
@@ -54,7 +54,7 @@ class Deadly(HttpTransport):
 
 
 def crash(kubeconfig: str, namespace: str, writes: int) -> None:
-    """Run the controller until its n-th write kills it; for ever with 0."""
+    """Run the controller until its n-th write kills it; without end with 0."""
     asyncio.run(_crash(kubeconfig, namespace, writes))
 
 

@@ -1,9 +1,9 @@
-"""What the Go structs of the built-in types say and OpenAPI does not.
+"""Facts of the Go structs of the built-in types that OpenAPI lacks.
 
 Two facts decide how an object looks once a Go program has read and written it: whether a field is
 a pointer (then an explicit zero is kept), and whether its tag says ``omitempty`` or ``omitzero``
-(then a zero is left out).  Both are in the sources from which the API server of the test cluster
-is built, so they are read from there.
+(then a zero is left out).  Both are read from the sources from which the API server of the test
+cluster is built.
 """
 
 import re

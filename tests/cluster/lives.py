@@ -1,4 +1,4 @@
-"""One web application on a real server: its life, what it left, and who wrote what about it."""
+"""One web application on a real server: its life, its objects, and the writes in the audit log."""
 
 import json
 from collections import Counter
@@ -25,7 +25,7 @@ DEFINITION = f"{CRDS}/webapps.{WebApp.KIND.group}"
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 MERGE_PATCH = "application/merge-patch+json"
 NAME = "shop"
-SECONDS_MAX = 45.0  # for anything to converge; a machine with others on it is slow
+SECONDS_MAX = 45.0  # for convergence; a machine with other load is slow
 
 _VERBS = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _VOLATILE = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation")
@@ -33,7 +33,7 @@ _VOLATILE = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "ge
 
 @dataclass(frozen=True)
 class Request:
-    """One write, as the audit log has it."""
+    """One write of the audit log."""
 
     user: str
     agent: str
@@ -46,7 +46,7 @@ class Request:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the server did what was asked for."""
+        """Whether the server executed it."""
         return self.code < 300
 
 
@@ -67,7 +67,7 @@ class Life:
     # ------------------------------------------------------------------------- a user's acts
 
     def create(self, **spec: Any) -> None:
-        """Ask for an application."""
+        """Create an application."""
         body = {
             "apiVersion": WebApp.KIND.api_version,
             "kind": "WebApp",
@@ -77,32 +77,32 @@ class Life:
         self._done(self.client.post(self._apps, body))
 
     def change(self, **spec: Any) -> None:
-        """Ask for another one."""
+        """Change the application."""
         path = f"{self._apps}/{NAME}"
         self._done(self.client.request("PATCH", path, {"spec": spec}, MERGE_PATCH))
 
     def delete(self) -> None:
-        """Ask for its end."""
+        """Delete the application."""
         self._done(self.client.delete(f"{self._apps}/{NAME}"))
 
     def delete_child(self, part: str) -> None:
-        """Meddle: delete one of its children."""
+        """Delete one of its children, as another client would."""
         path = next(path for path in self._paths if path.endswith(part))
         self._done(self.client.delete(f"{path}/{NAME}"))
 
     def put_foreign(self) -> Json:
-        """Put an object of somebody else beside it; it is returned as the server has it."""
+        """Create an object of another party beside it; return it as the server has it."""
         meta = {"name": "foreign", "labels": {"app": NAME}}
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"a": "b"}}
         return self._done(self.client.post(self._paths[0], body))
 
     def foreign(self) -> Json | None:
-        """The object of somebody else; None where it is gone, with its namespace."""
+        """Return the object of the other party; None if it is gone with its namespace."""
         answer = self.client.get(f"{self._paths[0]}/foreign")
         return answer.body if answer.status == 200 else None
 
     def close(self) -> None:
-        """Remove all of it by force: nobody is left to finalize it."""
+        """Remove everything by force, because no controller is left to finalize it."""
         self.client.delete(f"{self._apps}/{NAME}")
         body = {"metadata": {"finalizers": None}}
         self.client.request("PATCH", f"{self._apps}/{NAME}", body, MERGE_PATCH)
@@ -112,12 +112,12 @@ class Life:
     # --------------------------------------------------------------------------- what is there
 
     def app(self) -> Json | None:
-        """The application, None where there is none."""
+        """Return the application, None if there is none."""
         answer = self.client.get(f"{self._apps}/{NAME}")
         return answer.body if answer.status == 200 else None
 
     def is_converged(self) -> bool:
-        """Whether the application says that it is ready, as it is now."""
+        """Whether the application is Ready in its current generation."""
         app = self.app()
         if app is None:
             return False
@@ -126,21 +126,21 @@ class Life:
         return current and ready.get("status") == "True"
 
     def wait_converged(self) -> None:
-        """Wait until the application is ready."""
+        """Wait until the application is Ready."""
         try:
             wait_until(self.is_converged, "converged", SECONDS_MAX)
         except TimeoutError as error:
             raise TimeoutError(f"{error}: {self.app()}") from None
 
     def wait_gone(self) -> None:
-        """Wait until nothing of it is left, the work of the garbage collector included."""
+        """Wait until nothing of it is left, including the work of the garbage collector."""
         try:
             wait_until(lambda: not self.world(), "gone", SECONDS_MAX)
         except TimeoutError as error:
             raise TimeoutError(f"{error}: {self.world()}") from None
 
     def world(self) -> dict[str, Json]:
-        """The application and its children, without what differs from run to run."""
+        """Return the application and its children, without what differs from run to run."""
         found: dict[str, Json] = {}
         for path in (self._apps, *self._paths, ROLES):
             body = self._done(self.client.get(path))
@@ -156,7 +156,7 @@ class Life:
     # ------------------------------------------------------------------------------- audit log
 
     def requests(self) -> list[Request]:
-        """Every write that names the namespace, in the order of arrival; no Events."""
+        """Return every write that names the namespace, in the order of arrival, without Events."""
         text = (self.plane.folder / "audit.log").read_text()
         lines = [line for line in text.splitlines()[:-1] if self.namespace in line]
         if text.endswith("\n") and self.namespace in text.splitlines()[-1]:
@@ -165,11 +165,11 @@ class Life:
         return sorted(found, key=lambda request: request.received_at)
 
     def own_writes(self) -> list[Request]:
-        """The writes of the controller."""
+        """Return the writes of the controller."""
         return [request for request in self.requests() if request.agent.startswith("myrmidon")]
 
     def made(self) -> Counter[str]:
-        """How often the controller created what."""
+        """Return how often the controller created each object."""
         return Counter(
             f"{one.resource} {one.name.replace(self.namespace, '*')}"
             for one in self.own_writes()
@@ -184,17 +184,17 @@ class Life:
 
 
 def condition(obj: Json, kind: str) -> Json:
-    """One condition of an object, empty where it has none."""
+    """Return one condition of an object, empty if it has none."""
     conditions = (obj.get("status") or {}).get("conditions") or ()
     return next((one for one in conditions if one["type"] == kind), {})
 
 
 def normalised(kind: str, obj: Json) -> Json:
-    """An object without identities, versions, times and addresses."""
+    """Return an object without uids, versions, times and addresses."""
     meta = {key: value for key, value in obj["metadata"].items() if key not in _VOLATILE}
     labels = {key: value for key, value in meta.get("labels", {}).items() if "uid" not in key}
     owners = [{**owner, "uid": "*"} for owner in meta.get("ownerReferences") or ()]
-    # The fingerprints of what was sent cover the owner's uid.
+    # The fingerprints cover the owner's uid.
     notes = {
         key: "*" if key.startswith("applied.myrmidon.dev/") else value
         for key, value in meta.get("annotations", {}).items()
@@ -225,7 +225,7 @@ def _request(event: Json) -> Request | None:
     user = event.get("impersonatedUser") or event["user"]
     parts = [target.get("resource", ""), target.get("subresource", "")]
     return Request(
-        user=user.get("username", ""),  # nobody's, where it is answered with 401
+        user=user.get("username", ""),  # empty if it was answered with 401
         agent=event.get("userAgent", ""),
         verb=event["verb"],
         resource="/".join(filter(None, parts)),
@@ -241,7 +241,7 @@ def _request(event: Json) -> Request | None:
 
 @contextmanager
 def definition(plane: ControlPlane) -> Iterator[None]:
-    """Have the server know web applications for a while."""
+    """Install the definition of web applications for a while."""
     install(plane)
     yield
     plane.client().delete(DEFINITION)
@@ -257,7 +257,7 @@ def install(plane: ControlPlane) -> None:
 
 
 def new_namespace(plane: ControlPlane) -> str:
-    """Make a namespace that nothing else is named like."""
+    """Create a namespace with a unique name."""
     name = f"life-{uuid4().hex[:8]}"
     made = plane.client().post("/api/v1/namespaces", {"metadata": {"name": name}})
     assert made.status == 201, made.body
@@ -267,7 +267,7 @@ def new_namespace(plane: ControlPlane) -> str:
 def write_kubeconfig(
     path: Path, plane: ControlPlane, user: Mapping[str, Any] | None = None, *, port: int = 0
 ) -> Path:
-    """Write a way in for another user (``as``, ``tokenFile``), or through another port."""
+    """Write a kubeconfig for another user (``as``, ``tokenFile``), or for another port."""
     server = f"https://127.0.0.1:{port or plane.port}"
     cluster = {"server": server, "certificate-authority": str(plane.ca)}
     login = {**(user or {})}

@@ -1,4 +1,4 @@
-"""A TCP proxy that breaks connections.  TLS goes through it untouched: it sees bytes, no requests."""
+"""A TCP proxy that breaks connections.  It passes TLS through and sees only bytes."""
 
 import contextlib
 import socket
@@ -18,12 +18,12 @@ class _Link:
         self, client: socket.socket, server: socket.socket, bytes_left: int | None
     ) -> None:
         self.client, self.server = client, server
-        self.bytes_left = bytes_left  # of the server's answers; None for no limit
+        self.bytes_left = bytes_left  # of the server's responses; None for no limit
         self.flows = threading.Event()
         self.flows.set()
 
     def reset(self) -> None:
-        """Break it as a machine does that lost power and came back."""
+        """Reset it, as a machine does that lost power and was restarted."""
         for side in (self.client, self.server):
             with contextlib.suppress(OSError):
                 side.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
@@ -61,7 +61,7 @@ class Proxy:
 
     @property
     def links(self) -> int:
-        """How many connections were ever made."""
+        """Return how many connections were ever made."""
         return len(self._links)
 
     def has_made(self, links: int) -> bool:
@@ -69,28 +69,28 @@ class Proxy:
         return self.links >= links
 
     def cut(self) -> None:
-        """Reset every connection; new ones are welcome."""
+        """Reset every connection; new ones are accepted."""
         for link in list(self._links):
             link.reset()
 
     def stall(self) -> None:
-        """Let every connection fall silent, and stay open; new ones are not concerned."""
+        """Silence every open connection; new ones are not affected."""
         for link in list(self._links):
             link.flows.clear()
 
     def limit(self, old: int, new: int) -> None:
-        """Reset old and new connections after so many more bytes of answers."""
+        """Reset old and new connections after so many more bytes of responses."""
         self._limit = new
         for link in list(self._links):
             link.bytes_left = old
 
     def shut(self) -> None:
-        """Reset every connection, and new ones before a word is said."""
+        """Reset every connection, and new ones before a byte is sent."""
         self.limit(old=0, new=0)
         self.cut()
 
     def heal(self) -> None:
-        """Break nothing any more."""
+        """Stop breaking connections."""
         self._limit = None
         for link in list(self._links):
             link.bytes_left = None

@@ -25,7 +25,7 @@ TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 
 
 def main() -> None:
-    """Ask and write."""
+    """Send the requests and write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--base-url", required=True)
     parser.add_argument("--token", default="admin-token")
@@ -72,7 +72,7 @@ def sender(base_url: str, token: str, ca: str) -> Send:
 
 
 def path_of(body: Json) -> str:
-    """The path of the collection that a body belongs to."""
+    """Return the path of the collection that a body belongs to."""
     kind = next(
         resource.kind
         for resource in builtin_resources()
@@ -97,7 +97,7 @@ def record_changes(send: Send, case: Json) -> Json:
 
 
 def record_row(send: Send, body: Json, status: Json) -> Json:
-    """Create an object, give it a status, and see its row; then delete it."""
+    """Create an object, give it a status, and record its row; then delete it."""
     path = path_of(body)
     named = body | {"metadata": body["metadata"] | {"name": f"row-{body['metadata']['name']}"}}
     _, created = send("POST", path, named)
@@ -113,7 +113,7 @@ def record_row(send: Send, body: Json, status: Json) -> Json:
 
 
 def answer(status: int, body: Json) -> Json:
-    """What counts of an answer: of a failure its causes, of an object all that is not chance."""
+    """Return what is compared: the causes of a failure, or an object without random values."""
     if status >= 400:
         details = body.get("details", {})
         causes = [[c.get("field", ""), c.get("reason", "")] for c in details.get("causes", ())]

@@ -134,7 +134,7 @@ def fetch_resources(fetch: Fetch) -> Json:
         for group in fetch(root, AGGREGATED)["items"]:
             name = group["metadata"].get("name", "")
             if "." in name and not name.endswith(".k8s.io"):
-                continue  # somebody's CustomResourceDefinition
+                continue  # a CustomResourceDefinition
             for version in group["versions"]:
                 base = f"{root}/{name}/{version['version']}".replace("//", "/")
                 hashes = {

@@ -12,7 +12,7 @@ HOUSEKEEPERS = (*CONTROLLERS, "serviceaccount-controller")
 
 
 def play(kubectl: Path) -> list[str]:
-    """The transcript of a server that nobody else has touched."""
+    """Return the transcript of a fresh server."""
     with (
         tempfile.TemporaryDirectory() as folder,
         ControlPlane(find(), controllers=HOUSEKEEPERS) as plane,

@@ -29,7 +29,7 @@ SECONDS_TO_SERVE = 1.5  # until new definitions are served, and changed roles ar
 
 
 def record(session: Session, real: RealLine) -> Session:
-    """A session with fresh answers."""
+    """Record a session with new responses."""
     run_id = f"t{uuid.uuid4().hex[:8]}"
     run = Run(session, real, run_id)
     run.prepare(session.crds)
@@ -45,7 +45,7 @@ def record(session: Session, real: RealLine) -> Session:
 
 
 def await_served(run: Run, crds: list[Any]) -> None:
-    """New definitions take their time, and the watch caches behind them a little more."""
+    """Wait until new definitions are served, and a little longer for their watch caches."""
     for short in crds:
         whole = definitions()[short] if isinstance(short, str) else short
         path = f"/apis/${{group}}/v1/{whole['kind'].lower()}s"
@@ -58,7 +58,7 @@ def await_served(run: Run, crds: list[Any]) -> None:
 
 
 def mark(session: Session) -> Session:
-    """The session with marks at what our server answers in another way."""
+    """Return the session with marks at the steps that our server answers differently."""
     run = Run(session, OwnLine(ApiServer(users=USERS, rbac=True)))
     run.prepare(session.crds)
     pairing, steps = Pairing(), []

@@ -1,4 +1,4 @@
-"""A manager in a thread of its own, and whatever goes wrong between it and the server."""
+"""A manager in a thread, and the faults between it and the server."""
 
 import asyncio
 import threading
@@ -19,7 +19,7 @@ from tests.cluster.controlplane.processes import wait_until
 from tests.cluster.lives import SECONDS_MAX, Json, Life
 from tests.cluster.web_apps import WebApps
 
-# A fault of a watch meets the next one that is opened, so they are short.
+# A fault of a watch affects the next one that is opened, so watches are short.
 SHORT = Timing(
     backoff_seconds_min=0.1,
     backoff_seconds_max=2.0,
@@ -34,7 +34,7 @@ PROBES = "127.0.0.1:0"
 
 
 class Trouble:
-    """The fault of the moment; none at first.  ``hits`` counts how often it struck."""
+    """The current fault, if any.  ``hits`` counts how often it was applied."""
 
     def __init__(self) -> None:
         self._rule: Callable[[HttpRequest], Fault | None] | None = None
@@ -43,7 +43,7 @@ class Trouble:
     def begin(
         self, fault: Fault, when: Callable[[HttpRequest], bool], times: int = 1_000_000
     ) -> None:
-        """Strike whatever ``when`` accepts, so many times at most."""
+        """Apply the fault to requests that ``when`` accepts, so many times at most."""
         self.hits = 0
 
         def rule(request: HttpRequest) -> Fault | None:
@@ -55,20 +55,20 @@ class Trouble:
         self._rule = rule
 
     def end(self) -> None:
-        """Strike no more."""
+        """Stop applying the fault."""
         self._rule = None
 
     def wait_for_hits(self, number: int = 1) -> None:
-        """Wait until it has struck so often."""
+        """Wait until it was applied so often."""
         wait_until(lambda: self.hits >= number, f"{number} faults", SECONDS_MAX)
 
     def __call__(self, request: HttpRequest) -> Fault | None:
-        """The fault of a request."""
+        """Return the fault of a request."""
         return None if self._rule is None else self._rule(request)
 
 
 class Running:
-    """A manager at work on one application."""
+    """A manager that runs one application."""
 
     def __init__(self, life: Life, kubeconfig: Path, timing: Timing = SHORT) -> None:
         self.life, self.trouble = life, Trouble()
@@ -91,7 +91,7 @@ class Running:
         wait_until(self._is_working, "manager at work", SECONDS_MAX)
 
     def stop(self) -> None:
-        """Stop in good order; raises what broke it."""
+        """Stop it; raise the error that ended it."""
         assert self._result is not None
         if self._loop is not None and self._manager is not None and not self._result.done():
             self._loop.call_soon_threadsafe(self._manager.stop)
@@ -99,7 +99,7 @@ class Running:
         self._pool.shutdown()
 
     def readyz(self) -> tuple[int, str]:
-        """What a probe hears."""
+        """Return the status of readyz."""
         assert self._manager is not None
         connection = HTTPConnection(self._manager.addresses[PROBES], timeout=SECONDS_MAX)
         try:
@@ -110,7 +110,7 @@ class Running:
             connection.close()
 
     def is_ready(self) -> bool:
-        """What readyz says."""
+        """Whether readyz succeeds."""
         return self.readyz()[0] == 200
 
     def _is_working(self) -> bool:
@@ -135,7 +135,7 @@ class Running:
 
 @contextmanager
 def running(life: Life, kubeconfig: Path, timing: Timing = SHORT) -> Iterator[Running]:
-    """A manager at work on an application that has converged."""
+    """Run a manager whose application has converged."""
     manager = Running(life, kubeconfig, timing)
     manager.start()
     try:
@@ -148,9 +148,9 @@ def running(life: Life, kubeconfig: Path, timing: Timing = SHORT) -> Iterator[Ru
 
 
 def check_rest(manager: Running, **made: int) -> None:
-    """The world is as it was asked for, then nobody writes; nothing was made twice.
+    """Check that the objects are as asked for, writes have ended, and nothing was created twice.
 
-    ``made`` excuses what had to be made more than once.
+    ``made`` lists what had to be created more than once.
     """
     life = manager.life
     life.wait_converged()

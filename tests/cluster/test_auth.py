@@ -1,4 +1,4 @@
-"""Every way in that a kubeconfig can name, on a real server, which says whom it takes us for."""
+"""Every kind of credentials in a kubeconfig, on a real server, which returns the user it sees."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ WATCH = HttpRequest("GET", "/api/v1/namespaces", query=(("watch", "true"), ("tim
 
 
 async def user_of(transport: HttpTransport) -> dict[str, Any]:
-    """Whom the server takes us for."""
+    """Return the user that the server sees."""
     answer = await transport.send(REVIEW)
     body: dict[str, Any] = json.loads(answer.body)
     assert answer.status == 201, body
@@ -36,12 +36,12 @@ async def user_of(transport: HttpTransport) -> dict[str, Any]:
 
 
 async def name_of(transport: HttpTransport) -> str:
-    """The name of whom the server takes us for."""
+    """Return the name of the user that the server sees."""
     return str((await user_of(transport))["username"])
 
 
 async def status_of(transport: HttpTransport) -> int:
-    """What the server answers to a watch; what a stream brings with it is the same as above."""
+    """Return the status of a watch, which must use the same credentials."""
     async with transport.stream(WATCH) as stream:
         return stream.status
 
@@ -87,7 +87,7 @@ class Entrance:
 
 @pytest.fixture
 def entrance(controlplane: ControlPlane, tmp_path: Path) -> Entrance:
-    """A way in that is still to be chosen."""
+    """Return a folder for a kubeconfig."""
     return Entrance(controlplane, tmp_path)
 
 
@@ -122,7 +122,7 @@ def test_a_certificate_that_has_expired_is_replaced(entrance: Entrance) -> None:
 
 
 def plugin(folder: Path, **status: str) -> dict[str, Any]:
-    """An exec plugin that prints what is in a file."""
+    """Return an exec plugin that prints a file."""
     give(folder, **status)
     version = "client.authentication.k8s.io/v1"
     words = ["-c", f"print(open({str(folder / 'given')!r}).read())"]
@@ -130,7 +130,7 @@ def plugin(folder: Path, **status: str) -> dict[str, Any]:
 
 
 def give(folder: Path, **status: str) -> None:
-    """Let the plugin print something else."""
+    """Change what the plugin prints."""
     version = "client.authentication.k8s.io/v1"
     given = {"apiVersion": version, "kind": "ExecCredential", "status": status}
     (folder / "given").write_text(json.dumps(given))
@@ -138,7 +138,7 @@ def give(folder: Path, **status: str) -> None:
 
 @pytest.mark.parametrize("ends", ["", "2126-01-01T00:00:00Z", "2006-01-01T00:00:00Z"])
 def test_a_plugin_whose_token_is_refused(entrance: Entrance, ends: str) -> None:
-    """It is run again, whatever it said about the end of its token."""
+    """It is run again, whatever expiry it printed."""
     more = {"expirationTimestamp": ends} if ends else {}
 
     async def check(transport: HttpTransport) -> None:
@@ -147,7 +147,7 @@ def test_a_plugin_whose_token_is_refused(entrance: Entrance, ends: str) -> None:
         assert await name_of(transport) == "dev"
         assert await status_of(transport) == 403
 
-    entrance.enter(plugin(entrance.folder, token="of-nobody", **more), check)
+    entrance.enter(plugin(entrance.folder, token="unknown", **more), check)
 
 
 def test_a_plugin_that_gives_certificates(entrance: Entrance) -> None:
@@ -167,8 +167,8 @@ def test_a_plugin_that_gives_certificates(entrance: Entrance) -> None:
     entrance.enter(plugin(entrance.folder, **issued(expires=timedelta(hours=-1))), check)
 
 
-def test_somebody_else_with_all_that_belongs_to_them(entrance: Entrance) -> None:
-    """Every group, the uid, and extra fields with keys that no header may hold."""
+def test_impersonation_with_groups_uid_and_extra_fields(entrance: Entrance) -> None:
+    """Every group, the uid, and extra fields with keys that are not allowed in headers."""
     extra = {"example.org/scopes": ["view", "edit"], "team": ["a"]}
     user = {
         "token": ADMIN_TOKEN,
@@ -182,13 +182,13 @@ def test_somebody_else_with_all_that_belongs_to_them(entrance: Entrance) -> None
         found = await user_of(transport)
         assert (found["username"], found["uid"], found["extra"]) == ("ann", "7", extra)
         assert {"devs", "ops"} <= set(found["groups"])
-        assert await status_of(transport) == 403  # ann may not look at namespaces
+        assert await status_of(transport) == 403  # ann may not read namespaces
 
     entrance.enter(user, check)
 
 
 def test_a_proxy_and_a_name_for_tls(entrance: Entrance) -> None:
-    """CONNECT, then TLS with the server itself, which knows our certificate."""
+    """CONNECT, then TLS with the server itself, which sees our certificate."""
     entrance.certificate("ann", "system:masters")
     entrance.cluster["tls-server-name"] = "kubernetes.default.svc"
     proxy = ConnectProxy()

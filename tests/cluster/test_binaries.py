@@ -42,14 +42,14 @@ def environ(tmp_path: Path) -> dict[str, str]:
 def test_path_must_be_new_enough(
     tmp_path: Path, environ: dict[str, str], version: str, *, taken: bool
 ) -> None:
-    """An old kubectl on PATH is as good as none."""
+    """An old kubectl on PATH is not used."""
     path = script(tmp_path / "bin", "kubectl", f"echo Client Version: {version}")
 
     assert binaries.installed("kubectl", environ) == (path if taken else None)
 
 
 def test_assets_come_before_path(tmp_path: Path, environ: dict[str, str]) -> None:
-    """KUBEBUILDER_ASSETS was set on purpose: it wins, and its version is not questioned."""
+    """KUBEBUILDER_ASSETS was set on purpose: it takes precedence, whatever its version."""
     script(tmp_path / "bin", "kubectl", "echo Client Version: v1.36.4")
     asset = script(tmp_path / "assets", "kubectl", "echo Client Version: v1.20.0")
     environ["KUBEBUILDER_ASSETS"] = str(tmp_path / "assets")
@@ -58,13 +58,13 @@ def test_assets_come_before_path(tmp_path: Path, environ: dict[str, str]) -> Non
 
 
 def test_without_go_the_reason_is_one_line(environ: dict[str, str]) -> None:
-    """The skip line names what is missing and where it was looked for."""
+    """The reason names what is missing and where it was searched."""
     with pytest.raises(binaries.UnavailableError, match=r"^etcd, .*no Go to build with$"):
         binaries.find(environ)
 
 
 def test_failed_build_leaves_nothing(tmp_path: Path, environ: dict[str, str]) -> None:
-    """The reason is Go's first complaint, and no half of a build is taken for a whole one."""
+    """The reason is Go's first error, and no incomplete build is used."""
     script(tmp_path / "bin", "go", BROKEN_GO)
 
     with pytest.raises(binaries.UnavailableError, match=r"failed: x\.go:1: no space left$"):

@@ -37,7 +37,7 @@ class Rover(Resource[RoverSpec, Status], group="rovers.myrmidon.dev", version="v
 
 
 class Rovers(Controller[Rover]):
-    """One child on a cluster that has another name, although it is the same one."""
+    """Writes one child to a cluster under another name, although it is the same one."""
 
     manages: ClassVar[tuple[Any, ...]] = (EDGE,)
     options = ControllerOptions(namespace_selector="myrmidon.dev/rovers=yes")
@@ -75,7 +75,7 @@ async def exists(client: Client, ref: ObjectRef) -> bool:
 
 
 def older() -> Json:
-    """The definition of an older program, which lacks a field."""
+    """Return the definition of an older program, which lacks a field."""
     made: Json = deepcopy(crd(Rover))
     (version,) = made["spec"]["versions"]
     del version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["wheels"]
@@ -83,7 +83,7 @@ def older() -> Json:
 
 
 async def live(client: Client, manager: Manager, namespace: str) -> None:
-    """The definition comes late, the namespace gets its label, the child goes before its parent."""
+    """Install the definition late, label the namespace, delete the child before its parent."""
     child = ObjectRef(kinds.CONFIG_MAP, "opportunity", namespace)
     rover = ObjectRef(Rover.KIND, "opportunity", namespace)
     await manager.wait_working()
@@ -116,7 +116,7 @@ async def live(client: Client, manager: Manager, namespace: str) -> None:
 async def follow(
     client: Client, kubeconfig: Path, namespace: str, reported: Callable[[], Awaitable[bool]]
 ) -> None:
-    """Run a manager for the whole story, until it has reported the missing field."""
+    """Run a manager for the whole test, until it has reported the missing field."""
     far = HttpTransport(await load_endpoint(kubeconfig))
     manager = Manager(ManagerOptions(kubeconfig=str(kubeconfig)), definitions=[crd(Rover)])
     manager.add(Rovers())
@@ -134,7 +134,7 @@ async def follow(
 
 
 async def install(client: Client, kubeconfig: Path) -> None:
-    """Run a manager that installs the definition, and look at it."""
+    """Run a manager that installs the definition, and read it."""
     options = ManagerOptions(kubeconfig=str(kubeconfig), install_crds=True)
     manager = Manager(options, definitions=[crd(Rover)])
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
@@ -149,7 +149,7 @@ async def install(client: Client, kubeconfig: Path) -> None:
 def test_a_kind_a_label_and_a_remote_child_come_and_go(
     kubeconfig: Path, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One warning for the kind that was missing, and one for the field that its definition lacks."""
+    """One warning for the missing kind, and one for the field that its definition lacks."""
 
     def lines(text: str) -> int:
         return sum(text in one.getMessage() for one in caplog.records)

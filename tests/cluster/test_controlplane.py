@@ -1,4 +1,4 @@
-"""The control plane is what the other cluster tests take it for."""
+"""The control plane behaves as the other cluster tests expect."""
 
 import subprocess
 from pathlib import Path
@@ -28,11 +28,11 @@ def test_it_is_the_version_of_our_records(controlplane: ControlPlane) -> None:
 
 
 def test_wrong_token_is_401(controlplane: ControlPlane) -> None:
-    """A token that the file does not list is nobody's."""
+    """A token that is not in the file is refused."""
     assert controlplane.client("wrong-token").status("/version") == 401
 
 
-def test_dev_is_known_and_may_nothing(controlplane: ControlPlane, namespace: str) -> None:
+def test_dev_is_known_and_has_no_rights(controlplane: ControlPlane, namespace: str) -> None:
     """RBAC is on: without a role binding the user dev is forbidden even to read."""
     answer = controlplane.client(DEV_TOKEN).get(config_maps(namespace))
 
@@ -41,7 +41,7 @@ def test_dev_is_known_and_may_nothing(controlplane: ControlPlane, namespace: str
 
 
 def test_kubectl_reads_the_kubeconfig(controlplane: ControlPlane, kubeconfig: Path) -> None:
-    """Clients other than ours get in by the file that we write."""
+    """Other clients can use the kubeconfig that we write."""
     kubectl = str(controlplane.binaries.kubectl)
     command = [kubectl, f"--kubeconfig={kubeconfig}", "get", "namespace", "default"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -51,7 +51,7 @@ def test_kubectl_reads_the_kubeconfig(controlplane: ControlPlane, kubeconfig: Pa
 
 
 def test_garbage_collector_deletes_orphan(controlplane: ControlPlane, namespace: str) -> None:
-    """An object whose only owner is gone goes too."""
+    """An object whose only owner is deleted is deleted, too."""
     client = controlplane.client()
     path = config_maps(namespace)
     owner = client.post(path, config_map("owner")).body
@@ -69,8 +69,8 @@ def test_garbage_collector_deletes_orphan(controlplane: ControlPlane, namespace:
     wait_until(lambda: client.status(f"{path}/child") == 404, "child is deleted", 60)
 
 
-def test_deleted_namespace_goes_with_its_objects(controlplane: ControlPlane) -> None:
-    """The namespace controller empties a namespace and then lets it go."""
+def test_a_deleted_namespace_is_emptied(controlplane: ControlPlane) -> None:
+    """The namespace controller deletes its objects and then the namespace."""
     client = controlplane.client()
     client.post("/api/v1/namespaces", {"metadata": {"name": "doomed"}})
     client.post(config_maps("doomed"), config_map("a"))
@@ -82,7 +82,7 @@ def test_deleted_namespace_goes_with_its_objects(controlplane: ControlPlane) -> 
 
 
 def test_objects_outlive_the_apiserver(controlplane: ControlPlane, namespace: str) -> None:
-    """A crashed API server is gone at once, and comes back at the same address with its data."""
+    """A killed API server is down at once, and restarts at the same address with its data."""
     client = controlplane.client()
     client.post(config_maps(namespace), config_map("kept"))
     url = controlplane.url
@@ -96,7 +96,7 @@ def test_objects_outlive_the_apiserver(controlplane: ControlPlane, namespace: st
 
 
 def test_objects_outlive_a_restart(controlplane: ControlPlane, namespace: str) -> None:
-    """All of it can be stopped and started again, even out of a pause."""
+    """All processes can be stopped and started again, even while they are paused."""
     client = controlplane.client()
     client.post(config_maps(namespace), config_map("kept"))
     controlplane.pause_etcd()
@@ -107,7 +107,7 @@ def test_objects_outlive_a_restart(controlplane: ControlPlane, namespace: str) -
 
 
 def test_paused_etcd_stalls_writes(controlplane: ControlPlane, namespace: str) -> None:
-    """A write hangs while etcd is paused, and goes through afterwards."""
+    """A write hangs while etcd is paused, and is executed afterwards."""
     hasty = controlplane.client(timeout=1)
     path = config_maps(namespace)
 
@@ -123,7 +123,7 @@ def test_paused_etcd_stalls_writes(controlplane: ControlPlane, namespace: str) -
 
 
 def test_audit_log_names_the_writer(controlplane: ControlPlane, namespace: str) -> None:
-    """The log tells who wrote what, as soon as the write is answered."""
+    """The log says who wrote what, as soon as the write is answered."""
     controlplane.client().post(config_maps(namespace), config_map("mine"))
 
     [event] = [

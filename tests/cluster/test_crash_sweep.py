@@ -20,7 +20,7 @@ from tests.cluster.controlplane.processes import wait_until
 from tests.cluster.lives import SECONDS_MAX, Json, Life, new_namespace
 
 LIVES_AT_ONCE = 6
-PROCESSES = multiprocessing.get_context("forkserver")  # what is imported once starts at once
+PROCESSES = multiprocessing.get_context("forkserver")  # modules that are imported once start faster
 PRELOAD = [
     "pytest",
     "kubernetes_asyncio.config.kube_config",
@@ -29,7 +29,10 @@ PRELOAD = [
 
 
 class Supervisor:
-    """Starts the controller, and starts it again when it has died; only the first one is deadly."""
+    """Starts the controller, and restarts it when it has died.
+
+    Only the first process kills itself.
+    """
 
     def __init__(self, life: Life, writes: int) -> None:
         self._life, self._writes = life, writes
@@ -37,12 +40,12 @@ class Supervisor:
         self._process = self._start(writes)
 
     def look(self) -> None:
-        """See whether the process is still there."""
+        """Check whether the process still runs."""
         if self._process.exitcode is None:
             return
         assert self._process.exitcode == -signal.SIGKILL, self._process.exitcode
         self.deaths += 1
-        assert self.deaths == 1, "a process died that nobody killed"
+        assert self.deaths == 1, "a process died without being killed"
         self._process = self._start(0)
 
     def close(self) -> None:
@@ -60,7 +63,7 @@ class Supervisor:
 
 @dataclass
 class Story:
-    """What one life left behind after each of its chapters."""
+    """The objects that one life left after each of its steps."""
 
     writes: int
     deaths: int = 0
@@ -70,7 +73,7 @@ class Story:
 
 
 def live(plane: ControlPlane, writes: int) -> Story:
-    """Live a whole life, with a crash after so many writes."""
+    """Run a whole life, with a crash after so many writes."""
     life, story = Life(plane, new_namespace(plane)), Story(writes)
 
     def chapter(act: Callable[..., None], is_over: Callable[[], bool], **spec: Any) -> None:
@@ -98,7 +101,7 @@ def live(plane: ControlPlane, writes: int) -> Story:
 
 @contextmanager
 def closing(supervisor: Supervisor) -> Iterator[Supervisor]:
-    """End the last process, whatever happens."""
+    """End the last process in any case."""
     try:
         yield supervisor
     finally:
@@ -106,7 +109,7 @@ def closing(supervisor: Supervisor) -> Iterator[Supervisor]:
 
 
 def test_a_crash_after_any_write_changes_nothing(plane: ControlPlane) -> None:
-    """Same worlds after every chapter, nothing left, nothing made twice."""
+    """The objects after every step are the same, none is left over or created twice."""
     PROCESSES.set_forkserver_preload(PRELOAD)
     undisturbed = live(plane, 0)
     assert undisturbed.worlds[-1] == {}
@@ -118,12 +121,12 @@ def test_a_crash_after_any_write_changes_nothing(plane: ControlPlane) -> None:
 
 
 def compared(story: Story, undisturbed: Story) -> str:
-    """What is wrong with a life, "" if nothing is."""
+    """Return what is wrong with a life, "" if nothing is."""
     problems = []
     if story.deaths != 1:
         problems.append(f"{story.deaths} crashes")
     # Not equal: a create that was under way at the death of its process happened, but the audit
-    # log does not always call it a success, because nobody was there to hear of it.
+    # log does not always call it a success, because its client was gone.
     if not story.made <= undisturbed.made:
         problems.append(f"made {story.made} instead of {undisturbed.made}")
     for number, (found, expected) in enumerate(zip(story.worlds, undisturbed.worlds, strict=True)):

@@ -1,7 +1,7 @@
-"""Random sessions on the embedded server and on the real one: the same answers, the same events.
+"""Random sessions on the embedded server and on the real one: same responses, same events.
 
-Controllers would write at times of their own, so the real server has none here, and ours no actors.
-``HYPOTHESIS_PROFILE=explore`` plays other games, and longer ones.
+Controllers would write at times of their own, so the real server has none here, and ours no
+actors. ``HYPOTHESIS_PROFILE=explore`` plays other and longer sessions.
 """
 
 import itertools
@@ -30,7 +30,7 @@ DEFINED = ["widget", "rack", "fleet"]
 
 
 class Table:
-    """Where the games are played: both servers, with the definitions in them."""
+    """Both servers, with the definitions installed."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self.lines = RealLine(plane.port, plane.ca), OwnLine(ApiServer(users=USERS, rbac=True))
@@ -54,7 +54,7 @@ class Game(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        """A new namespace, and where its watches will begin."""
+        """Create a namespace, and record where its watches will begin."""
         namespace = f"{GROUP_ID}-{next(self.table.games)}"
         self.runs = [
             Run(Session("", GROUP_ID, [], []), line, namespace=namespace)
@@ -67,14 +67,14 @@ class Game(RuleBasedStateMachine):
             self.play(begun)
 
     def play(self, move: dict[str, Any]) -> None:
-        """Ask both, and compare."""
+        """Send a request to both servers, and compare."""
         answers = [run.answer(move) for run in self.runs]
         self.history.append(f"{move} -> {answers[0].status}")
         found = self.pairing.differences(*answers)
         assert not found, "\n".join([*found, *self.history])
 
     def know(self, kind: str, name: str) -> None:
-        """Read an object, and remember its version beside the one before it."""
+        """Read an object, and remember its version beside the previous one."""
         for run in self.runs:
             before = run.values.get(f"current-{kind}-{name}", "2")
             move = step("GET", f"{KINDS[kind][0]}/{name}")
@@ -86,7 +86,7 @@ class Game(RuleBasedStateMachine):
                 run.values[f"current-{kind}-{name}"] = seen
 
     def version(self, kind: str, name: str, which: str) -> dict[str, str]:
-        """The resourceVersion that a write names."""
+        """Return the resourceVersion that a write names."""
         key = f"{which}-{kind}-{name}"
         if which in {"current", "older"}:
             self.know(kind, name)
@@ -123,7 +123,7 @@ class Game(RuleBasedStateMachine):
         below=st.sampled_from(["", "", "", "/status", "/scale"]),
     )
     def patch(self, data: st.DataObject, kind: str, name: str, dry: Any, below: str) -> None:
-        """PATCH, three types of it."""
+        """PATCH, of three types."""
         media, patch = data.draw(moves.patches(kind))
         path = f"{KINDS[kind][0]}/{name}{below}"
         self.play(step("PATCH", path, body=patch, media=media, query=dry))
@@ -150,7 +150,7 @@ class Game(RuleBasedStateMachine):
         dry=moves.DRY_RUN,
     )
     def delete(self, kind: str, name: str, policy: str, which: str, dry: Any) -> None:
-        """DELETE, under conditions."""
+        """DELETE, with preconditions."""
         body: dict[str, Any] = {"propagationPolicy": policy} if policy else {}
         version = self.version(kind, name, which)
         if version:
@@ -161,7 +161,7 @@ class Game(RuleBasedStateMachine):
 
     @rule(kind=st.sampled_from(sorted(KINDS)), selector=moves.SELECTORS, dry=moves.DRY_RUN)
     def delete_collection(self, kind: str, selector: Any, dry: Any) -> None:
-        """DELETE of many; rarely of all, as the game would be over."""
+        """DELETE of many; rarely of all, as that would end the session."""
         if selector and kind != "Service":
             self.play(step("DELETE", KINDS[kind][0], query=selector + dry))
 
@@ -177,7 +177,7 @@ class Game(RuleBasedStateMachine):
 
     @rule(data=st.data(), kind=st.sampled_from(sorted(KINDS)))
     def list_in_pages(self, data: st.DataObject, kind: str) -> None:
-        """LIST page by page, while somebody writes."""
+        """LIST page by page, with writes in between."""
         first = step("GET", KINDS[kind][0], query=[["limit", "1"]])
         first["capture"] = {"next": "metadata.continue"}
         self.play(first)
@@ -187,7 +187,7 @@ class Game(RuleBasedStateMachine):
             self.play(step("GET", KINDS[kind][0], query=[["limit", "1"], ["continue", "${next}"]]))
 
     def teardown(self) -> None:
-        """Watches from the beginning show the same events."""
+        """Check that watches from the beginning show the same events."""
         if not hasattr(self, "runs"):
             return
         for kind, (path, api_version, contents) in KINDS.items():
@@ -203,7 +203,7 @@ class Game(RuleBasedStateMachine):
         self.give_back_addresses()
 
     def give_back_addresses(self) -> None:
-        """There are not enough of them for the services of all games."""
+        """Delete the services: there are not enough addresses for all sessions."""
         released = {"metadata": {"finalizers": None}}
         for run, name in itertools.product(self.runs, ("a", "b", "c", "last")):
             path = f"{KINDS['Service'][0]}/{name}"
@@ -213,7 +213,7 @@ class Game(RuleBasedStateMachine):
 
 @pytest.fixture(scope="module")
 def table() -> Iterator[Table]:
-    """A real server without controllers, and ours without actors."""
+    """Return a real server without controllers, and ours without actors."""
     try:
         binaries = find()
     except UnavailableError as error:
@@ -222,8 +222,8 @@ def table() -> Iterator[Table]:
         yield Table(plane)
 
 
-def test_both_servers_play_the_same_game(table: Table) -> None:
-    """Every answer and every event of random sessions."""
+def test_both_servers_respond_alike_in_random_sessions(table: Table) -> None:
+    """Every response and every event is compared."""
     Game.table = table
     explores = os.environ.get("HYPOTHESIS_PROFILE") == "explore"
     run_state_machine_as_test(

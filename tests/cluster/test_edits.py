@@ -17,7 +17,7 @@ MAP = kinds.CONFIG_MAP
 
 
 def test_patches_and_subresources_reach_the_server_once(kubeconfig: Path) -> None:
-    """Status, scale and the three kinds of patches; then nothing is sent any more."""
+    """Status, scale and the three types of patches; afterwards nothing is sent."""
     side = {"spec": {"template": {"spec": {"containers": [{"name": "b", "image": "b:1"}]}}}}
     operations = [
         {"op": "remove", "path": "/data/gone"},
@@ -53,8 +53,10 @@ def test_patches_and_subresources_reach_the_server_once(kubeconfig: Path) -> Non
         cluster.at_rest()
 
 
-def test_former_fields_go_and_children_outlive_an_orphaning_parent(kubeconfig: Path) -> None:
-    """The managers that the server records decide; a released child is not collected."""
+def test_former_fields_are_removed_and_children_outlive_an_orphaning_parent(
+    kubeconfig: Path,
+) -> None:
+    """The field managers of the server decide; a released child is not collected."""
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         whole = it.spec.size == 1

@@ -16,7 +16,7 @@ EXAMPLES = sorted(path.parent for path in Path("examples").glob("*/controller.py
 def test_the_server_accepts_the_kustomization(
     controlplane: ControlPlane, namespace: str, tmp_path: Path, folder: Path
 ) -> None:
-    """In a namespace that exists already: a dry run makes none for the others to be in."""
+    """In a namespace that exists, because a dry run creates none."""
     command = ["generate", "all", str(folder), "-o", str(tmp_path), "--namespace", namespace]
     assert main(command) == 0
 

@@ -55,13 +55,13 @@ Json = dict[str, Any]
 
 
 class LostAnswers:
-    """Of each kind of write the first gets no answer: only a read tells what became of it."""
+    """The first write of each kind gets no response: only a read tells its result."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
 
     def __call__(self, request: HttpRequest) -> Fault | None:
-        """Lose creates of children, and a status of the parent."""
+        """Lose the responses to creates of children, and to a status of the parent."""
         is_status = request.method == "PATCH" and request.path.endswith("/status")
         is_child = request.method == "POST" and not request.path.endswith(("/leases", "/events"))
         if not (is_status or is_child) or request.path in self._seen:
@@ -146,7 +146,7 @@ async def _web_app(stage: Stage, transport: RecordingTransport) -> None:
 
 
 async def _config_copy(stage: Stage, transport: RecordingTransport) -> None:
-    """Copies in two namespaces, of which one is taken off the list."""
+    """Copies in two namespaces, of which one is removed from the list."""
     namespaces = [_namespace(stage, name) for name in ("ours", "theirs")]
     source, ours, theirs = (
         _Object(stage, f"/api/v1/namespaces/{each}/configmaps/settings")
@@ -181,7 +181,7 @@ async def _config_copy(stage: Stage, transport: RecordingTransport) -> None:
 
 
 async def _database_claim(stage: Stage, transport: RecordingTransport) -> None:
-    """A database, a copy of its Secret that drifts and is taken away, and the end of both."""
+    """A database, a copy of its Secret that drifts and is removed, and the deletion of both."""
     apps, small = _namespace(stage, "apps"), f"small-{uuid4().hex[:8]}"
     claims = f"/apis/demo.myrmidon.dev/v1/namespaces/{stage.namespace}/databaseclaims"
     claim = _Object(stage, f"{claims}/orders")
@@ -211,7 +211,7 @@ async def _database_claim(stage: Stage, transport: RecordingTransport) -> None:
 
 
 async def _suspend_and_delete(stage: Stage, obj: _Object, transport: RecordingTransport) -> None:
-    """A deletion that waits is an event; one that still waits is counted."""
+    """A deletion that waits is an event; a repeated one is counted."""
     obj.change({"metadata": {"labels": {SUSPEND: "true"}}})
     obj.delete()
 
@@ -225,7 +225,7 @@ async def _suspend_and_delete(stage: Stage, obj: _Object, transport: RecordingTr
 
 
 async def _resume(obj: _Object, transport: RecordingTransport) -> None:
-    """After a restart the event of the earlier process is found; then the deletion goes on."""
+    """After a restart the event of the earlier process is found; then the deletion continues."""
     found = lambda: any(is_event_read(each.request) for each in transport.log)  # noqa: E731
     await until(found, transport)
     obj.change({"metadata": {"labels": {SUSPEND: None}}})
@@ -247,7 +247,7 @@ def _namespace(stage: Stage, name: str) -> str:
 
 
 def _hasty(controller: Controller[Any]) -> Controller[Any]:
-    """The same controller, which does not wait long after a failure."""
+    """Return the same controller with a short backoff."""
     options = replace(controller.options, retry_min=SOON)
     setattr(controller, "options", options)  # noqa: B010 - of this object alone
     return controller
@@ -263,7 +263,7 @@ LIVES: dict[type[Controller[Any]], Life] = {
 
 
 def generated(controller: type[Controller[Any]], namespace: str) -> list[Json]:
-    """The roles that `myrmidon generate rbac` writes."""
+    """Return the roles that `myrmidon generate rbac` writes."""
     return [*roles([controller], NAME), lease_role(NAME, namespace, NAME)]
 
 
@@ -275,7 +275,7 @@ def _each_right() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def plane(controlplane: ControlPlane) -> Iterator[ControlPlane]:
-    """A server that knows the resources of the examples."""
+    """Return a server with the definitions of the examples."""
     admin = controlplane.client()
     assert admin.post(CRDS, crd(DatabaseClass)).status == 201  # owns nothing: no need to wait long
     wait_for(lambda: admin.get(_CLASSES).status == 200)
@@ -289,7 +289,10 @@ def plane(controlplane: ControlPlane) -> Iterator[ControlPlane]:
 
 @pytest.fixture
 def stage(plane: ControlPlane, tmp_path: Path) -> Iterator[Stage]:
-    """A stage of the test's own; the controllers see all namespaces, so nothing is left behind."""
+    """Return a stage for the test.
+
+    Controllers see all namespaces, so nothing may be left behind.
+    """
     made = Stage(plane, tmp_path, [controller.resource for controller in LIVES])
     yield made
     made.close()
@@ -297,7 +300,7 @@ def stage(plane: ControlPlane, tmp_path: Path) -> Iterator[Stage]:
 
 @pytest.mark.parametrize("controller", LIVES)
 def test_the_generated_roles_suffice(stage: Stage, controller: type[Controller[Any]]) -> None:
-    """Not one request of a whole life is refused."""
+    """No request of a whole life is refused."""
     stage.give(generated(controller, stage.namespace))
 
     assert asyncio.run(refused(stage, LIVES[controller])) == set()
@@ -312,7 +315,7 @@ def test_no_right_is_superfluous(
 
     seen = asyncio.run(refused(stage, LIVES[controller]))
     if right.resource.endswith("/finalizers"):
-        # Owner references are refused on the children, for want of a right on their owner.
+        # Owner references on the children are refused for lack of a right on their owner.
         children = {f"create {kind.plural}" for kind in controller.managed_kinds}
         assert seen
         assert seen <= children

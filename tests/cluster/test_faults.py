@@ -1,8 +1,8 @@
-"""Faults between a controller and a real server: after each the world converges, and then rests.
+"""Faults between a controller and a real server: it converges after each, and stops writing.
 
-Each test breaks something, changes what is wanted while it is broken, and heals it.  At the end:
-the children are what the application asks for, nobody writes any more, nothing was made twice,
-what belongs to others is untouched, and readyz says yes again.
+Each test injects a fault, changes what is wanted meanwhile, and ends the fault.  Afterwards the
+children are what the application asks for, there are no more writes, no object was created twice,
+objects of other parties are untouched, and readyz succeeds again.
 """
 
 from collections.abc import Iterator
@@ -35,13 +35,13 @@ from tests.cluster.running import Running, check_rest, running
 
 @pytest.fixture
 def life(plane: ControlPlane) -> Iterator[Life]:
-    """An application beside an object of somebody else, which stays as it is."""
+    """Return an application beside an object of another party, which must not change."""
     life = Life(plane, new_namespace(plane))
     foreign = life.put_foreign()
     yield life
     unchanged = life.foreign() == foreign
     life.close()
-    assert unchanged, "something foreign was changed"
+    assert unchanged, "an object of another party was changed"
 
 
 # ---------------------------------------------------------------------------------- watches
@@ -49,7 +49,7 @@ def life(plane: ControlPlane) -> Iterator[Life]:
 
 @pytest.mark.parametrize("fault", [Cut(), Break(1), Expire(), Expire(1)], ids=str)
 def test_watches_that_go_wrong(manager: Running, fault: Fault) -> None:
-    """They end, break in the middle of a line, or say that their version is gone."""
+    """They end, break in the middle of a line, or report that their version is too old."""
     manager.trouble.begin(fault, is_watch)
     manager.trouble.wait_for_hits(6)
     manager.life.change(image="shop:2")
@@ -60,7 +60,7 @@ def test_watches_that_go_wrong(manager: Running, fault: Fault) -> None:
 
 
 def test_a_watch_refused_with_410(manager: Running) -> None:
-    """The answer instead of an event: the whole is listed again, and nothing is lost."""
+    """A refusal instead of an event: everything is listed again, and nothing is lost."""
     manager.trouble.begin(Status(410, "Expired"), is_watch, times=12)
     manager.trouble.wait_for_hits(6)
     manager.life.change(image="shop:2", hosts=[])
@@ -69,7 +69,7 @@ def test_a_watch_refused_with_410(manager: Running) -> None:
 
 
 def test_a_watch_that_stalls(manager: Running) -> None:
-    """Connected and silent: the watch is opened again, and what it has swallowed comes then."""
+    """Connected and silent: the watch is opened again, and the missed events arrive then."""
     manager.trouble.begin(Stall(), is_watch)
     manager.trouble.wait_for_hits(6)
     manager.life.change(image="shop:2")
@@ -93,7 +93,7 @@ WRITE_FAULTS: dict[str, tuple[Fault, int]] = {
 
 @pytest.mark.parametrize("name", WRITE_FAULTS)
 def test_writes_that_go_wrong(life: Life, kubeconfig: Path, name: str) -> None:
-    """From the first write on: refused for now, or done with the answer lost."""
+    """From the first write on: refused for now, or executed with the response lost."""
     fault, times = WRITE_FAULTS[name]
     manager = Running(life, kubeconfig)
     manager.trouble.begin(fault, is_write, times=times)
@@ -114,7 +114,7 @@ def test_writes_that_go_wrong(life: Life, kubeconfig: Path, name: str) -> None:
 
 
 def test_everything_is_refused_for_a_while(manager: Running) -> None:
-    """Reads, watches and writes alike: the cache is kept, and nothing is done on a guess."""
+    """Reads, watches and writes: the cache is kept, and no decision is made on missing data."""
     fault: Fault = Status(500, "InternalError")
     manager.trouble.begin(fault, _any)
     manager.life.change(image="shop:2")
@@ -132,17 +132,17 @@ def _any(_request: HttpRequest) -> bool:
 
 @pytest.fixture
 def proxied(life: Life, plane: ControlPlane, tmp_path: Path) -> Iterator[tuple[Running, Proxy]]:
-    """A manager that reaches the server through a proxy."""
+    """Run a manager that reaches the server through a proxy."""
     with Proxy(plane.port) as proxy:
         kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", plane, port=proxy.port)
         timing = Timing(backoff_seconds_min=0.1, backoff_seconds_max=2.0, idle_seconds=3.0)
         with running(life, kubeconfig, timing) as manager:
             yield manager, proxy
-            proxy.cut()  # who hangs up on a dead connection waits for its goodbye
+            proxy.cut()  # closing a dead connection waits for close_notify
 
 
 def test_connections_that_are_reset(proxied: tuple[Running, Proxy]) -> None:
-    """All at once, watches among them, again and again."""
+    """All at once, including watches, several times."""
     manager, proxy = proxied
     for number in range(5):
         proxy.cut()
@@ -151,10 +151,10 @@ def test_connections_that_are_reset(proxied: tuple[Running, Proxy]) -> None:
     check_rest(manager)
 
 
-def test_connections_that_are_reset_in_the_middle_of_an_answer(
+def test_connections_that_are_reset_in_the_middle_of_a_response(
     proxied: tuple[Running, Proxy],
 ) -> None:
-    """The server has acted; what it said breaks off after some bytes."""
+    """The server has executed the request; its response breaks off after some bytes."""
     manager, proxy = proxied
     for size in (100, 400, 1200):
         links = proxy.links + 4
@@ -167,7 +167,7 @@ def test_connections_that_are_reset_in_the_middle_of_an_answer(
 
 
 def test_connections_that_fall_silent(proxied: tuple[Running, Proxy]) -> None:
-    """Nobody says that they are dead; the watches find out by themselves."""
+    """No error is reported on them; the watches notice by themselves."""
     manager, proxy = proxied
     proxy.stall()
     manager.life.change(image="shop:2")

@@ -1,4 +1,4 @@
-"""What is wrong with a request is wrong with it at both servers: the same status codes.
+"""Malformed requests get the same status codes from both servers.
 
 The examples are always the same ones; `HYPOTHESIS_PROFILE=explore` looks for others.
 """
@@ -21,7 +21,7 @@ DRY = ("dryRun", "All")  # so that one request cannot change what the next one m
 
 
 class Pair:
-    """The two servers, with the same objects in them."""
+    """The two servers, with the same objects."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self.real = RealLine(plane.port, plane.ca)
@@ -30,7 +30,7 @@ class Pair:
             populate(line, await_served=line is self.real)
 
     def ask(self, request: HttpRequest) -> None:
-        """Both, and compare."""
+        """Send to both servers, and compare."""
         headers = {"authorization": "Bearer admin-token", "user-agent": "x"} | dict(request.headers)
         sent = HttpRequest(request.method, request.path, request.query, headers, request.body)
         real, own = self.real.send(sent), self.own.send(sent)
@@ -40,7 +40,7 @@ class Pair:
 
 @pytest.fixture(scope="module")
 def pair(controlplane: ControlPlane) -> Iterator[Pair]:
-    """One pair for all."""
+    """Return one pair for all tests."""
     made = Pair(controlplane)
     yield made
     made.real.close()
@@ -49,7 +49,7 @@ def pair(controlplane: ControlPlane) -> Iterator[Pair]:
 @settings(max_examples=200)
 @given(data=st.data(), path=PATHS)
 def test_wrong_types_anywhere_in_an_object(pair: Pair, data: st.DataObject, path: str) -> None:
-    """Of all kinds."""
+    """For objects of all kinds."""
     name, document = COLLECTIONS[path]["metadata"]["name"], data.draw(documents(COLLECTIONS[path]))
     method = data.draw(st.sampled_from(["POST", "PUT"]))
     target = path if method == "POST" else f"{path}/{name}"
@@ -60,7 +60,7 @@ def test_wrong_types_anywhere_in_an_object(pair: Pair, data: st.DataObject, path
 @settings(max_examples=200)
 @given(data=st.data(), path=PATHS)
 def test_wrong_types_anywhere_in_a_patch(pair: Pair, data: st.DataObject, path: str) -> None:
-    """Of all kinds, again."""
+    """For patches of all types."""
     media, patch = data.draw(patches(path))
     manager = [("fieldManager", "fuzz")] if media == APPLY else []
     target = f"{path}/{COLLECTIONS[path]['metadata']['name']}"

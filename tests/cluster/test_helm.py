@@ -28,7 +28,7 @@ def helm() -> Path:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_helm_renders_what_generate_all_writes(helm: Path, tmp_path: Path, target: str) -> None:
-    """Manifest by manifest, in whichever order; `helm lint` finds nothing to fix."""
+    """Every manifest, in any order; `helm lint` finds no problem."""
     names = ["--name", "web", "--namespace", "web-system"]
     assert main(["generate", "helm", target, "-o", str(tmp_path / "web"), *names]) == 0
     assert main(["generate", "all", target, "-o", str(tmp_path / "all.yaml"), *names]) == 0
@@ -66,7 +66,7 @@ def test_a_release_is_installed_upgraded_and_uninstalled(
 
 
 def run(helm: Path, *arguments: str) -> str:
-    """Run helm; return what it prints."""
+    """Run helm; return its output."""
     done = subprocess.run([helm, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -1,4 +1,4 @@
-"""Client, discovery and caches on a real API server: what a model of it could get wrong."""
+"""Client, discovery and caches on a real API server, where a model of it could be wrong."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -41,12 +41,12 @@ def play(kubeconfig: Path, check: Callable[[Client], Awaitable[None]]) -> None:
 
 
 def manifest(name: str, namespace: str, text: str = "x") -> Json:
-    """A ConfigMap."""
+    """Build a ConfigMap."""
     return {"metadata": {"name": name, "namespace": namespace}, "data": {"text": text}}
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that the server will tell us."""
+    """Wait until ``holds`` is true; a watch has to deliver the change."""
     while not condition():
         await LoopClock().sleep(0.01)
 
@@ -64,7 +64,7 @@ async def beside(caches: Caches, check: Awaitable[None]) -> None:
 def test_a_cache_follows_the_server(
     kubeconfig: Path, namespace: str, streaming: bool, metadata_only: bool
 ) -> None:
-    """First list, own write with a silent echo, a foreign write, a deletion."""
+    """The first list, an own write whose event changes nothing, a foreign write, a deletion."""
 
     async def check(client: Client) -> None:
         for name in "abc":
@@ -87,11 +87,11 @@ def test_a_cache_follows_the_server(
         assert shown is not None
         assert version_of(shown) == version_of(own)
         assert ("data" in shown) != metadata_only
-        # A busy server tells the watch before it answers the writer; either way it is told once.
+        # A busy server may send the event before the response; the change is delivered once anyway.
         told = await anext(heard)
         assert (told.ref.name, told.version) == ("a", version_of(own))
         foreign = await client.patch(ObjectRef(CONFIG_MAP, "b", namespace), {"data": {"text": "y"}})
-        assert (await anext(heard)).ref.name == "b", "the echo of our own write was told"
+        assert (await anext(heard)).ref.name == "b", "the event of our own write was delivered"
         await client.delete(ObjectRef(CONFIG_MAP, "b", namespace), uid=uid_of(foreign))
         assert (await anext(heard)).type == "deleted"
         assert view.get("b", namespace) is None
@@ -100,7 +100,7 @@ def test_a_cache_follows_the_server(
 
 
 def test_short_watches_lose_nothing_and_list_once(kubeconfig: Path, namespace: str) -> None:
-    """The server ends the watch each second; what happens in between is told all the same."""
+    """The server ends the watch each second; changes in between are delivered nevertheless."""
     lists: list[str] = []
 
     class Listening:
@@ -126,7 +126,7 @@ def test_short_watches_lose_nothing_and_list_once(kubeconfig: Path, namespace: s
 
 
 def test_preconditions_and_subresources(kubeconfig: Path, namespace: str) -> None:
-    """A delete of another incarnation does nothing; scale and dry run do what they say."""
+    """A delete with another uid does nothing; scale and dry run work."""
 
     async def check(client: Client) -> None:
         ref = ObjectRef(CONFIG_MAP, "p", namespace)
@@ -154,7 +154,7 @@ def test_preconditions_and_subresources(kubeconfig: Path, namespace: str) -> Non
 
 
 def test_discovery_finds_what_kubectl_finds(kubeconfig: Path) -> None:
-    """By kind and by any name."""
+    """By kind and by any other name."""
 
     async def check(client: Client) -> None:
         discovery = Discovery(client)
@@ -173,10 +173,10 @@ FREE_FORM = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-def test_an_object_of_any_depth_that_the_server_accepts_harms_no_other(
+def test_an_object_of_any_depth_that_the_server_accepts_affects_no_other(
     kubeconfig: Path, namespace: str, streaming: bool
 ) -> None:
-    """K7: 300 levels are read, 3,000 are unreadable, and the others are there, listed and watched."""
+    """K7: 300 levels are read, 3,000 are unreadable; the others are listed and watched."""
 
     async def check(client: Client) -> None:
         names = {"plural": "frees", "singular": "free", "kind": "Free", "listKind": "FreeList"}

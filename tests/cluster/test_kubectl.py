@@ -13,7 +13,7 @@ from tests.cluster.record_kubectl import play
 
 
 def test_kubectl_prints_what_was_recorded() -> None:
-    """Our server is held against the record, so the record must be true."""
+    """Our server is compared with the record, so the record must be correct."""
     try:
         kubectl = find_kubectl()
         transcript = play(kubectl)

@@ -1,7 +1,7 @@
-"""Two managers and one lease: never two writers at once, and soon another (Q6, Q7, F18, F19).
+"""Two managers and one lease: never two writers at once, and a quick takeover (Q6, Q7, F18, F19).
 
-Each manager has a user of its own, so the audit log tells whose write was whose.  While they
-change, somebody edits the application all the time: whoever may write has something to write.
+Each manager has a user of its own, so the audit log tells their writes apart.  During the tests a
+user keeps editing the application, so that the leader always has changes to write.
 """
 
 import signal
@@ -44,12 +44,12 @@ class Contender:
         self.process.send_signal(number)
 
     def ended(self) -> int:
-        """Wait for its end; its status."""
+        """Wait for its end; return its exit status."""
         return self.process.wait(SECONDS_MAX)
 
 
 class Match:
-    """Two contenders for one application, and somebody who edits it without pause."""
+    """Two contenders for one application, and a user who edits it all the time."""
 
     def __init__(self, plane: ControlPlane, folder: Path) -> None:
         self.life = Life(plane, new_namespace(plane))
@@ -74,12 +74,12 @@ class Match:
         return contender
 
     def start(self) -> None:
-        """Ask for the application, and begin to edit it."""
+        """Create the application, and begin to edit it."""
         self.life.create(hosts=["shop.example"])
         self._editor.start()
 
     def close(self) -> None:
-        """End everything that was started here."""
+        """Stop everything that was started here."""
         self._over.set()
         if self._editor.is_alive():
             self._editor.join()
@@ -89,13 +89,13 @@ class Match:
         self.life.close()
 
     def writes_of(self, user: str) -> list[Request]:
-        """What a user wrote, the lease left aside."""
+        """Return the writes of a user, without those of the lease."""
         return [
             one for one in self.life.requests() if one.user == user and one.resource != "leases"
         ]
 
     def renewals_of(self, user: str) -> list[Request]:
-        """When a user took or renewed the lease."""
+        """Return when a user took or renewed the lease."""
         return [
             one
             for one in self.life.requests()
@@ -103,7 +103,7 @@ class Match:
         ]
 
     def wait_for_writes(self, contender: Contender, more_than: int = 5) -> None:
-        """Wait until a contender leads and works."""
+        """Wait until a contender leads and writes."""
         try:
             wait_until(
                 lambda: len(self.writes_of(contender.user)) > more_than,
@@ -130,7 +130,7 @@ class Match:
 
 @pytest.fixture
 def match(plane: ControlPlane, tmp_path: Path) -> Iterator[Match]:
-    """A match that is over at the end, whatever happened."""
+    """Return a match that is closed at the end."""
     found = Match(plane, tmp_path)
     try:
         yield found
@@ -139,7 +139,7 @@ def match(plane: ControlPlane, tmp_path: Path) -> Iterator[Match]:
 
 
 def contest(match: Match, command: tuple[str, ...] = ()) -> tuple[Contender, Contender]:
-    """One who leads and works, one who stands by."""
+    """Return a contender that leads and writes, and one on standby."""
     match.start()
     first = match.enter("first", *command)
     match.wait_for_writes(first)
@@ -150,18 +150,18 @@ def contest(match: Match, command: tuple[str, ...] = ()) -> tuple[Contender, Con
 
 
 def check_succession(match: Match, terms: Terms = TERMS) -> None:
-    """No write of the first one after the second one's first; the second one was quick."""
+    """Check that the first wrote nothing after the second, which took over soon."""
     theirs = match.writes_of("second")
     late = [one for one in match.writes_of("first") if one.answered_at >= theirs[0].received_at]
     assert not late, f"two writers: {late[0]} after {theirs[0]}"
     left, taken = match.renewals_of("first")[-1], match.renewals_of("second")[0]
     assert left.answered_at < taken.received_at
     gap = (taken.received_at - left.answered_at).total_seconds()
-    assert gap <= terms.lease_seconds + 2, f"nobody led for {gap} s"
+    assert gap <= terms.lease_seconds + 2, f"no leader for {gap} s"
 
 
 def settle(match: Match) -> None:
-    """Stop editing: what is left must be true, and made once."""
+    """Stop editing; check that the objects converge and were created once."""
     match._over.set()
     match._editor.join()
     match.life.wait_converged()
@@ -169,7 +169,7 @@ def settle(match: Match) -> None:
 
 
 def test_another_takes_over_from_a_leader_that_was_killed(match: Match) -> None:
-    """Nobody gives the lease back; it runs out."""
+    """The lease is not given back; it expires."""
     first, second = contest(match)
     first.signal(signal.SIGKILL)
     match.wait_for_writes(second)
@@ -178,8 +178,10 @@ def test_another_takes_over_from_a_leader_that_was_killed(match: Match) -> None:
 
 
 @pytest.mark.parametrize("round_number", range(2))
-def test_a_leader_that_slept_past_its_lease_writes_no_more(match: Match, round_number: int) -> None:
-    """It wakes up in the middle of its work, finds its time over, and ends with an error."""
+def test_a_leader_that_was_paused_past_its_lease_writes_no_more(
+    match: Match, round_number: int
+) -> None:
+    """It resumes in the middle of its work, finds its lease expired, and ends with an error."""
     first, second = contest(match)
     first.signal(signal.SIGSTOP)
     match.wait_for_writes(second)
@@ -193,7 +195,7 @@ def test_a_leader_that_slept_past_its_lease_writes_no_more(match: Match, round_n
     settle(match)
 
 
-def test_who_is_asked_to_go_gives_the_lease_back(match: Match) -> None:
+def test_a_leader_that_is_stopped_gives_the_lease_back(match: Match) -> None:
     """SIGTERM to `myrmidon run`: status 0, and the other one need not wait for 15 seconds."""
     first, second = contest(match, command_of(match))
     first.signal(signal.SIGTERM)
@@ -207,7 +209,7 @@ def test_who_is_asked_to_go_gives_the_lease_back(match: Match) -> None:
 
 
 def test_another_takes_over_within_the_default_terms(match: Match) -> None:
-    """`myrmidon run` as it comes, killed: 15 seconds of lease and 2 to notice, no more."""
+    """`myrmidon run` with its defaults is killed: 15 seconds of lease and at most 2 to notice."""
     first, second = contest(match, command_of(match))
     assert lease(match.life)["leaseDurationSeconds"] == Terms().lease_seconds == 15
     first.signal(signal.SIGKILL)
@@ -219,7 +221,7 @@ def test_another_takes_over_within_the_default_terms(match: Match) -> None:
 
 
 def command_of(match: Match) -> tuple[str, ...]:
-    """`myrmidon run` with the terms that it has by itself."""
+    """Return `myrmidon run` with its default terms."""
     return (
         "myrmidon",
         "run",
@@ -234,7 +236,7 @@ def command_of(match: Match) -> tuple[str, ...]:
 
 
 def lease(life: Life) -> Json:
-    """The spec of the lease."""
+    """Return the spec of the lease."""
     path = f"/apis/coordination.k8s.io/v1/namespaces/{life.namespace}/leases/{LEASE}"
     spec: Json = life.client.get(path).body["spec"]
     return spec

@@ -1,6 +1,6 @@
-"""Outages of the server itself, and of the right to talk to it: afterwards all is well again.
+"""Outages of the server, and of the rights to use it, from which the controller recovers.
 
-As in ``test_faults``: something is broken, something else is asked for meanwhile, it heals.
+As in ``test_faults``: a fault begins, the application is changed meanwhile, the fault ends.
 """
 
 import logging
@@ -32,17 +32,17 @@ BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 
 @pytest.fixture
 def life(plane: ControlPlane) -> Iterator[Life]:
-    """An application beside an object of somebody else, which stays as it is."""
+    """Return an application beside an object of another party, which must not change."""
     life = Life(plane, new_namespace(plane))
     foreign = life.put_foreign()
     yield life
     found = life.foreign()
     life.close()
-    assert found in (foreign, None), "something foreign was changed"
+    assert found in (foreign, None), "an object of another party was changed"
 
 
 def wait_not_ready(manager: Running) -> str:
-    """Wait until readyz says no; what it says."""
+    """Wait until readyz fails; return its reason."""
     wait_until(lambda: not manager.is_ready(), "not ready", SECONDS_MAX)
     return manager.readyz()[1]
 
@@ -51,7 +51,7 @@ def wait_not_ready(manager: Running) -> str:
 
 
 def test_the_server_is_killed_and_comes_back(manager: Running, plane: ControlPlane) -> None:
-    """Every connection breaks, none can be made for a while."""
+    """Every connection breaks, and new ones are refused for a while."""
     life = manager.life
     life.change(image="shop:2")
     plane.kill_apiserver()
@@ -63,10 +63,10 @@ def test_the_server_is_killed_and_comes_back(manager: Running, plane: ControlPla
     check_rest(manager)
 
 
-def test_the_past_is_compacted_away(
+def test_the_history_is_compacted(
     life: Life, plane: ControlPlane, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The versions of all watches are too old: all is listed again, and a deletion is found out."""
+    """The versions of all watches are too old: a new list notices a deletion."""
     caplog.set_level(logging.INFO, "myrmidon.io.watch.reflector")
     with Proxy(plane.port) as proxy:
         kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", plane, port=proxy.port)
@@ -75,7 +75,7 @@ def test_the_past_is_compacted_away(
             plane.pause_manager()
             try:
                 change_much(life)
-                plane.kill_apiserver()  # its watch caches remember longer than etcd
+                plane.kill_apiserver()  # its watch caches keep more history than etcd
                 compacted = plane.compact_etcd()
             finally:
                 plane.start_apiserver()
@@ -99,7 +99,7 @@ MOVES_MAX = 4  # of the application through its states
 
 
 def change_much(life: Life) -> None:
-    """Let a user be busy, and somebody meddle."""
+    """Change the application often, and delete children as another client."""
     for number in range(2, 40):
         life.change(image=f"shop:{number}", replicas=number % 3)
     life.delete_child("services")
@@ -108,9 +108,9 @@ def change_much(life: Life) -> None:
 
 
 def test_etcd_is_paused(manager: Running, plane: ControlPlane) -> None:
-    """Writes hang for longer than we wait for them, and may still happen afterwards.
+    """Writes hang for longer than we wait for them, and may still take effect afterwards.
 
-    Watches can be opened all the while; readyz says that there is nothing to hear on them.
+    Watches can be opened in the meantime; readyz says that they deliver nothing.
     """
     life = manager.life
     manager.trouble.begin(Delay(0.5), is_write, times=1)
@@ -136,7 +136,7 @@ def pause(seconds: float) -> None:
 
 
 def bind(life: Life, user: Json) -> str:
-    """Let a user do anything; returns the path of the binding."""
+    """Give a user all rights; return the path of the binding."""
     name = f"{life.namespace}-all"
     body = {
         "metadata": {"name": name},
@@ -153,7 +153,7 @@ def bind(life: Life, user: Json) -> str:
 
 
 def test_rights_are_revoked_and_granted_again(life: Life, tmp_path: Path) -> None:
-    """403 is not 404: the cache is kept, nothing is deleted, and readyz says why."""
+    """A 403 is not a 404: the cache is kept, nothing is deleted, and readyz says why."""
     user = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "operator"}
     binding = bind(life, user)
     kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", life.plane, {"as": "operator"})
@@ -169,7 +169,7 @@ def test_rights_are_revoked_and_granted_again(life: Life, tmp_path: Path) -> Non
 
 
 def new_token(life: Life) -> str:
-    """Make the service account anew; tokens of the old one are worth nothing."""
+    """Create the service account again; tokens of the old one become invalid."""
     accounts = f"/api/v1/namespaces/{life.namespace}/serviceaccounts"
     life.client.delete(f"{accounts}/operator")
     made = life.client.post(accounts, {"metadata": {"name": "operator"}})
@@ -181,7 +181,7 @@ def new_token(life: Life) -> str:
 
 
 def test_a_token_expires_and_is_replaced(life: Life, tmp_path: Path) -> None:
-    """Until the file is replaced all is refused with 401; then the new one is used by itself."""
+    """Until the file is replaced every request gets a 401; then the new token is used."""
     account = {"kind": "ServiceAccount", "name": "operator", "namespace": life.namespace}
     binding = bind(life, account)
     file = tmp_path / "token"
@@ -200,7 +200,7 @@ def test_a_token_expires_and_is_replaced(life: Life, tmp_path: Path) -> None:
 
 
 def test_a_definition_is_removed_and_restored(manager: Running, plane: ControlPlane) -> None:
-    """All objects of the kind go with it; those that come after it are new ones."""
+    """All objects of the kind are deleted with it; later ones are new objects."""
     life = manager.life
     assert plane.client().delete(DEFINITION).status == 200
     wait_until(lambda: plane.client().status(DEFINITION) == 404, "removed", SECONDS_MAX)
@@ -220,8 +220,8 @@ def test_a_definition_is_removed_and_restored(manager: Running, plane: ControlPl
     )
 
 
-def test_a_namespace_ends(life: Life, kubeconfig: Path) -> None:
-    """Nothing can be made in it any more; what has a finalizer is finalized, and it goes."""
+def test_a_namespace_is_deleted(life: Life, kubeconfig: Path) -> None:
+    """Nothing can be created in it; objects with a finalizer are finalized, and it is removed."""
     path = f"/api/v1/namespaces/{life.namespace}"
     with running(life, kubeconfig) as manager:
         assert life.client.delete(path).status == 200
@@ -231,8 +231,10 @@ def test_a_namespace_ends(life: Life, kubeconfig: Path) -> None:
         assert manager.is_ready()
 
 
-def test_a_namespace_that_takes_its_time(life: Life, plane: ControlPlane, kubeconfig: Path) -> None:
-    """A child is lost and may not be made again: that is said, and not tried all the time."""
+def test_a_namespace_that_terminates_slowly(
+    life: Life, plane: ControlPlane, kubeconfig: Path
+) -> None:
+    """A deleted child cannot be created again: the condition says so, with few retries."""
     path = f"/api/v1/namespaces/{life.namespace}"
     with running(life, kubeconfig):
         plane.pause_manager()
@@ -242,7 +244,7 @@ def test_a_namespace_that_takes_its_time(life: Life, plane: ControlPlane, kubeco
             wait_until(lambda: deployed(life) == "NamespaceTerminating", "said so", SECONDS_MAX)
             before = len(life.own_writes())
             pause(4)
-            assert len(life.own_writes()) - before < 10, "a storm of tries"
+            assert len(life.own_writes()) - before < 10, "too many retries"
         finally:
             plane.resume_manager()
         wait_until(lambda: life.client.status(path) == 404, "gone", SECONDS_MAX)
@@ -250,5 +252,5 @@ def test_a_namespace_that_takes_its_time(life: Life, plane: ControlPlane, kubeco
 
 
 def deployed(life: Life) -> str:
-    """Why the application is not deployed."""
+    """Return why the application is not deployed."""
     return str(condition(life.app() or {}, "Deployed").get("reason"))

@@ -1,7 +1,7 @@
-"""The laws of applying against the server that they are about: what is planned, sent and read again.
+"""The laws of applying on a real server: what is planned, sent and read again.
 
-`python -m tests.cluster.test_planning DIR` records what the server makes of the samples, for the
-same tests without a server (tests/sets/test_recorded.py).
+`python -m tests.cluster.test_planning DIR` records how the server stores the samples, for the same
+tests without a server (tests/sets/test_recorded.py).
 """
 
 import json
@@ -53,7 +53,7 @@ def applied(client: Client, output: Apply) -> Json:
 def test_a3_a_restart_on_converged_objects_costs_no_write(
     controlplane: ControlPlane, namespace: str, options: str
 ) -> None:
-    """What the server adds to an object of any kind is no reason to write it again."""
+    """Fields that the server adds to an object of any kind do not cause another write."""
     client = controlplane.client()
     for output in outputs(namespace, **OPTIONS[options]):
         current = applied(client, output)
@@ -90,7 +90,7 @@ def test_recreate_is_decided_by_causes_and_a_trial(
 def test_a_trial_of_an_invalid_object_is_refused_before_its_name(
     controlplane: ControlPlane, namespace: str
 ) -> None:
-    """The server validates a new object before it looks whether the name is taken."""
+    """The server validates a new object before it checks whether the name is taken."""
     client = controlplane.client()
     (output,) = [one for one in outputs(namespace, recreate=True) if one.ref.kind == DEPLOYMENT]
     current = applied(client, output)
@@ -106,7 +106,7 @@ def test_a_trial_of_an_invalid_object_is_refused_before_its_name(
 def test_o6_an_apply_that_should_create_does_not_hit_an_existing_object(
     controlplane: ControlPlane, namespace: str
 ) -> None:
-    """The version in it is ignored where the object is new, and a conflict where it exists."""
+    """Its version is ignored for a new object, and a conflict for an existing one."""
     client = controlplane.client()
     for output in outputs(namespace, server_side=True)[:3]:
         request = plan(output, None, PARENT)
@@ -119,7 +119,7 @@ def test_o6_an_apply_that_should_create_does_not_hit_an_existing_object(
 def test_o4_a_change_does_nothing_to_a_namesake(
     controlplane: ControlPlane, namespace: str, way: str
 ) -> None:
-    """A request with the uid of an object that is gone is refused; with the right one it is not."""
+    """A request with the uid of a deleted object is refused; with the right one it is accepted."""
     client = controlplane.client()
     options = {"server_side": True, "force": True} if way == "server_side" else {}
     (output,) = [one for one in outputs(namespace, **options) if one.ref.kind == DEPLOYMENT]
@@ -162,10 +162,13 @@ SCHEMA = {
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_a2_a_custom_kind_with_defaults_comes_to_rest(
+def test_a2_a_custom_kind_with_defaults_converges(
     controlplane: ControlPlane, namespace: str, options: str
 ) -> None:
-    """Its defaults are not known to us; a field of somebody else is removed by an update, and no more."""
+    """We do not know its defaults.
+
+    An update removes a field of another writer, and nothing else.
+    """
     client = controlplane.client()
     kind = Kind(f"{namespace}.example.com", "v1", "Gadget", "gadgets")
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": SCHEMA}}
@@ -209,7 +212,7 @@ def test_a2_a_custom_kind_with_defaults_comes_to_rest(
 
 
 def record(directory: Path) -> None:
-    """Write down what the server makes of the samples."""
+    """Record how the server stores the samples."""
     with ControlPlane(find(), folder=directory) as plane:
         client = plane.client()
         answers = [applied(client, output) for output in outputs("default")]

@@ -2,7 +2,7 @@
 
 A controller that does everything a controller can do runs on the real server as a ServiceAccount
 that holds the generated roles and nothing else.  No request may be refused.  Then the same again,
-once for every single verb of every rule, without that verb: each time something must be refused.
+once for every single verb of every rule, without that verb: each time a request must be refused.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ def config_map(gadget: Gadget, name: str) -> Json:
 
 
 class Gadgets(Controller[Gadget]):
-    """Writes in every way, reads in every way, and says so."""
+    """Writes and reads in every way, and records events."""
 
     manages = (kinds.CONFIG_MAP,)
     reads = (Reads(kinds.SECRET, everywhere=True),)
@@ -84,7 +84,7 @@ class Gadgets(Controller[Gadget]):
 
 
 async def life(stage: Stage, transport: RecordingTransport) -> None:
-    """Everything, twice started."""
+    """Run everything, with a restart."""
     gadgets = f"/apis/roles.myrmidon.dev/v1/namespaces/{stage.namespace}/gadgets"
     stage.admin.post(
         gadgets,
@@ -123,7 +123,7 @@ def _gadgets(stage: Stage, transport: RecordingTransport) -> running:
 
 @pytest.fixture(scope="module")
 def plane(controlplane: ControlPlane) -> Iterator[ControlPlane]:
-    """A server that knows gadgets."""
+    """Return a server with the definition of gadgets."""
     define(controlplane, Gadget)
     yield controlplane
     undefine(controlplane.client(), Gadget)
@@ -131,19 +131,19 @@ def plane(controlplane: ControlPlane) -> Iterator[ControlPlane]:
 
 @pytest.fixture
 def stage(plane: ControlPlane, tmp_path: Path) -> Iterator[Stage]:
-    """A stage of the test's own."""
+    """Return a stage for the test."""
     made = Stage(plane, tmp_path, [Gadget])
     yield made
     made.close()
 
 
 def generated(namespace: str) -> list[Json]:
-    """The roles that `myrmidon generate rbac` writes."""
+    """Return the roles that `myrmidon generate rbac` writes."""
     return [*roles([Gadgets], NAME), lease_role(NAME, namespace, NAME)]
 
 
 def test_the_generated_roles_suffice(stage: Stage) -> None:
-    """Not one request of a whole life is refused."""
+    """No request of a whole life is refused."""
     stage.give(generated(stage.namespace))
 
     assert asyncio.run(refused(stage, life)) == set()
@@ -151,9 +151,9 @@ def test_the_generated_roles_suffice(stage: Stage) -> None:
 
 @pytest.mark.parametrize("right", rights_in(generated("x")), ids=str)
 def test_no_right_is_superfluous(stage: Stage, right: Right) -> None:
-    """Without it something is refused."""
+    """Without it a request is refused."""
     stage.give(without(generated(stage.namespace), right))
 
-    # Owner references are refused on the child, for want of a right on its owner.
+    # Owner references on the child are refused for lack of a right on its owner.
     expected = "create configmaps" if "finalizers" in right.resource else str(right)
     assert asyncio.run(refused(stage, life)) == {expected}

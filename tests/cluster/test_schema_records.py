@@ -1,4 +1,4 @@
-"""The records that our schemas are held against still hold for the real server."""
+"""The records for our schema tests still hold for the real server."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,13 +17,13 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def causes(answer: Response) -> list[list[str]]:
-    """The causes of a failure in the order of the records."""
+    """Return the causes of a failure in the order of the records."""
     found = (answer.body.get("details") or {}).get("causes") or []
     return sorted([cause["field"], cause["reason"], cause["message"]] for cause in found)
 
 
 def test_definitions(controlplane: ControlPlane) -> None:
-    """Each recorded definition is refused for the same causes, or taken."""
+    """Each recorded definition is refused for the same causes, or accepted."""
     client = controlplane.client()
     kind = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
     for record in definitions():
@@ -38,7 +38,7 @@ def test_definitions(controlplane: ControlPlane) -> None:
 
 @contextmanager
 def served(client: Client, schema: Json) -> Iterator[str]:
-    """The path of a resource that has a schema, and its API version."""
+    """Return the path of a resource with a schema, and its API version."""
     group = f"g{uuid4().hex[:8]}.example.com"
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     names = {"plural": "gauges", "kind": "Gauge"}
@@ -61,7 +61,7 @@ def served(client: Client, schema: Json) -> Iterator[str]:
 
 @pytest.mark.parametrize("file", ["values.json", "rules.json"])
 def test_new_objects(controlplane: ControlPlane, file: str) -> None:
-    """Each recorded object that was created is kept, or refused for the same causes."""
+    """Each recorded object that was created is stored, or refused for the same causes."""
     client = controlplane.client()
     created = [one for one in sent(file) if "old" not in one.record]
     for _, group in groupby(created, key=lambda one: id(one.schema)):
@@ -72,7 +72,7 @@ def test_new_objects(controlplane: ControlPlane, file: str) -> None:
 
 
 def check(client: Client, path: str, one: Sent) -> None:
-    """Send an object and compare the answer with the record."""
+    """Send an object and compare the response with the record."""
     body: Any = one.obj("sent")
     body["apiVersion"] = path.removeprefix("/apis/").removesuffix("/gauges")
     answer = client.post(f"{path}?dryRun=All", body)

@@ -1,8 +1,8 @@
-"""The generated schemas and the models agree, by the judgement of the real server.
+"""The generated schemas and the models agree, as judged by the real server.
 
-Every shape becomes a CustomResourceDefinition of its own; Hypothesis draws specs that are right in
-most places and wrong in some; the server judges them in a dry run.  Where it says 201 or 422 the
-model must say the same, and what the server would store must be what the model reads.
+Every shape becomes a CustomResourceDefinition of its own; Hypothesis draws specs that are valid in
+most places and invalid in some; the server validates them in a dry run.  If it answers 201 or 422
+the model must agree, and the object that the server would store must be what the model reads.
 """
 
 import http.client
@@ -40,7 +40,7 @@ class Server:
     def send(
         self, method: str, path: str, body: Any = None, media: str = "application/json"
     ) -> tuple[int, Any]:
-        """Send and read the answer."""
+        """Send and read the response."""
         headers = {"Authorization": f"Bearer {ADMIN_TOKEN}", "Content-Type": media}
         self._line.request(method, path, None if body is None else json.dumps(body), headers)
         answer = self._line.getresponse()
@@ -50,13 +50,13 @@ class Server:
         }
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._line.close()
 
 
 @pytest.fixture(scope="module")
 def server(controlplane: ControlPlane) -> Iterator[Server]:
-    """A server that serves every shape."""
+    """Return a server that serves every shape."""
     line = Server(controlplane)
     try:
         yield from _serving(line)
@@ -103,7 +103,7 @@ def test_no_definition_is_non_structural(server: Server) -> None:
 )
 @given(data=st.data())
 def test_model_and_server_agree(server: Server, shape: str, data: st.DataObject) -> None:
-    """On valid or not, on what is filled in and on what is dropped."""
+    """On valid or invalid, on defaults and on dropped fields."""
     resource = RESOURCES[shape]
     schema = schema_of_model(resource.SPEC)
     spec = data.draw(specs(resource.SPEC))
@@ -119,7 +119,7 @@ def test_model_and_server_agree(server: Server, shape: str, data: st.DataObject)
     assert status in (201, 422), answer
     accepted = fits(resource, spec)
     if shape in RULED and accepted and status == 422:
-        return  # a rule said no, and rules are the server's alone
+        return  # a rule refused it, and only the server evaluates rules
     assert accepted == (status == 201), answer.get("message")
     if accepted:
         kept = answer.get("spec", {})
@@ -137,7 +137,7 @@ def test_definition_of_several_versions_is_accepted(server: Server) -> None:
 
 
 def test_generated_manifests_pass_a_strict_dry_run(server: Server) -> None:
-    """Every file but those for kinds that the server lacks."""
+    """Every file except those for kinds that the server lacks."""
     packaging = Packaging(
         name="web-apps", namespace="default", image="web-apps:1", target=("shop",)
     )

@@ -1,4 +1,4 @@
-"""C6, C11, C12, W4 on a real server: what it makes of our JSON patches, and whom it records."""
+"""C6, C11, C12, W4 on a real server: the effect of our JSON patches, and the recorded managers."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from tests.runtime.webapps import cluster_role
 SCANNED = {"type": "Scanned", "status": "True", "reason": "Clean", "message": ""}
 
 
-def test_a_party_that_writes_between_our_read_and_our_write(kubeconfig: Path) -> None:
+def test_another_client_that_writes_between_our_read_and_our_write(kubeconfig: Path) -> None:
     """The finalizer, the record and the status are written; its condition and finalizer survive."""
     meddled: list[int] = []
 
@@ -69,8 +69,8 @@ def test_a_party_that_writes_between_our_read_and_our_write(kubeconfig: Path) ->
 
 
 @pytest.mark.parametrize("prune", [False, True])
-def test_children_of_a_kind_that_left(kubeconfig: Path, prune: bool) -> None:
-    """Discovery of a real server leads to the resource name of a kind that is not declared."""
+def test_children_of_a_kind_that_is_no_longer_managed(kubeconfig: Path, prune: bool) -> None:
+    """Discovery finds the resource name of a kind that is not declared."""
 
     class Fewer(Things):
         name = "thing"

@@ -1,7 +1,7 @@
-"""Two servers that get the same requests: the embedded one and a real one.
+"""Sends the same requests to the embedded server and to a real one.
 
-What differs from server to server without any meaning (uids, times, the numbers of revisions) is
-bound: the first time a pair of values is met it is noted, and from then on they must come together.
+Values that differ without any meaning (uids, times, revisions) are bound: a pair of values is
+recorded when it first appears, and from then on they must appear together.
 """
 
 import json
@@ -17,12 +17,12 @@ from tests.cluster.controlplane.controlplane import ControlPlane
 
 _UID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-# Failures whose texts are part of the contract.
+# Failures whose messages are part of the contract.
 _EXACT = frozenset({"NotFound", "AlreadyExists", "Conflict", "Expired", "MethodNotAllowed"})
 
 
 class Answer(NamedTuple):
-    """What one server said."""
+    """The response of one server."""
 
     status: int
     body: Any
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A request for both; ``{rv:name}`` in a text is what each server calls that revision."""
+    """A request for both; ``{rv:name}`` in a text is the revision that each server has for it."""
 
     method: str
     path: str
@@ -40,7 +40,7 @@ class Ask(NamedTuple):
 
 
 class Twins:
-    """Sends to both, and says what is different."""
+    """Sends to both, and returns the differences."""
 
     def __init__(self, plane: ControlPlane, embedded: ApiServer) -> None:
         self._plane, self._embedded = plane, embedded
@@ -86,7 +86,7 @@ class Twins:
     # ------------------------------------------------------------------------- comparing
 
     def differences(self, theirs: Answer, ours: Answer) -> list[str]:
-        """What is different, in words."""
+        """Return the differences, in words."""
         if theirs.status != ours.status:
             return [f"status: {theirs.status} {theirs.body} is {ours.status} {ours.body} here"]
         found: list[str] = []
@@ -149,7 +149,7 @@ def _entry_key(entry: Any) -> tuple[str, ...]:
 
 
 def _comparable(body: Any) -> Any:
-    """Without what has no meaning: versions of lists, order of causes, most texts of failures."""
+    """Return the response without versions of lists, order of causes and most texts of failures."""
     if not isinstance(body, dict):
         return body
     if "items" in body:

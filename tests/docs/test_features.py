@@ -56,7 +56,7 @@ def test_every_feature_is_listed_once() -> None:
 
 
 def test_a_feature_works_and_names_a_test_or_says_why_it_does_not() -> None:
-    """There is nothing in between."""
+    """There is no third case."""
     works = [row for row in rows() if row.works == "yes"]
     missing = [row for row in rows() if row.works == "no"]
 
@@ -74,7 +74,7 @@ def test_every_test_of_the_page_exists() -> None:
 
 
 def test_the_count_at_the_top_is_that_of_the_rows() -> None:
-    """So that the first sentence stays true."""
+    """The first sentence of the page stays true."""
     works = sum(row.works == "yes" for row in rows())
     sentence = (
         f"Of the {FEATURES} features listed here, {works} work and {FEATURES - works} do not."

@@ -20,19 +20,19 @@ _ROW = re.compile(r"^\| `(\w+)` \| (?:`(--[\w-]+)`)? ?\| (.+) \|$", re.MULTILINE
 
 
 def parser(command: str) -> argparse.ArgumentParser:
-    """The arguments of a command."""
+    """Return the parser of a command."""
     made = argparse.ArgumentParser()
     importlib.import_module(f"myrmidon.cli.commands.{command}").add_arguments(made)
     return made
 
 
 def flags(command: str) -> set[str]:
-    """Every flag of a command."""
+    """Return every flag of a command."""
     return {flag for action in parser(command)._actions for flag in action.option_strings}
 
 
 def told(value: Any) -> str:
-    """A default, as the page writes it; "" for one that takes words."""
+    """Return a default as the page writes it; "" for one that is described in words."""
     if isinstance(value, timedelta):
         return f"{value.total_seconds():g} s"
     return "" if dataclasses.is_dataclass(value) else f"`{value!r}`"

@@ -1,4 +1,4 @@
-"""Graphs and results, drawn."""
+"""Hypothesis strategies for graphs and for the results of states."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,19 +14,19 @@ from myrmidon.fsm.states import State
 
 @dataclass(frozen=True)
 class Drawn:
-    """States that make a graph."""
+    """A generated graph: its states."""
 
     states: tuple[State, ...]
 
     @property
     def graph(self) -> Graph:
-        """The graph, checked."""
+        """Return the checked graph."""
         return checked_graph("Drawn", self.states)
 
 
 @st.composite
 def drawings(draw: st.DrawFn, *, finalizer: bool | None = None) -> Drawn:
-    """Graphs without a fault: edges lead forward, and every state is led to."""
+    """Draw valid graphs: edges lead forward, and every state is reachable."""
     count = draw(st.integers(1, 5))
     has_finalizer = draw(st.booleans()) if finalizer is None else finalizer
     start = draw(st.integers(1, count)) if has_finalizer else None
@@ -73,7 +73,7 @@ CONDITION_VALUES = st.builds(
 
 @st.composite
 def results(draw: st.DrawFn, state: State, *, honest: bool = False) -> Any:
-    """What a state may return; dishonest ones stray from their edges or return nonsense."""
+    """Draw results of a state; unless ``honest``, some have undeclared edges or a wrong type."""
     kinds = [*["done"] * 5, *["condition"] * 3, *["recheck"] * 2, "pause", "wait", "failed"]
     kind = draw(st.sampled_from(kinds if honest else [*kinds, "stray", "nonsense"]))
     goto = draw(st.sampled_from(state.then)) if state.then else None

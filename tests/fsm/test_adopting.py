@@ -1,4 +1,4 @@
-"""Adoption by selector: who becomes a child, who is released, who is left alone."""
+"""Adoption by selector: which objects are adopted, which are released, which are left alone."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def thing() -> Thing:
 
 
 def pod(name: str, colour: str, **meta: Any) -> Json:
-    """An object that could match."""
+    """Build a Pod that could match the selector."""
     labels = {"colour": colour}
     named = {"name": name, "namespace": "default", "resourceVersion": "5", "labels": labels}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {**named, **meta}}
@@ -49,7 +49,7 @@ def test_o6_what_matches_is_adopted_and_what_stops_matching_is_released() -> Non
 
 
 def test_cluster_scoped_objects_have_no_namespace() -> None:
-    """The identity of the object is all that is applied."""
+    """A cluster-scoped object is adopted by an apply that has its name and no namespace."""
     out = OutputSet((kinds.NAMESPACE,))
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
     adopt_by_selector(thing(), [space], "", out)

@@ -18,17 +18,17 @@ from tests.fsm.things import Thing, Things, ThingSpec, define, marked
 
 
 def no_result(self: Any, obj: Any) -> Result:
-    """Take too little."""
+    """Take too few parameters."""
     return Done()
 
 
 def too_much(self: Any, obj: Any, out: OutputSet, ctx: Any, more: Any) -> Result:
-    """Take too much."""
+    """Take too many parameters."""
     return Done()
 
 
 def keyword(self: Any, obj: Any, out: OutputSet, *, ctx: Any) -> Result:
-    """Take what nobody passes."""
+    """Require a keyword argument, which the framework never passes."""
     return Done()
 
 
@@ -202,7 +202,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 def test_d2_a_bad_definition_is_refused_with_names_and_a_fix(
     members: dict[str, Any], text: str
 ) -> None:
-    """When the class is defined, before any cluster is touched."""
+    """The error is raised when the class is defined, before any request is sent."""
     with pytest.raises(DefinitionError) as caught:
         define(**members)
 
@@ -210,7 +210,7 @@ def test_d2_a_bad_definition_is_refused_with_names_and_a_fix(
 
 
 def test_d2_a_controller_of_nothing_is_refused() -> None:
-    """Unless it says that it is a base for others."""
+    """A controller without a resource is refused, unless it is declared abstract."""
     with pytest.raises(DefinitionError) as caught:
 
         class Nothing(Controller):  # type: ignore[type-arg]
@@ -226,7 +226,7 @@ def test_d2_a_controller_of_nothing_is_refused() -> None:
 
 @given(drawing=drawings())
 def test_d1_the_graph_is_known_when_the_class_is_defined(drawing: Drawn) -> None:
-    """States, edges, conditions, starts: class data, in the order of declaration."""
+    """States, edges, conditions and start states are class data, in the order of declaration."""
     members = {
         one.name: marked(
             initial=one.initial, finalizer=one.finalizer, then=one.then, condition=one.condition
@@ -246,10 +246,10 @@ def test_d1_the_graph_is_known_when_the_class_is_defined(drawing: Drawn) -> None
 
 
 def test_d1_kinds_written_and_read_are_known() -> None:
-    """As kinds, each once, with those that are watched here and not elsewhere."""
+    """Each kind is listed once; kinds of watches are read, except those on remote clusters."""
 
     class Readers(Controller[Thing]):
-        """Reads much."""
+        """Reads several kinds."""
 
         manages = (Thing, kinds.SECRET, kinds.SECRET)
         reads = (kinds.POD,)
@@ -268,7 +268,7 @@ def test_d1_kinds_written_and_read_are_known() -> None:
 
 
 def test_the_controller_has_names() -> None:
-    """Of its kind, of itself and of its finalizer."""
+    """It has a name for its kind, for itself and for its finalizer."""
     assert Things.kind() == Thing.KIND
     assert Things.name == "thing"
     assert Things.finalizer() == "example.com/thing"
@@ -298,7 +298,7 @@ def test_states_are_inherited_mixed_in_overridden_and_taken_out() -> None:
             return Done()
 
     class Base(Controller[Thing], abstract=True):
-        """A base that is no controller itself."""
+        """An abstract base class."""
 
         @state(initial=True, then="backed_up")
         def made(self, obj: Any, out: OutputSet) -> Result:
@@ -353,7 +353,7 @@ def test_a_generic_base_gets_its_resource_from_the_subclass() -> None:
     assert Again.resource is Thing
 
 
-def test_create_must_be_written_by_those_who_ask_for_it() -> None:
+def test_create_if_not_found_needs_a_create_method() -> None:
     """``create_if_not_found`` without ``create`` has nothing to create."""
     with pytest.raises(NotImplementedError, match=r"Things sets create_if_not_found but"):
         Things().create("default", "a")
@@ -376,7 +376,7 @@ def test_create_must_be_written_by_those_who_ask_for_it() -> None:
     ids=["workers", "prune_max", "writes_max", "retry"],
 )
 def test_options_that_cannot_work_are_refused(options: dict[str, Any], text: str) -> None:
-    """When they are written."""
+    """The error is raised where the options are written."""
     with pytest.raises(DefinitionError) as caught:
         ControllerOptions(**options)
 
@@ -384,7 +384,7 @@ def test_options_that_cannot_work_are_refused(options: dict[str, Any], text: str
 
 
 def test_a_kind_is_its_own_entry() -> None:
-    """A Kind is a tuple, and yet one entry."""
+    """A single Kind counts as one entry, although a Kind is a tuple."""
     widget = Kind("example.com", "v1", "Widget", "widgets")
 
     assert define(a=marked(initial=True), reads=widget).read_kinds == (widget,)
@@ -423,7 +423,7 @@ def test_readiness_is_declared_by_kind() -> None:
     ids=range(7),
 )
 def test_d2_readiness_that_cannot_be_asked_is_refused(readiness: Any, told: str) -> None:
-    """D2: when the class is defined, with the fix."""
+    """D2: the error is raised when the class is defined, with the fix."""
     with pytest.raises(DefinitionError) as caught:
         define(readiness=readiness, a=marked(initial=True))
 

@@ -1,4 +1,4 @@
-"""The walk, driven by lists: W1 to W6, D3, and every row of the table of results."""
+"""The walk, driven by lists of reports: W1 to W6, D3, and every row of the table of results."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -34,12 +34,12 @@ ACTS = st.just(Acted()) | st.just(Acted()) | st.just(Acted()) | WAITS | FAILURES
 
 
 def walk_of(graph: Graph, **facts: Any) -> Walk:
-    """A walk of an object that has its finalizer, unless told otherwise."""
+    """Return a walk of an object that has its finalizer, unless ``facts`` say otherwise."""
     return Walk("Drawn", graph, finalizer=FINALIZER, **{"finalizers": [FINALIZER], **facts})
 
 
 def driven(walk: Walk, reports: Iterable[Any]) -> list[Any]:
-    """Every action, each followed by the report that answered it."""
+    """Return every action, each followed by the report that answered it."""
     log: list[Any] = [walk.action]
     for report in reports:
         if isinstance(walk.action, Skip | Finish):
@@ -50,7 +50,7 @@ def driven(walk: Walk, reports: Iterable[Any]) -> list[Any]:
 
 @st.composite
 def walks(draw: st.DrawFn) -> tuple[Graph, dict[str, Any], list[Any]]:
-    """A graph, the facts of an object, and reports until the walk is over."""
+    """Draw a graph, the facts of an object, and the reports until the walk is over."""
     drawing: Drawn = draw(drawings())
     facts = {
         "finalizers": draw(st.sampled_from([[], [FINALIZER], ["other", FINALIZER], ["other"]])),
@@ -73,13 +73,13 @@ def actions(log: list[Any]) -> list[Action]:
 
 
 def outcome_of(log: list[Any]) -> Outcome | None:
-    """How the walk went, if it was one."""
+    """Return the outcome of the walk; None if there was none."""
     return log[-1].outcome if isinstance(log[-1], Finish) else None
 
 
 @given(drawn=walks())
 def test_w1_a_walk_follows_from_its_reports_alone(drawn: Any) -> None:
-    """It starts at the start, and remembers nothing of other walks."""
+    """It begins at the start state and depends on no other walk."""
     graph, facts, reports = drawn
     log = driven(walk_of(graph, **facts), reports)
 
@@ -93,7 +93,10 @@ def test_w1_a_walk_follows_from_its_reports_alone(drawn: Any) -> None:
 
 @given(drawn=walks())
 def test_w2_outputs_are_written_before_the_next_state_and_only_if_they_hold(drawn: Any) -> None:
-    """After Done, or where they were kept on purpose; a failed write ends the walk."""
+    """Outputs are written after Done, or where the result keeps them.
+
+    A failed write ends the walk.
+    """
     graph, facts, reports = drawn
     log = driven(walk_of(graph, **facts), reports)
     steps = list(zip(actions(log), [*log[1::2], None], strict=True))
@@ -114,7 +117,7 @@ def test_w2_outputs_are_written_before_the_next_state_and_only_if_they_hold(draw
 
 @given(drawn=walks())
 def test_w3_the_finalizer_comes_first_and_goes_last(drawn: Any) -> None:
-    """In place before the first state; released when the finalizer graph ended with nothing left."""
+    """It is added before the first state, and removed when the finalizer graph has ended."""
     graph, facts, reports = drawn
     log = driven(walk_of(graph, **facts), reports)
     done = actions(log)
@@ -143,7 +146,7 @@ def test_w3_the_finalizer_comes_first_and_goes_last(drawn: Any) -> None:
 def test_w6_a_suspended_object_is_left_alone(
     drawing: Drawn, deleting: bool, finalizers: list[str]
 ) -> None:
-    """No state runs, nothing is written, deletion waits, too."""
+    """No state runs and nothing is written, also while it is being deleted."""
     walk = walk_of(drawing.graph, suspended=True, deleting=deleting, finalizers=finalizers)
 
     assert isinstance(walk.action, Skip)
@@ -152,8 +155,8 @@ def test_w6_a_suspended_object_is_left_alone(
 
 
 @given(wait=WAITS)
-def test_w3_a_finalizer_graph_with_something_to_recheck_releases_nothing(wait: Wait) -> None:
-    """It has reached its end, but not for the last time."""
+def test_w3_a_finalizer_graph_that_asks_for_a_recheck_releases_nothing(wait: Wait) -> None:
+    """It has reached its end, but asked to run again, so the finalizer stays."""
     log = driven(walk_of(LINE, deleting=True), [Done(recheck=wait), Acted()])
     outcome = outcome_of(log)
 
@@ -163,8 +166,8 @@ def test_w3_a_finalizer_graph_with_something_to_recheck_releases_nothing(wait: W
     assert ReleaseFinalizer() not in actions(log)
 
 
-def test_an_object_that_goes_without_us_is_skipped() -> None:
-    """Others still hold it; we have nothing to do, or have done it."""
+def test_an_object_that_other_finalizers_hold_is_skipped() -> None:
+    """It is being deleted and our finalizer is gone, or was never there."""
     with_finalizer = graph_of([State("a", "A", initial=True), State("b", "B", finalizer=True)])
     without = graph_of([State("a", "A", initial=True)])
 
@@ -172,8 +175,8 @@ def test_an_object_that_goes_without_us_is_skipped() -> None:
     assert walk_of(without, deleting=True, finalizers=["other"]).action == Skip("deleting")
 
 
-def test_w3_a_finalizer_without_states_was_there_for_the_children() -> None:
-    """Those that only we can delete; then it is released."""
+def test_w3_a_finalizer_without_states_is_released() -> None:
+    """It was there for the children that only the framework can delete."""
     without = graph_of([State("a", "A", initial=True)])
     walk = walk_of(without, deleting=True)
 
@@ -234,7 +237,7 @@ def visited(outcome: Outcome | None) -> list[tuple[str, str, str]]:
 def test_the_table_of_results(
     result: Any, writes: bool, visits: list[Any], rest: dict[str, Any]
 ) -> None:
-    """Row by row: condition, outputs, what comes next."""
+    """Each row checks the condition, what happens to the outputs, and the next pass."""
     walk = walk_of(LINE)
     reports = [result, Acted(), Done(), Acted()] if writes else [result]
     log = driven(walk, reports)
@@ -280,7 +283,7 @@ def test_c1_the_record_of_a_walk_says_what_happened(drawn: Any) -> None:
 
 
 def test_the_soonest_of_all_rechecks_counts() -> None:
-    """Several states may ask."""
+    """If several states ask for a recheck, the earliest time is used."""
     for first, second in ((SOON, LATER), (LATER, SOON)):
         reports = [Done(recheck=Wait("A", after=first)), Acted(), Wait("B", after=second)]
         outcome = outcome_of(driven(walk_of(LINE), reports))
@@ -290,7 +293,7 @@ def test_the_soonest_of_all_rechecks_counts() -> None:
 
 @given(failed=FAILURES, act=st.sampled_from(["ensure", "write", "release"]))
 def test_what_the_framework_could_not_do_ends_the_walk(failed: Failed, act: str) -> None:
-    """With the failure, and without a state's condition where none was concerned."""
+    """The outcome has the failure; a state has a condition only if it was under way."""
     cases: dict[str, tuple[dict[str, Any], list[Any]]] = {
         "ensure": ({"finalizers": []}, [failed]),
         "write": ({}, [Done(), failed]),
@@ -314,7 +317,7 @@ def test_what_the_framework_could_not_do_ends_the_walk(failed: Failed, act: str)
 
 @given(failed=FAILURES, act=st.sampled_from(["ensure", "enter", "write", "release"]))
 def test_a_walk_can_be_abandoned_anywhere(failed: Failed, act: str) -> None:
-    """As if that step had failed: the state that was under way says so, and nothing is released."""
+    """It counts as a failure of that step: the current state reports it, nothing is released."""
     cases: dict[str, tuple[dict[str, Any], list[Any], list[Any]]] = {
         "ensure": ({"finalizers": []}, [], []),
         "enter": ({}, [], [("a", "False", failed.reason)]),
@@ -362,8 +365,8 @@ def test_d3_an_undeclared_edge_stops_the_walk_before_anything_is_written() -> No
 
 
 @given(drawing=drawings(), wrong=st.sampled_from([None, True, "Done", Done, Acted()]))
-def test_d3_what_is_no_result_is_refused(drawing: Drawn, wrong: Any) -> None:
-    """A forgotten return, mostly."""
+def test_d3_a_value_that_is_not_a_result_is_refused(drawing: Drawn, wrong: Any) -> None:
+    """The usual cause is a forgotten return."""
     log = driven(walk_of(drawing.graph, finalizers=[FINALIZER]), [wrong])
     outcome = outcome_of(log)
 
@@ -378,7 +381,7 @@ def test_d3_what_is_no_result_is_refused(drawing: Drawn, wrong: Any) -> None:
 
 
 def test_d3_a_recheck_does_not_retry_what_retrying_cannot_help() -> None:
-    """Not until the object changes, whatever an earlier state asked for."""
+    """It waits until the object changes, although an earlier state asked for a recheck."""
     reports = [Done(recheck=Wait("A", after=SOON)), Acted(), Done(goto="nowhere")]
     outcome = outcome_of(driven(walk_of(LINE), reports))
 
@@ -388,7 +391,7 @@ def test_d3_a_recheck_does_not_retry_what_retrying_cannot_help() -> None:
 
 
 def test_a_walk_that_is_over_takes_no_reports() -> None:
-    """Neither does an action take an answer that is none: our own code broke its promise."""
+    """Nor does an action take a report of another type: both would be errors of the framework."""
     walk = walk_of(LINE, suspended=True)
     with pytest.raises(AssertionError, match="after Skip"):
         walk.report(Acted())
@@ -414,7 +417,7 @@ def test_a_walk_that_is_over_takes_no_reports() -> None:
 def test_work_that_fails_after_the_last_state_is_looked_at_again(
     before: timedelta | None, report: Wait | Failed, after: timedelta | None, backoff: Any
 ) -> None:
-    """The walk counts as interrupted: a recheck that a state asked for stays, the failure is told."""
+    """The walk counts as interrupted: a requested recheck stays, and the failure is reported."""
     outcome = unfinished(Outcome(ended=True, after=before), report)
     failure = report if isinstance(report, Failed) else None
     assert outcome == Outcome(ended=False, failure=failure, after=after, backoff=backoff)

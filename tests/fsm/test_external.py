@@ -35,7 +35,7 @@ class Bare(Resource[BoxSpec, BoxStatus], group="example.com", version="v1"):
 
 
 async def call(self: Any, *_: Any) -> Any:
-    """Be a method of an External."""
+    """A method of an External that does nothing."""
 
 
 CALLS: dict[str, Any] = {"observe": call, "create": call, "delete": call}
@@ -47,7 +47,7 @@ def external(called: str = "Bad", base: Any = External[Box, Any], **members: Any
 
 
 class Store(External[Box, str]):
-    """One that is complete."""
+    """An External that has all required methods."""
 
     async def observe(self, obj: Box, id: str) -> str | None:  # noqa: A002
         """Read it."""
@@ -61,7 +61,7 @@ class Store(External[Box, str]):
 
 
 class Boxes(Controller[Box]):
-    """A controller that has one."""
+    """A controller with an External."""
 
     externals = (Store,)
 
@@ -77,7 +77,7 @@ class Boxes(Controller[Box]):
 
 
 def test_what_a_definition_knows() -> None:
-    """The resource, the name of its entry, and which optional methods there are."""
+    """The resource, the name of its ledger entry, and which optional methods are defined."""
     assert (Store.resource, Store.name) == (Box, "store")
     assert (Store.can_find, Store.updates) == (False, False)
     more = external("More", Store, find=call, update=call, differs=lambda *_: True)
@@ -131,7 +131,7 @@ def test_what_a_definition_knows() -> None:
     ],
 )
 def test_what_is_missing_is_refused(define: Callable[[], Any], problem: str, fix: str) -> None:
-    """At import, by name."""
+    """The error is raised at import and names what is missing."""
     with pytest.raises(DefinitionError) as error:
         define()
     assert problem in str(error.value)
@@ -147,7 +147,7 @@ def _made(self: Any, obj: Any, out: OutputSet) -> Result:
     return Done()
 
 
-def test_plain_status_is_told_which_class_to_write() -> None:
+def test_a_plain_status_is_refused_with_the_class_to_write() -> None:
     """The class does not exist yet, so it is named after the resource."""
 
     class Plain(Resource[BoxSpec, Status], group="example.com", version="v1"):
@@ -196,7 +196,7 @@ def test_late_values_only_fill_gaps(spec: Any, chosen: Any, unset: Any) -> None:
 
 
 def test_a_refusal_says_whether_to_try_again() -> None:
-    """By default not before the object changes."""
+    """By default it is not retried before the object changes."""
     refused = ExternalRefusedError("TooLarge", "at most 100 GiB")
     assert (refused.reason, str(refused)) == ("TooLarge", "at most 100 GiB")
     assert (refused.retry, refused.after) == (False, None)
@@ -205,7 +205,7 @@ def test_a_refusal_says_whether_to_try_again() -> None:
 
 
 def test_an_external_that_is_not_declared_is_named() -> None:
-    """With the state that used it, and the fix."""
+    """The error names the External, the state that used it, and the fix."""
     wrong = UndeclaredExternalError("Boxes", "made", "Store")
     assert wrong.reason == "UndeclaredExternal"
     assert str(wrong) == (

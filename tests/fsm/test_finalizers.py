@@ -1,4 +1,4 @@
-"""W4: edits of the finalizers lose nobody else's, whatever the interleaving."""
+"""W4: edits of the finalizers lose no entry of another party, whatever the interleaving."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def test_w4_no_edit_loses_a_finalizer_of_others(
 
 @given(seen=OTHERS, more=st.lists(st.sampled_from(["y/1", "y/2"]), min_size=1, unique=True))
 def test_c11_entries_behind_ours_do_not_matter(seen: list[str], more: list[str]) -> None:
-    """A party that appends to the list all the time does not keep ours from being edited."""
+    """Our entry can be edited although another party keeps appending to the list."""
     known = [*seen, "x/0"]
     done = apply_json_patch(
         obj_with([*known, *more]), add_finalizer(REF, obj_with(known), OURS).body
@@ -62,7 +62,7 @@ def test_c11_entries_behind_ours_do_not_matter(seen: list[str], more: list[str])
 
 
 def test_an_entry_that_two_processes_added_is_removed_twice() -> None:
-    """A leftover would hold the object for ever."""
+    """An entry that is left over would block the deletion for ever."""
     twice = obj_with([OURS, "x/1", OURS])
     done = apply_json_patch(twice, remove_finalizer(REF, twice, OURS).body)
     assert done["metadata"]["finalizers"] == ["x/1"]
@@ -70,7 +70,7 @@ def test_an_entry_that_two_processes_added_is_removed_twice() -> None:
 
 @given(seen=OTHERS)
 def test_w4_a_namesake_is_not_touched(seen: list[str]) -> None:
-    """It has another uid."""
+    """An object of the same name with another uid is not edited."""
     for request in (
         add_finalizer(REF, obj_with(seen), OURS),
         remove_finalizer(REF, obj_with([*seen, OURS]), OURS),

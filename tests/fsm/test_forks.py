@@ -86,7 +86,7 @@ def sketches(draw: st.DrawFn) -> tuple[Graph, Sketch]:
 
 
 def model(graph: Graph, joins: dict[str, str | None], answers: dict[str, Any]) -> tuple[Any, Any]:
-    """The states that run, in order, and how the walk ends: a plain recursion over the graph."""
+    """Return the states that run, in order, and how the walk ends: a recursion over the graph."""
     ran: list[str] = []
 
     def walked(name: str, stops: frozenset[str]) -> tuple[str, str | None]:
@@ -136,7 +136,7 @@ def answers_for(draw: Any, graph: Graph) -> dict[str, Any]:
 
 
 def walked(graph: Graph, answers: dict[str, Any], **facts: Any) -> tuple[list[str], Outcome]:
-    """The states that a walk enters, and its outcome."""
+    """Return the states that a walk enters, and its outcome."""
     walk = Walk("Drawn", graph, finalizer="f", finalizers=["f"], **facts)
     ran: list[str] = []
     while not isinstance(walk.action, Finish):
@@ -180,7 +180,7 @@ def test_a_walk_through_forks_runs_what_the_model_runs(drawn: Any, data: Any) ->
 @pytest.mark.law("G1")
 @given(drawing=drawings(finalizer=False), data=st.data())
 def test_any_graph_that_is_accepted_runs_no_state_twice(drawing: Any, data: Any) -> None:
-    """Also graphs that nobody would draw: a fork is either refused or unambiguous."""
+    """Any graph, however unusual: a fork is either refused or unambiguous."""
     states = [
         one._replace(fork=len(one.then) > 1 and data.draw(st.booleans())) for one in drawing.states
     ]
@@ -264,7 +264,7 @@ def test_ready_names_the_branches_that_are_behind() -> None:
 
 @pytest.mark.law("G1")
 def test_a_terminal_failure_of_one_branch_does_not_stop_the_waiting_of_another() -> None:
-    """The other branch gets its pass; with nothing else to wait for, none is scheduled."""
+    """The other branch gets its next pass; if no branch waits, none is scheduled."""
     bad = Failed("Bad", "spec", retry=False)
     _, outcome = walked(TWO, {**DONE, "database": bad, "cache": Wait("Warming", after=SOON)})
     assert (outcome.after, outcome.backoff, outcome.failure) == (SOON, False, bad)
@@ -273,7 +273,7 @@ def test_a_terminal_failure_of_one_branch_does_not_stop_the_waiting_of_another()
 
 
 def test_an_abandoned_walk_walks_no_further_branch() -> None:
-    """The time is over for all of them."""
+    """No further branch is started once the time limit of the pass is over."""
     walk = Walk("Drawn", TWO, finalizer="f")
     for report in (Done(), Acted()):
         walk.report(report)
@@ -284,7 +284,7 @@ def test_an_abandoned_walk_walks_no_further_branch() -> None:
 
 @pytest.mark.law("G1")
 def test_a_write_that_fails_ends_its_branch_only() -> None:
-    """As a failure of the state does."""
+    """It has the same effect as a failure of the state."""
     walk = Walk("Drawn", TWO, finalizer="f")
     for report in (Done(), Acted(), Done()):
         walk.report(report)
@@ -293,7 +293,7 @@ def test_a_write_that_fails_ends_its_branch_only() -> None:
 
 
 def test_a_fork_takes_no_goto() -> None:
-    """It goes to all of them."""
+    """A fork enters all of its branches, so a goto is refused."""
     _, outcome = walked(TWO, {**DONE, "configured": Done(goto="cache")})
     assert outcome.failure is not None
     assert outcome.failure.message == (
@@ -303,7 +303,7 @@ def test_a_fork_takes_no_goto() -> None:
 
 
 def test_a_finalizer_graph_may_fork() -> None:
-    """Both branches are cleaned up, then the finalizer goes."""
+    """Both branches are cleaned up, then the finalizer is removed."""
     graph = graph_of(
         [
             State("alive", "Alive", initial=True),
@@ -336,7 +336,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("edges", "forks", "text"), FAULTS)
 def test_d2_an_ambiguous_fork_is_refused(edges: Any, forks: Any, text: str) -> None:
-    """With the states, and a fix."""
+    """The error names the states, with a fix."""
     names = dict.fromkeys([*edges, *(to for then in edges.values() for to in then)])
     states = [
         State(
@@ -381,7 +381,7 @@ def test_d2_forks_that_cannot_be_meant() -> None:
 
 
 def test_a_controller_declares_a_fork() -> None:
-    """The graph knows the join."""
+    """The graph has the join of the fork."""
     made = define(
         first=marked(initial=True, then=Fork("left", "right")),
         left=marked(then="joined"),

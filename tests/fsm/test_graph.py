@@ -14,7 +14,7 @@ from tests.fsm.things import Things
 
 
 def test_the_picture_in_mermaid() -> None:
-    """Whole, because people paste it."""
+    """The whole text is compared, because people paste it into documents."""
     assert Things.graph.mermaid() == (
         "stateDiagram-v2\n"
         "    made : made<br/>Made\n"
@@ -48,7 +48,7 @@ def test_the_picture_in_dot() -> None:
 
 @given(drawing=drawings(finalizer=False))
 def test_pictures_without_a_finalizer_show_every_edge(drawing: Drawn) -> None:
-    """And nothing about deletion."""
+    """They show nothing about deletion."""
     graph = drawing.graph
     for picture in (graph.mermaid(), graph.dot()):
         assert "deleted" not in picture
@@ -60,7 +60,10 @@ def test_pictures_without_a_finalizer_show_every_edge(drawing: Drawn) -> None:
 
 @given(drawing=drawings())
 def test_d1_what_is_reachable_is_what_a_walk_can_come_to(drawing: Drawn) -> None:
-    """Nearest first, each once, and together with the finalizer's part it is everything."""
+    """The states are listed once each, nearest first.
+
+    With the finalizer graph they are all states.
+    """
     graph = drawing.graph
     starts = [graph.initial, *([graph.finalizer] if graph.finalizer else [])]
     reached = [graph.reachable(start) for start in starts]
@@ -73,7 +76,7 @@ def test_d1_what_is_reachable_is_what_a_walk_can_come_to(drawing: Drawn) -> None
 
 @given(drawing=drawings(), data=st.data())
 def test_d2_an_edge_back_is_a_cycle(drawing: Drawn, data: st.DataObject) -> None:
-    """Whatever the graph: the error names a cycle that is there."""
+    """Whatever the graph, the error names a cycle that exists in it."""
     states = list(drawing.states)
     index = data.draw(st.integers(0, len(states) - 1))
     reachable = [one.name for one in drawing.graph.reachable(states[index].name)]
@@ -99,7 +102,7 @@ def test_d2_an_edge_back_is_a_cycle(drawing: Drawn, data: st.DataObject) -> None
 
 @given(drawing=drawings(), data=st.data())
 def test_d2_a_state_that_nothing_leads_to_is_refused(drawing: Drawn, data: st.DataObject) -> None:
-    """Wherever it stands."""
+    """At any position in the declaration."""
     lost = State("lost", "Lost", data.draw(st.sampled_from([(), (drawing.states[0].name,)])))
     states = list(drawing.states)
     states.insert(data.draw(st.integers(0, len(states))), lost)
@@ -116,7 +119,7 @@ def test_d2_a_state_that_nothing_leads_to_is_refused(drawing: Drawn, data: st.Da
      ("A-", False), ("a b", False), ("Example.com/", False), ("A" * 316, True), ("A" * 317, False)],
 )  # fmt: skip
 def test_d2_condition_types_are_those_that_the_server_takes(condition: str, good: bool) -> None:
-    """It refuses a whole status for one bad type."""
+    """The server refuses a whole status because of one invalid condition type."""
     states = [State("a", condition, initial=True)]
     if good:
         assert checked_graph("Drawn", states).conditions == (condition,)

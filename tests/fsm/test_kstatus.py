@@ -46,7 +46,7 @@ def kstatus_of(obj: Json) -> str:
 
 
 def expected(outcome: Outcome, ready: bool) -> str:
-    """What the outcome means, in kstatus' words."""
+    """Return what the outcome means as a status of kstatus."""
     if ready:
         return "Current"
     fights = any(visit.value.reason == STALLED for visit in outcome.visits)
@@ -54,7 +54,7 @@ def expected(outcome: Outcome, ready: bool) -> str:
 
 
 def outcome_of(graph: Graph, data: Any) -> Outcome:
-    """The outcome of a drawn walk."""
+    """Return the outcome of a generated walk."""
     walk = Walk("Drawn", graph, finalizer="f", finalizers=["f"])
     while not isinstance(walk.action, Finish):
         entering = isinstance(walk.action, Enter)
@@ -97,7 +97,7 @@ def conditions(outcome: Outcome, before: list[Json] | None = None) -> dict[str, 
     return {one["type"]: one for one in made}
 
 
-def test_both_say_why() -> None:
+def test_conditions_of_kstatus_have_reason_and_message() -> None:
     """Reconciling repeats Ready; Stalled names the failure."""
     state = LINE.states["a"]
     failed = Failed("NoDisk", "it is full")
@@ -113,7 +113,7 @@ def test_both_say_why() -> None:
 
 @pytest.mark.parametrize("condition", [RECONCILING, STALLED])
 def test_d2_no_state_owns_a_condition_that_kstatus_writes(condition: str) -> None:
-    """Without the option it may."""
+    """A state may own such a condition only if the option is off."""
     define(one=marked(initial=True, condition=condition))
     with pytest.raises(DefinitionError) as found:
         define(

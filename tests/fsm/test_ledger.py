@@ -57,7 +57,7 @@ FATES: tuple[Fate, ...] = get_args(Fate)
 
 
 class Unanswered(Exception):  # noqa: N818 - not an error of ours
-    """A call or a ledger write got no answer, or the process died: the run is over."""
+    """A call or a ledger write got no response, or the process died: the run is over."""
 
 
 class Refused(Unanswered):
@@ -69,7 +69,7 @@ class Refused(Unanswered):
 
 @dataclass
 class Made:
-    """A resource of the model."""
+    """A resource in the modelled external system."""
 
     token: str
     size: int
@@ -104,10 +104,10 @@ class World:
         assert len(self.living()) <= 1
 
     def call(self, act: Callable[[], Any], *, creates: bool = False) -> Any:
-        """Carry out a request with the fate that is next."""
+        """Carry out a request with the next outcome of the list."""
         fate = next(self.fates, "fine")
         if fate == "refused" and self.honours_tokens and self.ledger and self._has(self.ledger):
-            fate = "fine"  # it knows the token, and answers as it did before
+            fate = "fine"  # it knows the token, and returns the same response as before
         if fate in ("refused", "busy") and creates:
             raise Refused(terminal=fate == "refused")
         if fate in ("lost before", "crash before", "refused", "busy"):
@@ -135,14 +135,14 @@ class World:
         return str(len(self.made) - 1)
 
     def find(self, token: str) -> str | None:
-        """Look for a token."""
+        """Find a resource by its token."""
         for number, one in enumerate(self.made):
             if one.token == token and one.exists and self.now >= one.visible_at:
                 return str(number)
         return None
 
     def observe(self, known: str) -> Made | None:
-        """Look at a resource."""
+        """Read a resource."""
         one = self.made[int(known)]
         return one if one.exists and self.now >= one.visible_at else None
 
@@ -157,7 +157,7 @@ class World:
 
 
 def run(world: World, *, wanted: bool) -> Action:
-    """Act until nothing is left to do or something has to be waited for, as a pass would."""
+    """Act as a pass would, until there is nothing to do or the run has to wait."""
     seen, last = Seen(Sight.UNSEEN, world.now), Last.NOTHING
     for _ in range(20):
         entry = world.ledger
@@ -235,7 +235,7 @@ STEPS = st.lists(
 def test_never_two_resources_and_none_left(
     fates: list[Fate], steps: list[tuple[str, Any]], *, can_find: bool, honours_tokens: bool
 ) -> None:
-    """Whatever is lost: at most one resource at any time, the right one at last, none after removal."""
+    """Whatever is lost: never more than one resource, finally the right one, none after removal."""
     world = World(replace(RULES, can_find=can_find), iter(fates), honours_tokens or not can_find)
     wanted = True
     for step, value in steps:
@@ -264,7 +264,7 @@ def test_never_two_resources_and_none_left(
 def test_a_removal_after_a_first_attempt_leaves_nothing(
     fates: list[Fate], *, can_find: bool
 ) -> None:
-    """Also if the first attempt got no answer, and the resource appears later."""
+    """This holds also if the first attempt got no response and the resource appears later."""
     world = World(replace(RULES, can_find=can_find), iter(fates), honours_tokens=not can_find)
     with suppress(Unanswered):
         run(world, wanted=True)
@@ -289,7 +289,7 @@ MADE = LedgerEntry("Created", 1, FIRST.token, "id", NOW)
 
 
 def seen(sight: Sight, seconds: float = 0) -> Seen:
-    """What was seen, so many seconds after NOW."""
+    """Return an observation, made so many seconds after NOW."""
     return Seen(sight, NOW + seconds * SECOND)
 
 
@@ -316,7 +316,7 @@ def seen(sight: Sight, seconds: float = 0) -> Seen:
 def test_what_is_done(
     entry: LedgerEntry | None, saw: Seen, last: Last, action: Action, *, wanted: bool
 ) -> None:
-    """One row for each case without a wait."""
+    """One row for each decision that needs no wait."""
     assert decide(entry, saw, last, RULES, wanted=wanted, now=NOW) == action
 
 
@@ -334,8 +334,8 @@ def test_what_is_done(
 def test_what_is_waited_for(
     entry: LedgerEntry, saw: Seen, last: Last, reason: str, after: timedelta | None, *, wanted: bool
 ) -> None:
-    """Absence proves nothing before the grace period is over."""
-    late = NOW + timedelta(hours=1)  # when it is decided is not when it was seen
+    """A missing resource proves nothing before the grace period is over."""
+    late = NOW + timedelta(hours=1)  # the time of the decision is not the time of the observation
     action = decide(entry, saw, last, RULES, wanted=wanted, now=late)
     assert isinstance(action, Later)
     assert (action.reason, action.after) == (reason, after)
@@ -351,7 +351,7 @@ def test_a_resource_that_another_party_deleted() -> None:
 
 
 def test_a_system_that_honours_tokens_is_not_asked_by_token() -> None:
-    """The same create tells the id; so it does for a resource that is to be removed."""
+    """Repeating the create returns the id, also for a resource that is to be removed."""
     late = NOW + 9 * SECOND
     again = replace(FIRST, at=late)
     for wanted in (True, False):
@@ -390,7 +390,7 @@ def test_a_value_that_is_not_an_entry_is_ignored(raw: Any) -> None:
 
 
 def test_an_entry_that_was_edited_by_hand() -> None:
-    """Without an id the outcome is unknown; without a readable time the resource is old."""
+    """Without an id the outcome is unknown; a time that cannot be read counts as none."""
     raw = {"state": "Created", "sequence": 1, "token": "t", "at": "yesterday"}
     assert entry_of({"status": {"externals": {"store": raw}}}, "store") == LedgerEntry(
         "Pending", 1, "t"
@@ -435,12 +435,12 @@ def test_what_a_ledger_write_means_for_the_next_decision() -> None:
     ],
 )
 def test_what_would_be_done(action: Any, said: str) -> None:
-    """In words, for `myrmidon plan`."""
+    """The decision as a sentence, for `myrmidon plan`."""
     assert planned(action) == said
 
 
 def test_a_token_belongs_to_one_resource() -> None:
-    """Of one object, name and sequence; it must never change between versions."""
+    """It depends on the object, the name and the sequence, and must not change between versions."""
     assert FIRST.token == "27016ce1-c5bb-5095-82bd-9fb4cf8ef3ac"
     tokens = {token_of(uid, name, n) for uid in "ab" for name in "cd" for n in (1, 2)}
     assert len(tokens) == 8

@@ -1,4 +1,4 @@
-"""D2: the mistakes of somebody who writes a first controller, each with its fix."""
+"""D2: mistakes in a first controller, each refused with its fix."""
 
 from typing import Any
 
@@ -24,12 +24,12 @@ def swapped(self: Any, obj: Any, ctx: Context, out: OutputSet) -> Result:
 
 
 def swapped_in_text(self: Any, obj: Any, ctx: "fsm.Context") -> Result:
-    """Take the context only, as ``from __future__ import annotations`` has it."""
+    """Take only the context, annotated by text: ``from __future__ import annotations``."""
     return Done()
 
 
 def of_another(self: Any, obj: Other, out: OutputSet) -> Result:
-    """Take what another controller looks after."""
+    """Take the resource of another controller."""
     return Done()
 
 
@@ -39,7 +39,7 @@ def of_a_spec(self: Any, obj: ThingSpec, out: OutputSet) -> Result:
 
 
 def of_any_resource(self: Any, obj: Resource[Any, Any], out: "OutputSet") -> Result:
-    """Take whatever it is."""
+    """Take any resource."""
     return Done()
 
 
@@ -103,19 +103,19 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("members", "text"), [case[1:] for case in BAD], ids=[c[0] for c in BAD])
 def test_d2_a_mistake_is_refused_with_its_fix(members: dict[str, Any], text: str) -> None:
-    """When the class is defined, before anything runs."""
+    """The error is raised when the class is defined, before anything runs."""
     with pytest.raises(DefinitionError) as caught:
         define(**members)
 
     assert str(caught.value) == text
 
 
-def test_d2_a_controller_of_something_else_is_refused() -> None:
-    """It says what it was given instead of a resource."""
+def test_d2_a_controller_of_a_class_that_is_not_a_resource_is_refused() -> None:
+    """The error says what it was given instead of a resource."""
     with pytest.raises(DefinitionError) as caught:
 
         class Specs(Controller[ThingSpec]):
-            """Of a spec."""
+            """A controller of a spec."""
 
     assert str(caught.value).startswith(
         "Specs does not say which resource it controls: ThingSpec is not a Resource or the "
@@ -134,7 +134,7 @@ def test_indexes_are_known_by_kind() -> None:
 
 
 def test_one_watch_needs_no_comma() -> None:
-    """As one kind needs none; and a state may be of every resource."""
+    """One watch may stand without a tuple, as one kind may; a state may take every resource."""
     watch = Watch(kinds.POD, to=lambda _: ())
     made = define(a=marked(of_any_resource, initial=True), watches=watch)
 
@@ -171,7 +171,7 @@ TEXT = 'which is not the name of a state.\n  fix: write it as text: then="{}"'
     ids=["bare", "positional", "method", "methods"],
 )
 def test_d2_a_misused_decorator_says_how_it_is_used(misuse: Any, text: str) -> None:
-    """The first mistakes of everybody."""
+    """The error shows the right use of the decorator."""
     with pytest.raises(DefinitionError) as caught:
         misuse()
 

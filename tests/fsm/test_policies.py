@@ -14,7 +14,7 @@ HOLD = "example.com/thing"
 
 
 def noted(policy: str) -> dict[str, Any]:
-    """An object with a policy of its own."""
+    """Build an object with a policy annotation."""
     return {"kind": "Thing", "metadata": {"name": "a", "annotations": {POLICY: policy}}}
 
 
@@ -26,7 +26,7 @@ def test_the_annotation_takes_precedence_over_the_option() -> None:
 
 
 def test_a_value_that_is_not_a_policy_is_refused() -> None:
-    """On an object as well as in the options."""
+    """The annotation of an object and the option are both checked."""
     with pytest.raises(UnfitObjectError, match="which is not one of manage, observe, orphan"):
         policy_of(noted("Observe"))
     with pytest.raises(DefinitionError, match="policy is 'all'"):
@@ -37,7 +37,7 @@ def test_a_value_that_is_not_a_policy_is_refused() -> None:
 @pytest.mark.parametrize("policy", ["manage", "observe", "orphan"])
 @pytest.mark.parametrize("held", [False, True], ids=["free", "held"])
 def test_w3_the_first_action_follows_from_the_policy(final: bool, policy: Any, held: bool) -> None:
-    """An observed object gets no finalizer, an orphaning one always; deletion runs no state."""
+    """Observe adds no finalizer, orphan always does; their deletion runs no state."""
     extra = {"b": marked(finalizer=True)} if final else {}
     graph = define(a=marked(initial=True), **extra).graph
     finalizers = (HOLD,) if held else ()

@@ -126,19 +126,19 @@ def made(case: tuple[str, str, Any, Any], **meta: Any) -> Json:
 
 @pytest.mark.parametrize("case", READY, ids=range(len(READY)))
 def test_what_is_ready(case: Any) -> None:
-    """As kubectl rollout status and friends see it; what is going is not."""
+    """The rules agree with kubectl rollout status; an object that is being deleted is not ready."""
     assert is_ready(made(case))
     assert not is_ready(made(case, deletionTimestamp="2026-01-01T00:00:00Z"))
 
 
 @pytest.mark.parametrize("case", WAITING, ids=range(len(WAITING)))
 def test_what_is_not_ready_yet(case: Any) -> None:
-    """Not there yet, not observed yet, or of an older generation."""
+    """The status is missing, not observed yet, or of an older generation."""
     assert not is_ready(made(case))
 
 
 def test_what_does_not_exist_is_not_ready() -> None:
-    """None is what ctx.get returns then."""
+    """ctx.get returns None for such an object."""
     assert not is_ready(None)
 
 
@@ -159,7 +159,7 @@ PARTS = ODD | st.dictionaries(
 
 @given(kind=st.sampled_from(KINDS), metadata=PARTS, spec=PARTS, status=PARTS)
 def test_any_object_has_an_answer(kind: Any, metadata: Any, spec: Any, status: Any) -> None:
-    """K7: whatever it holds, of whatever type."""
+    """K7: is_ready returns a bool for any object, whatever types its fields have."""
     version, name = kind
     obj = {"apiVersion": version, "kind": name, "metadata": metadata, "spec": spec}
     assert is_ready({**obj, "status": status}) in (True, False)
@@ -167,7 +167,7 @@ def test_any_object_has_an_answer(kind: Any, metadata: Any, spec: Any, status: A
 
 @given(status=documents(), generation=st.integers(1, 3))
 def test_c9_a_custom_object_is_not_ready_before_it_says_so(status: Json, generation: int) -> None:
-    """C9: no status without a condition for the current generation makes it ready."""
+    """C9: a status is not enough without a condition for the current generation."""
     obj = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"generation": generation}}
     assert not is_ready({**obj, "status": status})
     for observed in range(1, 4):
@@ -182,7 +182,7 @@ def test_an_object_without_a_kind_is_not_ready() -> None:
 
 
 def test_rules_of_a_controller_come_first() -> None:
-    """For custom kinds and for those of the server."""
+    """They take precedence for custom and for built-in kinds."""
     thing = made(("example.com/v1", "Thing", {}, None))
     claim = made(("v1", "PersistentVolumeClaim", {}, {"phase": "Pending"}))
     rules = {("example.com", "Thing"): exists, ("", "PersistentVolumeClaim"): exists}

@@ -23,7 +23,7 @@ from myrmidon.fsm import (  # isort: skip
 
 
 class Bucket(Resource[ThingSpec, Status], group="example.com", version="v1", namespaced=False):
-    """What a Thing gets."""
+    """The resource that is claimed."""
 
 
 class Buckets(ClaimController[Thing, Bucket]):
@@ -40,25 +40,25 @@ def test_a_claim_controller_may_manage_one_more_kind() -> None:
 
 
 class Reader:
-    """A context that knows these objects."""
+    """A context whose cache has these objects."""
 
     def __init__(self, objects: dict[ObjectRef, Json | None]) -> None:
         self.objects = objects
         self.live = self
 
     async def children(self) -> dict[ObjectRef, Json | None]:
-        """All of them."""
+        """Return all objects."""
         return self.objects
 
     async def get(self, kind: Any, name: str, namespace: str = "") -> Json | None:
-        """One of them."""
+        """Return one object."""
         return self.objects.get(ObjectRef(kind, name, namespace))
 
     is_ready = staticmethod(is_ready)
 
 
 def run(waiting: Any) -> Any:
-    """The result of a coroutine that never waits."""
+    """Return the result of a coroutine that never waits."""
     try:
         waiting.send(None)
     except StopIteration as done:
@@ -67,7 +67,7 @@ def run(waiting: Any) -> Any:
 
 
 def thing() -> Thing:
-    """A claim, as it was read."""
+    """Build a claim as read from the server."""
     return Thing.from_json(
         {"metadata": {"name": "a", "namespace": "default", "uid": "u"}, "spec": {"size": 3}}
     )
@@ -174,8 +174,8 @@ def test_a_claim_gets_one_claimed_object() -> None:
     }
 
 
-def test_a_claim_is_as_ready_as_what_it_claims_and_goes_after_it() -> None:
-    """It waits for the claimed object in both directions."""
+def test_a_claim_is_as_ready_as_its_claimed_object_and_outlives_it() -> None:
+    """The claim is Ready when the claimed object is; it is deleted after the claimed object."""
     claim, buckets = thing(), Buckets()
     ref = ObjectRef(Bucket.KIND, claimed_name(claim))
     there = cast("Any", Reader({ref: {"kind": "Bucket"}}))
@@ -195,16 +195,16 @@ def test_a_claim_is_as_ready_as_what_it_claims_and_goes_after_it() -> None:
 
 
 def test_d2_a_claim_controller_of_nothing_is_refused() -> None:
-    """It must say what is claimed; a subclass of one that does need not."""
+    """A class must name what is claimed; a subclass of a complete one need not."""
 
     class More(Buckets):
-        """Claims the same."""
+        """A subclass that claims the same."""
 
     class Base(ClaimController[Claim, Claimed], abstract=True):
-        """For many claims."""
+        """A generic base for many claims."""
 
     class Concrete(Base[Thing, Bucket]):
-        """For one of them."""
+        """A subclass with its classes."""
 
     assert More.claimed is Bucket
     assert not hasattr(Base, "claimed")

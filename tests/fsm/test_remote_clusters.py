@@ -28,12 +28,12 @@ class Spread(Controller[Thing]):
 
 
 def test_the_clusters_of_a_controller() -> None:
-    """Each once, whatever it is used for."""
+    """Each cluster is listed once, however many uses it has."""
     assert clusters_of(Spread) == ("edge", "vault", "far")
 
 
 def test_a_recorded_child_names_its_cluster() -> None:
-    """One at home does not, so that nothing changes for those that have no remote clusters."""
+    """A child at home does not: without remote clusters the record does not change."""
     far = reference(ObjectRef(kinds.CONFIG_MAP.at("edge"), "a", "default"))
     assert far == {
         "apiVersion": "v1",
@@ -46,7 +46,7 @@ def test_a_recorded_child_names_its_cluster() -> None:
 
 
 def test_a_state_that_reads_an_unreachable_cluster_is_retried() -> None:
-    """With a reason of its own, and without a traceback."""
+    """It fails with a reason of its own, and without a traceback."""
     failed = failure_of(RemoteUnavailableError("edge", "Secret", "connection refused"))
     assert (failed.reason, failed.retry) == ("ClusterUnavailable", True)
     assert (
@@ -56,7 +56,7 @@ def test_a_state_that_reads_an_unreachable_cluster_is_retried() -> None:
 
 
 def test_a_cluster_that_is_no_longer_declared_is_named_with_a_fix() -> None:
-    """The command that frees the object is in the message."""
+    """The message has the command that frees the object."""
     said = str(UnknownClusterError("ConfigMap@edge default/a", "edge"))
     assert "no longer manages that kind on the cluster 'edge'" in said
     assert "fix: declare the kind and the cluster again" in said

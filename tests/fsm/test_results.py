@@ -1,4 +1,4 @@
-"""Results: what cannot be meant cannot be written."""
+"""Results: arguments that make no sense together are refused."""
 
 import asyncio
 import json
@@ -79,7 +79,7 @@ BOTH = "Done(...) cannot have both {} and {}: each says what the condition is.\n
     ids=range(16),
 )
 def test_senseless_results_are_refused(make: Any, text: str) -> None:
-    """Where they are built, with the fix."""
+    """The error is raised where the result is built, with the fix."""
     with pytest.raises(ProgrammingError) as caught:
         make()
 
@@ -87,7 +87,7 @@ def test_senseless_results_are_refused(make: Any, text: str) -> None:
 
 
 def test_an_exception_is_a_failure() -> None:
-    """What the controller did against its own declaration is not tried again (D3)."""
+    """A breach of the controller's own declaration is not retried (D3)."""
     undeclared = UndeclaredReadError("Things", "made", "Secret (v1)")
 
     assert failure_of(undeclared) == Failed("UndeclaredRead", undeclared, retry=False)
@@ -107,10 +107,8 @@ def test_an_exception_is_a_failure() -> None:
     ],
     ids=["cancelled", "exit"],
 )
-def test_an_exception_that_says_nothing_of_itself_is_explained(
-    error: BaseException, said: str
-) -> None:
-    """Its own text is empty, or a number."""
+def test_an_exception_without_a_text_is_explained(error: BaseException, said: str) -> None:
+    """Its text is empty or a number, so the type is part of the message."""
     assert failure_of(error).message.startswith(said)
 
 
@@ -120,8 +118,8 @@ class OddError(ProgrammingError):
     reason = "not one word"
 
 
-def test_an_exception_with_an_unfit_reason_is_still_told() -> None:
-    """The condition is not lost for it."""
+def test_an_exception_with_an_invalid_reason_is_still_reported() -> None:
+    """The condition is written with another reason."""
     assert failure_of(OddError("x")).reason == "ProgrammingError"
 
 
@@ -130,7 +128,7 @@ def _broken(found: dict[str, str]) -> str:
 
 
 def test_an_exception_says_what_it_is_and_where() -> None:
-    """The last line of the state's own file: what a library raised is told by who called it."""
+    """The location is the last line in the state's own file, also if a library raised it."""
     failures = []
     for broken in (lambda: _broken({}), lambda: json.loads("{")):
         try:

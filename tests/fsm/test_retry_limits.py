@@ -1,4 +1,4 @@
-"""Retry limits: how long a failing object is retried, and what is said when that ends."""
+"""Retry limits: how long a failing object is retried, and what is reported afterwards."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -36,7 +36,10 @@ LIMITS = st.builds(
 @pytest.mark.law("G3")
 @given(limits=LIMITS, gaps=st.lists(st.tuples(st.floats(0, 20), st.integers(0, 9)), max_size=12))
 def test_a_series_is_given_up_exactly_at_its_limit(limits: RetryLimits, gaps: Any) -> None:
-    """Model: failures since the revision began; once it is over, it stays over until a new one."""
+    """Against a model that counts failures since the revision began.
+
+    Only a new revision resets it.
+    """
     series: Series | None = None
     now, revision, count, since, over = 0.0, 0, 0, 0.0, False
     for gap, news in gaps:
@@ -57,7 +60,7 @@ def test_a_series_is_given_up_exactly_at_its_limit(limits: RetryLimits, gaps: An
 
 
 def test_what_is_said_when_it_is_over() -> None:
-    """The limit that was reached, not the count: it stays the same."""
+    """The message names the limit and not the count, so that it stays the same."""
     both = RetryLimits(3, 10 * MINUTE)
     assert reason_to_give_up(Series(3, 0, (1, "")), both) == "gave up after 3 attempts"
     assert reason_to_give_up(Series(2, 0, (1, "")), both) == "gave up after 0:10:00"
@@ -65,7 +68,7 @@ def test_what_is_said_when_it_is_over() -> None:
 
 @pytest.mark.law("G3")
 def test_an_outcome_that_is_given_up_is_terminal() -> None:
-    """The reason stays, the failing states say so, and nothing is scheduled; other branches may be."""
+    """Its reason stays, failing states report it, and only other branches get another pass."""
     failed = Failed("NoDisk", "full")
     bad = Visit(LINE.states["a"], ConditionValue("False", "NoDisk", "full"), failed=True)
     good = Visit(LINE.states["b"], ConditionValue("True", "Done"))
@@ -90,7 +93,7 @@ def test_an_outcome_that_is_given_up_is_terminal() -> None:
     ],
 )
 def test_what_the_status_says(attempt: Any, after: Any, fields: Any) -> None:
-    """The number and the time of the next attempt; None removes a field."""
+    """It has the number and the time of the next attempt; None removes a field."""
     made = attempt_fields(attempt, NOW, after)
     assert (made["attempts"], made["nextAttempt"]) == fields
 
@@ -106,14 +109,14 @@ def test_what_the_status_says(attempt: Any, after: Any, fields: Any) -> None:
     ],
 )
 def test_d2_limits_that_cannot_be_meant(options: Any, said: str) -> None:
-    """With a fix."""
+    """Limits that make no sense are refused with a fix."""
     with pytest.raises(DefinitionError, match="fix: use") as found:
         ControllerOptions(**options)
     assert said in str(found.value)
 
 
 def test_d2_a_status_with_a_field_of_its_own_called_attempts() -> None:
-    """It cannot be reported there as well."""
+    """It is refused, because the framework writes a field of that name."""
     from myrmidon.api import Model, Resource, Status  # noqa: PLC0415 - only here
     from myrmidon.fsm import Controller  # noqa: PLC0415
 
@@ -121,7 +124,7 @@ def test_d2_a_status_with_a_field_of_its_own_called_attempts() -> None:
         next_attempt: str | None = None
 
     class Counted(Resource[Model, CountedStatus], group="example.com", version="v1"):
-        """Counts for itself."""
+        """A status with its own ``attempts``."""
 
     with pytest.raises(DefinitionError) as found:
 

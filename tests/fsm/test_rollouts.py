@@ -21,7 +21,7 @@ STEP = st.tuples(
 
 
 def ship(number: int, image: str = "1") -> Json:
-    """A wanted child."""
+    """Build a wanted child."""
     meta = {"name": f"ship-{number}", "labels": {"fleet": "a"}}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"image": image}}
 
@@ -41,7 +41,7 @@ class Fleet:
 
     @property
     def wanted(self) -> list[Json]:
-        """The manifests; names follow the revision if children may surge."""
+        """Return the manifests; names depend on the revision if children may surge."""
         plain = [ship(number, str(self.image)) for number in range(self.size)]
         return [revised(one) for one in plain] if self.max_surge else plain
 
@@ -72,7 +72,7 @@ class Fleet:
         return rollout
 
     def collect(self) -> None:
-        """Remove what is being deleted."""
+        """Remove the objects that are being deleted."""
         self.children = {
             name: child
             for name, child in self.children.items()
@@ -88,7 +88,7 @@ class Fleet:
 def test_never_fewer_ready_than_allowed_and_it_ends(
     max_unavailable: int, max_surge: int, steps: Any
 ) -> None:
-    """Whatever becomes ready or unready, and whatever is wanted meanwhile."""
+    """Children become ready and unready, and the wanted set changes, at random."""
     fleet = Fleet(max_unavailable, max_surge)
     for what, number, gone in steps:
         names = sorted(set(fleet.children))
@@ -135,7 +135,7 @@ def test_a_revision_that_does_not_become_ready_stops_the_replacement() -> None:
 
 
 def test_the_outputs_of_a_step() -> None:
-    """New ones are applied, old ones deleted; both with what the set knows."""
+    """New children are applied with the given options, and old ones deleted."""
     out = OutputSet(namespace="default")
     stale = {**ship(1), "metadata": {"name": "ship-1", "namespace": "default"}}
     result = rolling([ship(0)], [stale], max_surge=1).into(out, owner_refs=False)
@@ -155,7 +155,7 @@ def test_the_outputs_of_a_step() -> None:
     ],
 )
 def test_limits_that_allow_no_step_are_errors(existing: Any, limits: Any, said: str) -> None:
-    """They would wait for ever."""
+    """Such a rollout would wait for ever."""
     with pytest.raises(OutputError, match=said) as caught:
         rolling([ship(0)], existing, **limits)
     assert "\n  fix: " in str(caught.value)

@@ -77,7 +77,7 @@ def test_c10_a_schedule_changes_nothing_but_the_next_pass(drawing: Drawn, data: 
 
 
 def test_a_time_in_another_zone_and_one_beyond_the_calendar() -> None:
-    """Times are compared as moments; a delay that no datetime can express is the last one."""
+    """Times are compared as moments; a delay too large for a datetime becomes the last datetime."""
     east = timezone(timedelta(hours=5))
     early = datetime(2026, 1, 1, 13, 0, tzinfo=UTC)
     outcome = outcome_of(
@@ -94,7 +94,7 @@ def test_a_time_in_another_zone_and_one_beyond_the_calendar() -> None:
 
 
 def test_a_later_failure_keeps_the_schedule_of_an_earlier_state() -> None:
-    """That state wants its pass at that time, whether or not retrying helps the other."""
+    """That state gets its pass at that time, whether or not the other one is retried."""
     for last in (Failed("No", "no", retry=False), Failed("No", "no"), Wait("Slow")):
         outcome = outcome_of(walk_of(), Done(again=HOUR), Acted(), last)
         assert outcome.again == Schedule(NOW + HOUR, "a")
@@ -103,7 +103,7 @@ def test_a_later_failure_keeps_the_schedule_of_an_earlier_state() -> None:
 
 
 def test_a_finalizer_state_cannot_ask_for_a_schedule() -> None:
-    """After its end the object is gone; nothing is written and nothing is released."""
+    """The object does not exist after its end; the result is refused and nothing is released."""
     walk = walk_of(deleting=True)
     outcome = outcome_of(walk, Done(again=HOUR))
 
@@ -158,14 +158,14 @@ BOTH = (
     ],
 )
 def test_a_schedule_that_cannot_be_meant(make: Any, text: str) -> None:
-    """It is refused where it is written, with the fix."""
+    """The error is raised where the result is built, with the fix."""
     with pytest.raises(ProgrammingError) as found:
         make()
     assert str(found.value) == text
 
 
 def test_a_schedule_goes_with_goto_and_condition() -> None:
-    """Both stay as they are."""
+    """The result has all three."""
     value = ConditionValue("Unknown", "Partly")
     made = Done(goto="b", condition=value, again=HOUR)
     assert (made.goto, made.condition, made.again) == ("b", value, HOUR)

@@ -23,12 +23,12 @@ TEXT: Any = "text"
 
 
 def made(**members: Any) -> type[Controller[Thing]]:
-    """A controller with these declarations."""
+    """Define a controller with these declarations."""
     return define(a=marked(initial=True), **members)
 
 
 def test_a_plain_kind_has_the_widest_shape() -> None:
-    """Beside one that says more; the controller's own kind is there as well."""
+    """It takes precedence over a narrower entry; the controller's own kind is listed as well."""
     data = changed("data")
     controller = made(
         manages=(
@@ -49,7 +49,7 @@ def test_a_plain_kind_has_the_widest_shape() -> None:
 
 
 def test_a_kind_that_is_managed_and_read_has_one_shape() -> None:
-    """The managed kind decides what is cached, each of the two which changes count."""
+    """The entry in manages decides what is cached, and each entry which changes count."""
     data, meta = changed("data"), changed("metadata.labels")
     controller = made(
         manages=(Manages(kinds.SECRET, when=data, selector="a=b"),),
@@ -65,7 +65,7 @@ def test_a_kind_that_is_managed_and_read_has_one_shape() -> None:
 
 
 def watch(**options: Any) -> Watch:
-    """A watch of Secrets."""
+    """Build a watch of Secrets."""
     return Watch(kinds.SECRET, to=lambda _: [], **options)
 
 
@@ -160,7 +160,7 @@ def test_some_secrets_may_be_cached(members: dict[str, Any]) -> None:
     ],
 )
 def test_d2_shapes_that_cannot_be_are_refused(members: dict[str, Any], said: str) -> None:
-    """With the fix."""
+    """The error has the fix."""
     with pytest.raises(DefinitionError) as raised:
         made(**members)
     assert said in str(raised.value)
@@ -168,7 +168,7 @@ def test_d2_shapes_that_cannot_be_are_refused(members: dict[str, Any], said: str
 
 
 def test_entries_of_the_wrong_class_are_refused() -> None:
-    """Reads in manages, and the other way round; a predicate that is not one."""
+    """Reads in manages, Manages in reads, and a predicate that is not a predicate."""
     with pytest.raises(ManagedKindError):
         made(manages=(Reads(kinds.POD),))
     with pytest.raises(ManagedKindError):

@@ -1,4 +1,4 @@
-"""From a method to a state."""
+"""How a method becomes a state."""
 
 from typing import Any
 
@@ -30,11 +30,11 @@ class Machine:
         return Done()
 
     def ordinary(self) -> None:
-        """Be no state."""
+        """A method that is not a state."""
 
 
 def read(name: str) -> State:
-    """The state that a method is."""
+    """Return the state that a method declares."""
     method = getattr(Machine, name)
     declaration = declaration_of(method)
     assert declaration is not None
@@ -43,7 +43,7 @@ def read(name: str) -> State:
 
 
 def test_a_state_says_how_it_is_called() -> None:
-    """Plain or asynchronous, with the context or without, and every edge once."""
+    """It knows whether it is asynchronous and takes the context; every edge is listed once."""
     assert read("plain") == State("plain", "Plain", ("b", "c"), initial=True, summary="Hold.")
     assert read("waiting") == State(
         "waiting", "Own", ("b",), finalizer=True, takes_context=True, is_async=True
@@ -57,11 +57,11 @@ def test_a_state_says_how_it_is_called() -> None:
     [("rolled_out", "RolledOut"), ("a", "A"), ("_x", "X"), ("allTLS_done", "AllTLSDone")],
 )
 def test_conditions_are_named_after_methods(name: str, condition: str) -> None:
-    """In CamelCase, without touching what is there."""
+    """Names become CamelCase; capital letters that exist are kept."""
     assert camel_case(name) == condition
 
 
-def test_what_is_no_function_is_no_method() -> None:
-    """A state is called with self."""
+def test_an_object_that_is_not_a_function_is_not_a_state() -> None:
+    """A state is called with self, so only functions are accepted."""
     assert signature_problem(Machine().plain) == "is not a method"
     assert signature_problem(int) == "is not a method"

@@ -67,7 +67,7 @@ def passes(draw: st.DrawFn) -> tuple[Graph, Outcome]:
 
 @st.composite
 def previous(draw: st.DrawFn, types: tuple[str, ...]) -> list[Any]:
-    """Conditions that are there: ours of some generation, and those of others between them."""
+    """Draw existing conditions: ours of some generation, mixed with those of other writers."""
     ours = draw(st.lists(st.sampled_from([*types, "Ready"]), unique=True))
     made: list[Any] = [
         {
@@ -87,20 +87,20 @@ def previous(draw: st.DrawFn, types: tuple[str, ...]) -> list[Any]:
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Graph, Outcome, list[Any]]:
-    """A pass, and the conditions that were there before it."""
+    """Draw a pass, and the conditions that existed before it."""
     graph, outcome = draw(passes())
     return graph, outcome, draw(previous(graph.conditions))
 
 
 def by_type(conditions: list[Any]) -> dict[str, Any]:
-    """Conditions by their type."""
+    """Return conditions by their type."""
     typed = [raw for raw in conditions if isinstance(raw, dict)]
     return {raw["type"]: raw for raw in typed if isinstance(raw["type"], str)}
 
 
 @given(case=cases())
 def test_c1_one_condition_per_state_visited(case: Any) -> None:
-    """As the state said, for the generation that this pass read."""
+    """It says what the state returned, for the generation that this pass read."""
     graph, outcome, before = case
     after = by_type(conditions_after(outcome, graph, before, 3, NOW))
 
@@ -115,7 +115,7 @@ def test_c1_one_condition_per_state_visited(case: Any) -> None:
 
 @given(case=cases())
 def test_c2_the_time_moves_when_the_status_flips_and_at_no_other_time(case: Any) -> None:
-    """Whatever happens to reason, message and generation."""
+    """Changes of reason, message and generation do not move it."""
     graph, outcome, before = case
     old = by_type(before)
     after = by_type(conditions_after(outcome, graph, before, 3, NOW))
@@ -131,7 +131,7 @@ def test_c2_the_time_moves_when_the_status_flips_and_at_no_other_time(case: Any)
 
 @given(case=cases())
 def test_c3_a_condition_that_was_not_reached_does_not_lie(case: Any) -> None:
-    """It stays if it is of this generation, becomes Unknown if not, and goes when the walk ended."""
+    """It stays in its generation, is Unknown in the next, and is removed when the walk ends."""
     graph, outcome, before = case
     old = by_type(before)
     after = by_type(conditions_after(outcome, graph, before, 3, NOW))
@@ -150,7 +150,7 @@ def test_c3_a_condition_that_was_not_reached_does_not_lie(case: Any) -> None:
 
 @given(case=cases())
 def test_c4_ready_is_true_only_at_an_end_where_all_is_true(case: Any) -> None:
-    """Its message names what is not, and it is of the generation that was read."""
+    """Its message names the others, and it has the generation that was read."""
     graph, outcome, before = case
     ready = by_type(conditions_after(outcome, graph, before, 3, NOW))["Ready"]
 
@@ -170,7 +170,7 @@ def test_c4_ready_is_true_only_at_an_end_where_all_is_true(case: Any) -> None:
 
 @pytest.mark.parametrize("status", ["False", "Unknown"])
 def test_c4_an_end_with_a_condition_that_is_not_true_is_not_ready(status: Any) -> None:
-    """A state may be done and say so of itself; neither is a pass without states ready."""
+    """A state may return Done with a False condition; a pass without states is not Ready either."""
     visit = Visit(Things.graph.states["made"], ConditionValue(status, "Partly"))
     for outcome, reason in ((Outcome((visit,), ended=True), "Partly"), (Outcome(), "InProgress")):
         ready = by_type(conditions_after(outcome, Things.graph, [], 3, NOW))["Ready"]
@@ -178,7 +178,7 @@ def test_c4_an_end_with_a_condition_that_is_not_true_is_not_ready(status: Any) -
 
 
 def obj_with(conditions: list[Any], generation: int = 3, **status: Any) -> Json:
-    """An object with that status."""
+    """Build an object with that status."""
     return {
         "metadata": {"name": "a", "generation": generation, "resourceVersion": "7", "uid": "u"},
         "status": {"conditions": conditions, **status},
@@ -186,7 +186,7 @@ def obj_with(conditions: list[Any], generation: int = 3, **status: Any) -> Json:
 
 
 def applied(obj: Json, request: Any) -> Json:
-    """The object after a patch of its status."""
+    """Return the object after a patch of its status."""
     if request is None:
         return obj
     done: Json = merge(obj, {"status": request.body["status"]})
@@ -197,7 +197,10 @@ def applied(obj: Json, request: Any) -> Json:
 def test_c5_a_pass_that_changes_nothing_writes_nothing(
     case: Any, own: Json, managed: list[ObjectRef]
 ) -> None:
-    """The same pass an hour later has nothing to say; at most one request, bound to its version."""
+    """The same pass an hour later sends nothing.
+
+    A write is one request, bound to the version read.
+    """
     graph, outcome, before = case
     obj = obj_with(before)
 
@@ -216,7 +219,7 @@ def test_c5_a_pass_that_changes_nothing_writes_nothing(
 
 @given(case=cases(), own=documents())
 def test_c5_only_what_differs_is_sent(case: Any, own: Json) -> None:
-    """And it is as if everything had been sent."""
+    """The result is the same as if the whole status had been sent."""
     graph, outcome, before = case
     obj = obj_with(before, a={"b": 1})
     status = status_after(outcome, graph, obj, now=NOW, own_fields=own)
@@ -227,7 +230,7 @@ def test_c5_only_what_differs_is_sent(case: Any, own: Json) -> None:
 
 @given(case=cases(), ready=st.booleans())
 def test_c6_conditions_of_others_survive_where_they_are(case: Any, ready: bool) -> None:
-    """Byte for byte and in their order; without ready_condition, Ready is somebody else's."""
+    """Byte for byte and in order; without ready_condition, Ready belongs to another writer."""
     graph, outcome, before = case
     own = [*graph.conditions, *(["Ready"] if ready else [])]
 
@@ -244,12 +247,12 @@ def test_c6_conditions_of_others_survive_where_they_are(case: Any, ready: bool) 
 
 
 def stalled_by(reason: str) -> Json:
-    """A condition ``Stalled`` with a reason."""
+    """Build a condition ``Stalled`` with a reason."""
     return {"type": "Stalled", "status": "True", "reason": reason, "lastTransitionTime": BEFORE}
 
 
 def test_a15_a_stalled_state_is_a_condition_of_its_own() -> None:
-    """Beside the state's condition, as kstatus reads it, and only as long as it lasts."""
+    """It exists beside the state's condition, as kstatus reads it, only while the stall lasts."""
     state = Things.graph.states[Things.graph.initial]
     visit = Visit(state, ConditionValue("False", "Stalled", "data.a is changed back"))
     done = Visit(state, ConditionValue("True", "Stalled"))
@@ -278,7 +281,7 @@ def test_c6_a_stalled_condition_of_another_writer_survives() -> None:
 
 @pytest.mark.parametrize("ended", [True, False])
 def test_c6_a_condition_that_is_there_twice_is_one(ended: bool) -> None:
-    """The first of them; whether or not the pass came to its state."""
+    """The first one is kept, whether or not the pass reached its state."""
     made, twice = Things.graph.states["made"].condition, ConditionValue("True", "Done")
     visits = (Visit(Things.graph.states["made"], twice),) if ended else ()
     raw = {"type": made, "status": "True", "observedGeneration": 3, "lastTransitionTime": BEFORE}
@@ -290,7 +293,7 @@ def test_c6_a_condition_that_is_there_twice_is_one(ended: bool) -> None:
 
 @given(case=cases())
 def test_what_did_not_change_is_the_old_value_itself(case: Any) -> None:
-    """So that comparing it costs nothing, as every pass over a converged object does."""
+    """The old value itself is returned, so that comparing it is cheap in every converged pass."""
     graph, outcome, before = case
     managed = [ObjectRef(kinds.SECRET, "a", "b")]
     obj = obj_with(before)
@@ -309,7 +312,7 @@ NOISE = st.sampled_from(
 
 
 def failing(where: str, message: str) -> Outcome:
-    """A pass whose first state, or whose finalizer, failed with that message."""
+    """Return a pass whose first state, or whose finalizer, failed with that message."""
     failed = Failed("Refused", RuntimeError(message))
     if where == "finalizer":
         return Outcome(failure=failed, backoff=True)
@@ -336,7 +339,7 @@ def test_c7_noise_in_an_error_does_not_change_the_object(
 
 
 def test_c7_another_error_is_another_message() -> None:
-    """Other words, another reason, another generation, or a Wait that counts: all of them matter."""
+    """Other words, another reason, another generation, or a Wait that counts are new messages."""
     obj = obj_with([])
     first = status_after(failing("state", "dial 10.0.0.1 refused"), Things.graph, obj, now=NOW)
     obj = applied(obj, status_request(REF, obj, first))
@@ -365,7 +368,7 @@ def test_c7_another_error_is_another_message() -> None:
 def test_c8_references_list_what_is_managed(
     recorded: list[ObjectRef], emitted: list[ObjectRef], gone: list[ObjectRef]
 ) -> None:
-    """All that was recorded or applied, each once, in order, without what is gone."""
+    """Everything recorded or applied is listed once, in order, without deleted objects."""
     managed = managed_after(recorded, emitted, gone)
 
     assert set(managed) == {*recorded, *emitted} - {*gone}
@@ -376,7 +379,7 @@ def test_c8_references_list_what_is_managed(
 
 
 def test_c8_references_are_kept_as_kubernetes_writes_them() -> None:
-    """And an object that manages nothing any more says so."""
+    """An object that manages nothing any more has an empty list."""
     assert reference(ObjectRef(kinds.DEPLOYMENT, "web", "default")) == {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -394,7 +397,7 @@ def test_c8_references_are_kept_as_kubernetes_writes_them() -> None:
 
 @given(case=cases())
 def test_the_generation_observed_is_the_one_that_was_read(case: Any) -> None:
-    """Kinds without a generation have none to observe."""
+    """Objects of kinds without a generation get no observedGeneration."""
     graph, outcome, before = case
 
     with_generation = status_after(outcome, graph, obj_with(before), now=NOW)
@@ -406,7 +409,7 @@ def test_the_generation_observed_is_the_one_that_was_read(case: Any) -> None:
 
 @given(current=documents(), own=documents())
 def test_fields_that_states_set_are_compared_as_json(current: Json, own: Json) -> None:
-    """None removes; what is there already is not sent."""
+    """None removes a field; a value that the server has already is not sent."""
     assume("conditions" not in own)
     obj = {"metadata": {"resourceVersion": "1"}, "status": current}
     request = status_request(REF, obj, own)
@@ -419,7 +422,7 @@ def test_fields_that_states_set_are_compared_as_json(current: Json, own: Json) -
 
 
 def test_ready_waits_for_the_release() -> None:
-    """A finalizer graph that ended is not the end while the finalizer is still there."""
+    """Ready is not True while the finalizer is still there, although its graph has ended."""
     graph = Things.graph
     for refused in (Failed("Refused", "no"), Wait("Slow", after=timedelta(seconds=1))):
         walk = Walk("Things", graph, finalizer="f", finalizers=["f"], deleting=True)
@@ -433,7 +436,7 @@ def test_ready_waits_for_the_release() -> None:
 
 @pytest.mark.parametrize("conditions", [None, []])
 def test_a_new_object_gets_its_first_status(conditions: Any) -> None:
-    """Whole, from nothing."""
+    """The whole status is sent."""
     obj = {
         "metadata": {"generation": 1, "resourceVersion": "1"},
         "status": {"conditions": conditions},
@@ -471,14 +474,14 @@ def test_a_new_object_gets_its_first_status(conditions: Any) -> None:
 
 
 def failure(message: str) -> Outcome:
-    """A walk that ended in a failure of its first state."""
+    """Return a walk that ended with a failure of its first state."""
     state = Things.graph.states["made"]
     value = ConditionValue("False", "Broken", message)
     return Outcome((Visit(state, value, failed=True),), failure=Failed("Broken", message))
 
 
 def message_after(message: str, previous: list[Json]) -> str:
-    """The message that the condition has after a failure with that message."""
+    """Return the message of the condition after a failure with that message."""
     after = conditions_after(failure(message), Things.graph, previous, 1, NOW)
     found = find({"status": {"conditions": after}}, "Made")
     assert found is not None
@@ -498,7 +501,7 @@ LONG = 40_000
 def test_c7_shortening_does_not_make_equal_errors_differ(
     words: list[str], ids: tuple[int, int]
 ) -> None:
-    """C7: a number that got longer moves the cut, but the message that is there is kept."""
+    """C7: a longer number moves the cut, but the existing message is kept."""
     once = " ".join([*words, ""])
     text = once * (LONG // len(once) + 1)
     first, second = (f"request {one} failed: {text}" for one in ids)
@@ -520,8 +523,8 @@ def test_c7_shortening_does_not_make_equal_errors_differ(
     ],
     ids=["word", "first word", "words", "length"],
 )
-def test_c7_other_errors_are_told_however_long(one: str, other: str) -> None:
-    """The message that is there is kept only for the same error."""
+def test_c7_other_errors_are_reported_however_long(one: str, other: str) -> None:
+    """The existing message is kept only for the same error."""
     stored = conditions_after(failure(one), Things.graph, [], 1, NOW)
 
     assert message_after(other, stored) == message_after(other, [])
@@ -535,7 +538,7 @@ def test_c7_other_errors_are_told_however_long(one: str, other: str) -> None:
 def test_messages_of_any_length_are_compared_word_by_word(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Q8: each character of the bounded message is looked at a fixed number of times."""
+    """Q8: each character of the bounded message is read a fixed number of times."""
     looked_at: list[int] = []
 
     class Counting:
@@ -552,7 +555,7 @@ def test_messages_of_any_length_are_compared_word_by_word(
 
 
 def test_own_fields_are_what_states_changed() -> None:
-    """Printable, and without what the framework writes."""
+    """The fields are JSON, without those that the framework writes."""
     thing = Thing.from_json({"metadata": {"name": "a"}})
     assert own_fields(thing) == {}
 
@@ -576,7 +579,7 @@ class Loose(Resource[ThingSpec, LooseStatus], group="example.com", version="v1")
     ids=["nan", "object"],
 )
 def test_own_fields_without_json_are_refused(value: Any, told: str) -> None:
-    """With the path where there is one."""
+    """The error has the path, if there is one."""
     loose = Loose.from_json({"metadata": {"name": "a"}})
     loose.status.free["x"] = value
 
@@ -586,7 +589,7 @@ def test_own_fields_without_json_are_refused(value: Any, told: str) -> None:
 
 
 def test_text_in_own_fields_is_made_printable() -> None:
-    """It is for people to read."""
+    """Text that is not valid Unicode is replaced, because people read it."""
     loose = Loose.from_json({"metadata": {"name": "a"}})
     loose.status.free["x"] = ["\ud800"]
 
@@ -597,7 +600,7 @@ def test_text_in_own_fields_is_made_printable() -> None:
 def test_c12_conditions_of_former_states_are_removed_and_no_others(
     drawn: tuple[Graph, Outcome], data: st.DataObject
 ) -> None:
-    """Whatever the walk came to; what is not named stays as it would have been."""
+    """Whatever states ran; conditions that are not named stay as they would have been."""
     graph, outcome = drawn
     before = data.draw(previous(tuple(graph.conditions)))
     old = [{"type": "Former", "status": "True"}, {"type": "Older", "status": "True"}]
@@ -617,6 +620,6 @@ def test_c12_conditions_of_former_states_are_removed_and_no_others(
 def test_w7_a_hint_ends_the_message_of_ready_unless_it_is_true(
     outcome: Outcome, message: str
 ) -> None:
-    """The command that frees the object is in the condition."""
+    """Its command, which frees the object, is in the condition."""
     (ready,) = conditions_after(outcome, Things.graph, [], 1, NOW, hint="run it")
     assert ready["message"] == message

@@ -1,4 +1,4 @@
-"""C6, C11: the status as a JSON patch that depends on nothing but what it changes."""
+"""C6, C11: the status as a JSON patch that tests only the values that it changes."""
 
 from copy import deepcopy
 from typing import Any
@@ -27,14 +27,14 @@ def condition(kind: str, message: str = "") -> Json:
 
 
 def obj_with(status: Json | None, uid: str = "u") -> Json:
-    """An object of the server."""
+    """Build an object as the server returns it."""
     obj: Json = {"metadata": {"name": "a", "uid": uid, "resourceVersion": "7"}, "spec": {}}
     return obj if status is None else {**obj, "status": status}
 
 
 @st.composite
 def writes(draw: st.DrawFn) -> tuple[Json | None, Json]:
-    """A status as it was read, and the fields that it should have."""
+    """Draw a status as it was read, and the fields that it should have."""
     there = draw(st.lists(st.sampled_from([*OWN, *THEIRS]), unique=True))
     read = [condition(kind) for kind in there]
     fate = draw(
@@ -70,7 +70,7 @@ def writes(draw: st.DrawFn) -> tuple[Json | None, Json]:
 
 @given(write=writes())
 def test_it_says_the_same_as_the_merge_patch(write: tuple[Json | None, Json]) -> None:
-    """If nothing else changed, both leave the same status; and both are sent or neither."""
+    """Without other writes both leave the same status, and both or neither are sent."""
     read, status = write
     obj = obj_with(read)
     edits, patch = status_edits(REF, obj, status), status_request(REF, obj, status)
@@ -86,7 +86,7 @@ def test_it_says_the_same_as_the_merge_patch(write: tuple[Json | None, Json]) ->
 def test_c6_nothing_of_other_writers_is_lost(
     write: tuple[Json | None, Json], mover: list[int], front: bool
 ) -> None:
-    """Reordered, grown, changed: the patch is refused, or it changes what is ours and nothing else."""
+    """After any change by others, the patch is refused or changes only our fields."""
     read, status = write
     edits = status_edits(REF, obj_with(read), status)
     if edits is None or read is None:
@@ -114,7 +114,7 @@ def test_c6_nothing_of_other_writers_is_lost(
 
 @given(write=writes())
 def test_c11_a_changed_neighbour_does_not_matter(write: tuple[Json | None, Json]) -> None:
-    """Other conditions change and are appended, other fields and metadata change: it holds."""
+    """Others may change or append conditions, other fields and metadata: it still applies."""
     read, status = write
     edits = status_edits(REF, obj_with(read), status)
     if edits is None or not (read or {}).get("conditions"):
@@ -131,7 +131,7 @@ def test_c11_a_changed_neighbour_does_not_matter(write: tuple[Json | None, Json]
 
 @pytest.mark.parametrize("status", [None, {}, {"conditions": [condition("Ready")]}])
 def test_c5_a_namesake_is_not_touched(status: Json | None) -> None:
-    """It has another uid."""
+    """An object of the same name with another uid is not changed."""
     edits = status_edits(REF, obj_with(status), {"conditions": [condition("Ready", "new")]})
     assert edits is not None
     with pytest.raises(JsonPatchError):
@@ -140,7 +140,7 @@ def test_c5_a_namesake_is_not_touched(status: Json | None) -> None:
 
 @pytest.mark.parametrize("status", [None, {}])
 def test_a_list_that_another_writer_began_is_not_replaced(status: Json | None) -> None:
-    """There was no list of conditions when the object was read."""
+    """The object had no list of conditions when it was read."""
     edits = status_edits(REF, obj_with(status), {"conditions": [condition("Ready")]})
     assert edits is not None
     with pytest.raises(JsonPatchError):
@@ -148,7 +148,7 @@ def test_a_list_that_another_writer_began_is_not_replaced(status: Json | None) -
 
 
 def test_an_entry_that_is_not_a_condition_stays() -> None:
-    """Another party wrote it, and a schema allowed it."""
+    """Another writer wrote it, and the schema allowed it."""
     read = {"conditions": ["junk", condition("Ready"), None]}
     edits = status_edits(
         REF, obj_with(read), {"conditions": ["junk", condition("Ready", "new"), None]}
@@ -163,13 +163,13 @@ def test_an_entry_that_is_not_a_condition_stays() -> None:
 
 
 def test_a_status_that_holds_needs_no_request() -> None:
-    """Nothing is sent where nothing differs."""
+    """No request is sent if nothing differs."""
     held = {"conditions": [condition("Ready")], "note": "x"}
     assert status_edits(REF, obj_with(held), dict(held)) is None
 
 
 def test_a_status_that_is_not_a_map_is_replaced() -> None:
-    """Another party wrote it, and a schema allowed it."""
+    """Another writer wrote it, and the schema allowed it."""
     obj = {**obj_with(None), "status": "text"}
     edits = status_edits(REF, obj, {"conditions": [condition("Ready")]})
     assert edits is not None

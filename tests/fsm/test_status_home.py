@@ -57,7 +57,7 @@ class Things(Controller[Thing]):
 
 
 def having(controller: Controller[Any], **options: Any) -> Controller[Any]:
-    """The controller with other options."""
+    """Return the controller with other options."""
     setattr(controller, "options", ControllerOptions(**options))  # noqa: B010 - of this object alone
     return controller
 
@@ -76,13 +76,13 @@ def having(controller: Controller[Any], **options: Any) -> Controller[Any]:
 def test_the_default_is_the_status_of_kinds_that_are_defined_here(
     controller: type[Controller[Any]], options: dict[str, Any], where: str, records_all: bool
 ) -> None:
-    """All others have none, and record only children without an owner."""
+    """Other kinds keep no conditions, and record only children without an owner reference."""
     home = home_of(having(controller(), **options))
     assert (home.where, home.records_all) == (where, records_all)
 
 
 def test_a_shared_status_leaves_the_record_to_the_other() -> None:
-    """Then only the conditions are written there."""
+    """Only the conditions are written there, not the record of children."""
     home = home_of(Things(), shared=True)
     assert not home.records_all
     made = home.fitting({"conditions": [], "observedGeneration": 1}, frozenset())
@@ -99,7 +99,10 @@ def test_conditions_of_built_in_kinds_have_no_observed_generation() -> None:
 
 
 def test_the_status_is_a_place_like_the_annotation() -> None:
-    """A status that is ours is read and written as it is."""
+    """Status and annotation have the same interface.
+
+    Our own status is read and written as it is.
+    """
     home, obj = home_of(Things()), {"metadata": {"uid": "u"}, "status": {"conditions": []}}
     status: Json = {"conditions": [{"type": "Held"}]}
     assert home.is_plain
@@ -121,14 +124,14 @@ def test_a_status_field_that_is_not_ours_is_refused_with_the_fix() -> None:
 
 
 def test_objects_are_returned_as_what_was_asked_for() -> None:
-    """JSON for a Kind, an instance for a class."""
+    """A Kind returns JSON, a class returns an instance."""
     obj: Json = {"metadata": {"name": "a"}}
     assert reader_of(kinds.POD)(obj) is obj
     assert isinstance(reader_of(Certificate)(obj), Certificate)
 
 
 def edited(obj: Json, status: Json) -> Json | None:
-    """The object after the request that writes a status; None if there is none."""
+    """Return the object after the request that writes a status; None if there is no request."""
     place = home_of(having(Spaces(), conditions="annotation")).conditions
     assert place is not None
     request = place.request(REF, obj, status)
@@ -158,7 +161,7 @@ def test_an_annotation_is_created_changed_and_removed() -> None:
 
 
 def test_an_annotation_that_was_changed_meanwhile_is_not_overwritten() -> None:
-    """The patch tests the value that was read; the caller reads the object again."""
+    """The patch tests the value that was read; the caller has to read the object again."""
     place = home_of(Spaces()).records
     obj: Json = {"metadata": {"uid": "u", "annotations": {KEY: "{}"}}}
     request = place.request(REF, obj, {"resourceRefs": [{"name": "a"}]})
@@ -175,14 +178,14 @@ def test_an_annotation_that_is_not_a_status_counts_as_none(text: str) -> None:
 
 
 def test_every_status_of_an_object_is_found() -> None:
-    """That of the object, and those of controllers in annotations."""
+    """The status of the object, and those that controllers keep in annotations."""
     kept = orjson.dumps({"conditions": []}).decode()
     obj: Json = {"metadata": {"annotations": {KEY: kept, "a": "b"}}, "status": {"phase": "Active"}}
     assert statuses_of(obj) == {"": {"phase": "Active"}, "space": {"conditions": []}}
 
 
 def test_where_conditions_are_kept_is_checked() -> None:
-    """At definition."""
+    """The option is checked when the class is defined."""
     with pytest.raises(DefinitionError, match='use "status", "annotation" or "off"'):
         ControllerOptions(conditions="nowhere")  # type: ignore[arg-type]
 
@@ -191,7 +194,7 @@ def test_where_conditions_are_kept_is_checked() -> None:
 
 
 def test_the_kind_of_a_controller_is_that_of_its_type() -> None:
-    """A model has one, Unstructured is told; the finalizer is not of a domain of others."""
+    """A model knows its kind, Unstructured is told; the finalizer never uses a domain of others."""
 
     class Models(Controller[V1Namespace]):
         @state(initial=True)
@@ -217,7 +220,7 @@ def test_the_kind_of_a_controller_is_that_of_its_type() -> None:
 def test_d2_a_controller_of_an_unknown_kind_is_refused(
     of: Any, keywords: dict[str, Any], said: str
 ) -> None:
-    """With the way to write it."""
+    """The error shows how to name the kind."""
     with pytest.raises(DefinitionError, match=said):
 
         class Bad(Controller[of], **keywords):
@@ -250,6 +253,6 @@ def test_a_permission_is_for_a_kind_in_any_form() -> None:
 def test_d2_a_permission_without_a_kind_or_verbs_is_refused(
     arguments: tuple[Any, ...], said: str
 ) -> None:
-    """At definition."""
+    """The error is raised when the class is defined."""
     with pytest.raises(DefinitionError, match=said):
         Permission(*arguments)

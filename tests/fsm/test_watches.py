@@ -34,7 +34,7 @@ SEEN = st.none() | documents()
 
 @given(before=SEEN, after=SEEN)
 def test_predicates_are_an_algebra(before: Json | None, after: Json | None) -> None:
-    """They combine as the questions that they are."""
+    """They combine with and, or and not."""
     left, right = changed("a"), changed("b.c")
 
     assert (left & right)(before, after) == (left(before, after) and right(before, after))
@@ -46,7 +46,7 @@ def test_predicates_are_an_algebra(before: Json | None, after: Json | None) -> N
 
 @given(before=documents(), after=documents())
 def test_changed_looks_at_its_paths_only(before: Json, after: Json) -> None:
-    """New and gone objects are changes; what is no map has no fields."""
+    """New and deleted objects count as changes; a value that is not a map has no fields."""
     assert changed("a", "b")(before, after) == (
         not (same(before.get("a"), after.get("a")) and same(before.get("b"), after.get("b")))
     )
@@ -67,7 +67,7 @@ def test_changed_looks_at_its_paths_only(before: Json, after: Json) -> None:
     ids=["generation", "labels", "annotations"],
 )
 def test_metadata_predicates(predicate: Predicate, field: str, value: Any) -> None:
-    """Each looks at its part."""
+    """Each looks at its own part of the metadata."""
     plain: Json = {"metadata": {"name": "a"}}
     other: Json = {"metadata": {"name": "a", field: value}}
 
@@ -77,8 +77,8 @@ def test_metadata_predicates(predicate: Predicate, field: str, value: Any) -> No
     assert predicate(plain, None)
 
 
-def test_a_watch_takes_every_change_unless_told_otherwise() -> None:
-    """On our cluster, in all namespaces."""
+def test_a_watch_covers_every_change_by_default() -> None:
+    """By default it covers our own cluster and all namespaces."""
     watch = Watch(kinds.SECRET, to=lambda _: ["default/a"])
 
     assert watch.when({}, {})
@@ -86,8 +86,8 @@ def test_a_watch_takes_every_change_unless_told_otherwise() -> None:
     assert not takes_lookup(cast("Any", watch.to))
 
 
-def test_a_channel_tells_all_who_listen() -> None:
-    """Until they no longer do."""
+def test_a_channel_reaches_every_subscriber() -> None:
+    """Subscribers get each event until they unsubscribe."""
     channel = Channel("hooks", debounce=timedelta(seconds=1))
     heard: list[Any] = []
     stop = channel.subscribe(lambda key, delay: heard.append((key, delay)))
@@ -112,7 +112,7 @@ def test_a_cause_prints_as_a_phrase() -> None:
 
 @given(value=st.sampled_from(["true", "false", "True", "", "1"]) | st.none())
 def test_w6_only_true_suspends(value: str | None) -> None:
-    """``"false"`` says the opposite, and nothing says nothing."""
+    """Values such as ``"false"`` or a missing annotation do not suspend."""
     obj: Json = {"metadata": {"labels": {"myrmidon.dev/suspend": value} if value else None}}
 
     assert is_suspended(obj) is (value == "true")
@@ -121,7 +121,7 @@ def test_w6_only_true_suspends(value: str | None) -> None:
 
 @given(name=st.text("ab-.", min_size=1, max_size=80), left=values(), right=values())
 def test_a11_a_hashed_name_follows_from_its_content(name: str, left: Any, right: Any) -> None:
-    """The same in every pass, another for other content, and short enough for every kind."""
+    """It is the same in every pass, differs for other content, and fits every kind."""
     made = hashed_name(name, left)
 
     assert made == hashed_name(name, left)
@@ -132,7 +132,7 @@ def test_a11_a_hashed_name_follows_from_its_content(name: str, left: Any, right:
 
 
 def test_a_watch_finds_objects_by_an_index_or_a_function() -> None:
-    """A function of one object, of an object and a lookup, or of a C library."""
+    """A function takes the object, or the object and a lookup; built-in functions work, too."""
     functions_of_one: tuple[Any, ...] = (lambda obj: [], lambda obj, more=1: [], max)
     for to in functions_of_one:
         assert not takes_lookup(to)
@@ -160,7 +160,7 @@ def test_a_watch_finds_objects_by_an_index_or_a_function() -> None:
     ids=["index", "too few", "too many", "no function"],
 )
 def test_d2_a_watch_that_cannot_find_objects_is_refused(to: Any, said: str) -> None:
-    """With the ways in which it can."""
+    """The error lists the ways in which it can."""
     with pytest.raises(DefinitionError) as raised:
         define(a=marked(initial=True), watches=(Watch(kinds.SECRET, to=to),))
     assert said in str(raised.value)

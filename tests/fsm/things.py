@@ -1,4 +1,4 @@
-"""The resource and the machines that tests of the core are about."""
+"""The resource and the controllers that the tests of fsm use."""
 
 from collections.abc import Callable, Iterable
 from types import new_class
@@ -20,7 +20,7 @@ class ThingSpec(Model):
 
 
 class ThingStatus(Status):
-    """What is the case."""
+    """What the controller has observed."""
 
     url: str | None = None
 
@@ -30,7 +30,7 @@ class Thing(Resource[ThingSpec, ThingStatus], group="example.com", version="v1")
 
 
 class Things(Controller[Thing]):
-    """Two states and a finalizer, the machine that most tests need."""
+    """A controller with two states and a finalizer, which most tests use."""
 
     manages = (kinds.CONFIG_MAP, kinds.SECRET)
 
@@ -51,12 +51,12 @@ class Things(Controller[Thing]):
 
 
 def do_nothing(self: Any, obj: Any, out: OutputSet) -> Result:
-    """Be the method of a state."""
+    """Do nothing; for states whose method does not matter."""
     return Done()
 
 
 def define(called: str = "Bad", /, **members: Any) -> type[Controller[Thing]]:
-    """Define a controller; the tests of definitions look at how that fails."""
+    """Define a controller class; raises what a bad definition raises."""
     made: type[Controller[Thing]] = new_class(
         called, (Controller[Thing],), exec_body=lambda namespace: namespace.update(members)
     )
@@ -64,7 +64,7 @@ def define(called: str = "Bad", /, **members: Any) -> type[Controller[Thing]]:
 
 
 def marked(method: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Mark a fresh function as a state; ``@state`` writes on the function that it gets."""
+    """Mark a new function as a state, because ``@state`` writes to the function that it gets."""
     fresh: Any = method
     if fresh is None:
 
@@ -76,7 +76,7 @@ def marked(method: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 
 def graph_of(states: Iterable[State]) -> Graph:
-    """The checked graph of these states."""
+    """Return the checked graph of these states."""
     return checked_graph("Drawn", states)
 
 

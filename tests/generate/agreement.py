@@ -1,4 +1,4 @@
-"""Whether Python and a server judge a spec alike: what is drawn, and what is compared."""
+"""Whether Python and a server validate a spec alike: the drawn specs, and the comparison."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -92,7 +92,7 @@ def is_known_disagreement(value: Any, schema: dict[str, Any]) -> bool:
 
 @st.composite
 def specs(draw: st.DrawFn, model: type[Model]) -> Any:
-    """Specs that are right in most places and wrong in some, but not where they are known to be."""
+    """Draw specs that are valid in most places and invalid in some, not in known disagreements."""
     schema, strategy = _drawn(model)
     spec = draw(strategy)
     assume(not is_known_disagreement(spec, schema))
@@ -159,7 +159,7 @@ def _with_extras(base: dict[str, Any], extras: dict[str, Any]) -> dict[str, Any]
 
 
 def fits(resource: type[Resource[Any, Any]], spec: Any) -> bool:
-    """Python's judgement."""
+    """Whether the model accepts the spec."""
     try:
         resource.from_json({"metadata": {"name": "a"}, "spec": spec})
     except UnfitObjectError:
@@ -168,7 +168,7 @@ def fits(resource: type[Resource[Any, Any]], spec: Any) -> bool:
 
 
 def stored(model: Model, schema: dict[str, Any]) -> dict[str, Any]:
-    """What Python expects the server to store: defaults filled in, unknown fields gone."""
+    """Return what Python expects the server to store: with defaults, without unknown fields."""
     model.to_wire()  # settles what counts as set
     dumped = model.model_dump(mode="json", by_alias=True)
     kept: dict[str, Any] = {}
@@ -201,7 +201,7 @@ def _stored(value: Any, dumped: Any, schema: dict[str, Any]) -> Any:
 
 
 def paths(value: Any, at: str = "") -> Iterator[str]:
-    """The paths of all that a document has."""
+    """Return the paths of everything in a document."""
     yield at
     match value:
         case dict():

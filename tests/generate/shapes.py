@@ -40,7 +40,7 @@ class Level(IntEnum):
 
 
 class Plain(Enum):
-    """An enum that is no text itself."""
+    """An enum that is not a str itself."""
 
     A = "a"
     B = "b"

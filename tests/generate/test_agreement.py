@@ -1,4 +1,4 @@
-"""Models and the embedded server agree; `tests/cluster/test_schemas.py` asks the real one."""
+"""Models and the embedded server agree; `tests/cluster/test_schemas.py` tests the real one."""
 
 from copy import deepcopy
 from typing import Any
@@ -36,7 +36,7 @@ def test_definition_of_the_tutorial_is_accepted() -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_model_and_embedded_server_agree(shape: str, data: st.DataObject) -> None:
-    """On valid or not, on what is filled in and on what is dropped.  Rules are the server's alone."""
+    """On valid or invalid, on defaults and on dropped fields.  Only the server evaluates rules."""
     resource = RESOURCES[shape]
     if shape not in SCHEMAS:
         SCHEMAS[shape] = compile_schema(schema_of_resource(resource))

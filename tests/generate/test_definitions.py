@@ -37,7 +37,7 @@ class Site(
     """A site."""
 
 
-def test_everything_that_was_declared_is_there() -> None:
+def test_everything_that_was_declared_is_in_the_definition() -> None:
     """Names, columns with the types of their fields, subresources, selectable fields."""
     made = crd(WebApp)
     version = made["spec"]["versions"][0]
@@ -70,7 +70,7 @@ def test_everything_that_was_declared_is_there() -> None:
 
 
 def test_versions_come_newest_first_with_one_of_them_stored() -> None:
-    """Deprecated ones say what to use instead."""
+    """Deprecated ones name their replacement."""
     versions = crd(Site)["spec"]["versions"]
 
     assert [(each["name"], each["served"], each["storage"]) for each in versions] == [
@@ -92,7 +92,7 @@ def test_several_resources_give_one_definition_for_each_kind() -> None:
 
 
 def test_two_storage_versions_are_refused() -> None:
-    """The server needs one."""
+    """The server accepts only one."""
 
     class Two(
         Resource[WebAppSpec, Status], group="demo.myrmidon.dev", version="v2", kind="WebApp", versions=[WebApp]
@@ -111,7 +111,7 @@ def test_two_storage_versions_are_refused() -> None:
 
 
 def test_two_classes_of_one_kind_are_refused() -> None:
-    """Which of them is meant?"""
+    """It would be unclear which one is meant."""
 
     class Again(
         Resource[WebAppSpec, Status], group="demo.myrmidon.dev", version="v1", kind="WebApp"
@@ -127,7 +127,7 @@ def test_two_classes_of_one_kind_are_refused() -> None:
 
 
 def test_paths_must_name_fields() -> None:
-    """A column that shows nothing is a typo."""
+    """A column without a field is a typing error."""
 
     class Typo(
         Resource[WebAppSpec, Status], group="demo.myrmidon.dev", version="v1", columns={"Image": ".spec.imgae"}

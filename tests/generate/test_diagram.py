@@ -1,4 +1,4 @@
-"""The picture of a machine: everything is in it, and nothing lies on anything else."""
+"""The diagram of a graph: it is complete, and nothing overlaps."""
 
 import xml.etree.ElementTree as ET
 
@@ -15,7 +15,7 @@ NAMES = [f"state_{number}" for number in range(8)]
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
-    """Graphs without cycles: every state goes to later ones only, and something leads to each."""
+    """Draw graphs without cycles: edges lead to later states, and every state is reachable."""
     count = draw(st.integers(1, len(NAMES)))
     then: dict[int, set[int]] = {number: set() for number in range(count)}
     for number in range(1, count):
@@ -50,8 +50,8 @@ def test_boxes_are_apart_and_edges_are_all_there(graph: Graph) -> None:
             assert x + width < left or left + wide < x or y + height < top or top + high < y
 
 
-def test_what_a_state_says_is_escaped() -> None:
-    """A summary is prose of the user's."""
+def test_the_text_of_a_state_is_escaped() -> None:
+    """A summary is a text of the user."""
     graph = Graph({"a": State("a", "A", summary="<b> & 'c'")}, "a")
 
     titles = [title.text for title in ET.fromstring(svg(graph, "<x>")).iter(f"{SVG}title")]

@@ -55,7 +55,7 @@ def installed(
 def test_the_chart_is_what_generate_all_writes(
     controller: type[Controller[Any]], auth: bool
 ) -> None:
-    """With the Namespace and without the annotation that keeps definitions, it is exactly that."""
+    """With the Namespace and without the annotation that keeps definitions, they are equal."""
     packaging = Packaging(
         name="web", namespace="web-system", image="w", target=("{{ x }}",), metrics_auth=auth
     )
@@ -107,7 +107,7 @@ def test_values_reach_the_deployment() -> None:
     assert deployment == expected
 
 
-def test_what_is_switched_off_is_not_installed() -> None:
+def test_a_part_that_is_switched_off_is_not_installed() -> None:
     """Neither definitions nor anything about metrics."""
     made = installed(
         [WebApps],
@@ -167,8 +167,8 @@ def test_the_monitor_authenticates_if_metrics_need_a_token(
         ("reg:5000/web:1@sha256:0", "reg:5000/web", "1", "sha256:0"),
     ],
 )
-def test_an_image_is_taken_apart(image: str, repository: str, tag: str, digest: str) -> None:
-    """And put together again by the template."""
+def test_an_image_is_split(image: str, repository: str, tag: str, digest: str) -> None:
+    """The template joins the parts again."""
     packaging = Packaging(name="web", namespace="web", image=image, target=())
     made = chart([WebApps], packaging)
     values = yaml.safe_load(made["values.yaml"])["image"]

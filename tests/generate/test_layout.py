@@ -1,4 +1,4 @@
-"""Which manifest goes where, and what a pod asks for."""
+"""Which manifest is written to which file, and the settings of the pod."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ PACKAGING = Packaging(
 
 
 def documents(path: str) -> list[Any]:
-    """The manifests of one file."""
+    """Return the manifests of one file."""
     return list(yaml.safe_load_all(files("all", [WebApps], PACKAGING)[path]))
 
 
 def test_all_is_the_rest_and_a_kustomization() -> None:
-    """Every file that a cluster needs is listed; that of the Prometheus operator is not."""
+    """Every file that a cluster needs is listed, except that of the Prometheus operator."""
     made = files("all", [WebApps], PACKAGING)
     parts = [files(what, [WebApps], PACKAGING) for what in ("crd", "rbac", "deploy")]
 
@@ -46,8 +46,8 @@ def test_all_is_the_rest_and_a_kustomization() -> None:
     assert kustomization["resources"] == list(made)[:8]
 
 
-def test_the_pod_asks_for_nothing_that_it_does_not_need() -> None:
-    """Not root, nothing to write, no capabilities, limits, probes."""
+def test_the_pod_has_minimal_rights() -> None:
+    """Not root, a read-only filesystem, no capabilities, limits, probes."""
     (deployment,) = documents("deploy/deployment.yaml")
     pod = deployment["spec"]["template"]["spec"]
     (container,) = pod["containers"]
@@ -70,7 +70,7 @@ def test_the_pod_asks_for_nothing_that_it_does_not_need() -> None:
 
 
 def test_the_lease_is_the_one_that_the_role_allows() -> None:
-    """Else the program would never lead."""
+    """Otherwise the program would never lead."""
     (deployment,) = documents("deploy/deployment.yaml")
     role, _ = documents("rbac/leader-election.yaml")
 
@@ -108,8 +108,8 @@ def test_a_name_that_kubernetes_refuses_is_refused() -> None:
     )
 
 
-def test_yaml_is_stable_and_without_noise() -> None:
-    """What a thing is comes first; texts that look like something else are quoted."""
+def test_yaml_is_stable_and_minimal() -> None:
+    """The kind comes first; texts that look like another type are quoted."""
     manifest = {
         "spec": {"b": ["yes", 1, "1", None], "a": {}},
         "metadata": {"name": "x"},
@@ -129,7 +129,7 @@ def test_yaml_is_stable_and_without_noise() -> None:
 
 
 def test_printing_twice_prints_the_same() -> None:
-    """Files do not change unless declarations do."""
+    """Files change only if declarations do."""
     assert files("all", [WebApps], PACKAGING) == files("all", [WebApps], PACKAGING)
 
 

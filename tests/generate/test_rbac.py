@@ -1,4 +1,4 @@
-"""Roles: all that is needed, and nothing else."""
+"""Generated roles: exactly the rights that are needed."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ ALL = ["get", "list", "watch", "create", "update", "patch", "delete"]
 
 
 def rule(group: str, resource: str, *verbs: str) -> dict[str, Any]:
-    """One rule."""
+    """Build one rule."""
     return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
 
 
@@ -31,7 +31,7 @@ class Base(Controller[WebApp], abstract=True):
 
 
 def test_a_controller_gets_what_it_declares() -> None:
-    """A finalizer needs a patch of the object; outputs that are not to be seen need all verbs."""
+    """A finalizer needs a patch of the object; outputs that cannot be analysed need all verbs."""
     (role,) = roles([WebApps], "web-apps")
 
     assert (role["kind"], role["metadata"]) == ("ClusterRole", {"name": "web-apps"})
@@ -53,7 +53,7 @@ def test_a_controller_gets_what_it_declares() -> None:
 
 
 def test_verbs_follow_from_what_the_code_does() -> None:
-    """What is not replaced needs no update, what is not deleted no delete, what is cached no get."""
+    """Without full updates no update, without deletes no delete, for cached kinds no get."""
     (role,) = roles([Plain], "plain")
 
     assert role["rules"] == [
@@ -85,7 +85,7 @@ def test_subresources_and_patches_need_their_own_rights() -> None:
 
 
 def test_children_without_owner_need_a_finalizer_on_their_parent() -> None:
-    """Though the graph has none; and they block nobody's deletion."""
+    """Although the graph has none; they need no right to block deletion."""
     (role,) = roles([Tracking], "tracking")
 
     assert role["rules"][2:] == [
@@ -95,7 +95,10 @@ def test_children_without_owner_need_a_finalizer_on_their_parent() -> None:
 
 
 def test_a_controller_of_some_namespaces_gets_roles_there() -> None:
-    """And no right to patch the object, having no finalizer, nor to block deletions, owning nothing."""
+    """Without a finalizer no right to patch the object.
+
+    Without owned children none on finalizers.
+    """
     made = roles([Watchers], "watchers")
 
     assert [(role["kind"], role["metadata"]["namespace"]) for role in made] == [
@@ -118,7 +121,7 @@ def test_rights_that_hold_everywhere_are_not_given_again() -> None:
 
 
 def test_kinds_without_a_namespace_need_a_cluster_role() -> None:
-    """Even where the controller is limited to namespaces."""
+    """Also if the controller is limited to namespaces."""
 
     class Limited(Base):
         manages = (kinds.NAMESPACE, kinds.CONFIG_MAP)

@@ -35,13 +35,13 @@ class Spread(Controller[Thing]):
 
 
 def rules(cluster: str) -> dict[str, list[str]]:
-    """The verbs of each resource in the ClusterRole for a cluster."""
+    """Return the verbs of each resource in the ClusterRole for a cluster."""
     (role,) = roles([Spread], "demo", cluster)
     return {resource: rule["verbs"] for rule in role["rules"] for resource in rule["resources"]}
 
 
 def test_each_cluster_gets_the_rights_for_its_own_kinds() -> None:
-    """The parent is at home and gets its finalizer there; the child is created and deleted far away."""
+    """The parent's finalizer is written at home; the child is created and deleted remotely."""
     home, edge = rules(""), rules("edge")
     assert "configmaps" not in home
     assert "patch" in home["things"]
@@ -77,7 +77,7 @@ def test_the_generated_roles_suffice_on_both_clusters() -> None:
 def test_a_cluster_that_no_controller_uses_is_an_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """With the names that there are."""
+    """The error lists the known names."""
     target = "tests.generate.test_remote_roles:Spread"
     assert main(["generate", "rbac", target, "--cluster", "moon"]) == 2
     assert "(they use: edge)" in capsys.readouterr().err

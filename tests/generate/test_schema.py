@@ -40,7 +40,7 @@ LEAF = {
 
 
 def of(annotation: Any, default: Any = ...) -> Any:
-    """The schema of one field."""
+    """Return the schema of one field."""
     model = create_model("One", __base__=Model, the_field=(annotation, default))
     return schema_of_model(model)["properties"]["theField"]
 
@@ -90,12 +90,12 @@ IDS = [f"{number} {schema.get('type')}" for number, (_, _, schema) in enumerate(
 
 @pytest.mark.parametrize(("annotation", "default", "schema"), SCHEMAS, ids=IDS)
 def test_type_has_a_schema(annotation: Any, default: Any, schema: dict[str, Any]) -> None:
-    """One line per type that there is."""
+    """One case per type."""
     assert of(annotation, default) == schema
 
 
 def test_list_maps_name_their_keys_as_the_wire_does() -> None:
-    """In Python a field is `port_name`; the schema says `portName`."""
+    """The field `port_name` is `portName` in the schema."""
     schema = of(Annotated[list[Port], ListMap("port_name", "protocol")])
 
     assert schema["x-kubernetes-list-type"] == "map"
@@ -103,7 +103,7 @@ def test_list_maps_name_their_keys_as_the_wire_does() -> None:
 
 
 def test_descriptions_come_from_docstrings_and_fields() -> None:
-    """Whichever the author wrote; the field's own words win over those of its type."""
+    """The description of a field takes precedence over that of its type."""
 
     class Inner(Model):
         """Said of the type."""
@@ -126,7 +126,7 @@ def test_descriptions_come_from_docstrings_and_fields() -> None:
     assert "description" not in schema_of_model(Outer)
 
 
-def test_defaults_below_rules_are_said_in_full() -> None:
+def test_defaults_below_rules_are_complete() -> None:
     """The server checks rules on a default before it fills it in."""
 
     class Whole(Model):
@@ -140,7 +140,7 @@ def test_defaults_below_rules_are_said_in_full() -> None:
 
 
 def test_a_status_has_no_defaults() -> None:
-    """It says what the controller found, and the server must not add to that."""
+    """The controller reports in it, and the server must not add values."""
     schema = schema_of_resource(WebApp)
 
     assert "default" not in str(schema["properties"]["status"])
@@ -151,7 +151,7 @@ def test_a_status_has_no_defaults() -> None:
 
 
 def test_a_spec_that_may_be_absent_is_filled_in() -> None:
-    """Else its defaults would not be."""
+    """Otherwise its defaults would not be filled in."""
     schema = schema_of_resource(RESOURCES["TextDefault"])
 
     assert schema["properties"]["spec"]["default"] == {}
@@ -159,7 +159,7 @@ def test_a_spec_that_may_be_absent_is_filled_in() -> None:
 
 
 def test_models_of_every_shape_have_a_schema() -> None:
-    """More than the forty that were promised."""
+    """At least forty models."""
     assert len(RESOURCES) >= 40
     for resource in RESOURCES.values():
         assert schema_of_resource(resource)["type"] == "object"
@@ -170,7 +170,7 @@ class Foreign(BaseModel):
 
 
 class Tree(Model):
-    """A model inside of itself."""
+    """A model inside itself."""
 
     children: "list[Tree]" = Field(default_factory=list)
 
@@ -183,7 +183,7 @@ class Twins(Model):
 
 
 class Split(Model):
-    """Read by one name and written by another."""
+    """Read under one name and written under another."""
 
     a: int = Field(default=1, validation_alias="x", serialization_alias="y")
 
@@ -247,7 +247,7 @@ REFUSED_IDS = [f"{number} {message[:50]}" for number, (_, _, message) in enumera
 def test_type_without_a_structural_form_is_refused_with_a_fix(
     annotation: Any, default: Any, message: str
 ) -> None:
-    """With the path of the field, in the spelling of its author."""
+    """The error has the path of the field, in Python's spelling."""
     with pytest.raises(DefinitionError) as error:
         of(annotation, default)
 

@@ -1,4 +1,4 @@
-"""What is read in the code of controllers: never less than they do."""
+"""Analysis of the code of controllers: it never finds less than they do."""
 
 import pytest
 
@@ -12,7 +12,7 @@ SHARED = frozenset((kinds.SERVICE,))  # what the helpers of the module delete
 
 
 def test_plain_outputs_need_no_more_than_they_say() -> None:
-    """The default, said in so many words, is still the default; one kind is deleted."""
+    """An explicit default is still the default; one kind is deleted."""
     usage = usage_of(usages.Plain)
 
     assert usage.deletes(kinds.SECRET)
@@ -22,25 +22,25 @@ def test_plain_outputs_need_no_more_than_they_say() -> None:
 
 
 def test_other_controllers_of_the_module_do_not_count_and_its_imports_do() -> None:
-    """A helper of another module may be anybody's."""
+    """A helper of another module may be used by any controller."""
     assert usage_of(usages.Plain).deleted == SHARED | {kinds.SECRET}
     assert usage_of(usages.Creating).deleted == SHARED
 
 
 def test_the_delete_of_an_external_is_not_the_deletion_of_an_output() -> None:
-    """``Store`` stands in the same module, and deletes what only a run could tell."""
+    """``Store`` is in the same module, and deletes what is only known at run time."""
     assert usage_of(usages.Plain).deleted is not None
 
 
 def test_replacing_needs_no_patch() -> None:
-    """And what is read live is seen."""
+    """Live reads are found, too."""
     usage = usage_of(usages.Replacing)
 
     assert (usage.updates, usage.patches, usage.reads_live) == (True, False, True)
 
 
 def test_patches_and_subresources_are_seen_with_their_kinds() -> None:
-    """Nothing is created, and the kind of a scale is in its first argument."""
+    """Nothing is created, and the kind of a scale is its first argument."""
     usage = usage_of(usages.Editing)
 
     assert (usage.creates, usage.patches, usage.labels_self) == (False, True, True)
@@ -61,14 +61,14 @@ def test_ready_made_states_are_seen() -> None:
     assert not rolled.updates
 
 
-def test_what_is_only_created_is_never_patched() -> None:
+def test_an_output_that_is_only_created_is_never_patched() -> None:
     """Nor replaced."""
     assert not usage_of(usages.Creating).patches
     assert not usage_of(usages.Creating).updates
 
 
 def test_children_without_owner_are_deleted_by_us() -> None:
-    """And block nobody's deletion."""
+    """They need no right to block deletion."""
     usage = usage_of(usages.Tracking)
 
     assert (usage.tracks, usage.owns, usage.deleted) == (True, False, None)
@@ -76,19 +76,19 @@ def test_children_without_owner_are_deleted_by_us() -> None:
 
 @pytest.mark.parametrize("controller", [usages.Spread, usages.Pruning, usages.Unnamed])
 def test_deletions_of_any_kind(controller: type[Controller[WebApp]]) -> None:
-    """Recreating, pruning, and a kind that only a run could tell."""
+    """Recreating, pruning, and a kind that is only known at run time."""
     assert usage_of(controller).deleted is None
 
 
 def test_an_output_that_is_passed_on_counts() -> None:
-    """Its options stand elsewhere."""
+    """Its options are elsewhere."""
     usage = usage_of(usages.Unnamed)
 
     assert (usage.updates, usage.patches, usage.owns) == (True, True, True)
 
 
 @pytest.mark.parametrize("controller", [usages.Dynamic, usages.Silent])
-def test_what_cannot_be_seen_may_be_everything(
+def test_code_that_cannot_be_analysed_may_do_everything(
     controller: type[Controller[WebApp]],
 ) -> None:
     """Too large a role is a nuisance, too small a one is an outage."""

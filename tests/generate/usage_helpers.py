@@ -1,4 +1,4 @@
-"""What controllers of another module share."""
+"""Helpers that controllers of another module share."""
 
 from typing import Any
 
@@ -6,5 +6,5 @@ from myrmidon.api.objects import kinds
 
 
 def put_away(out: Any) -> None:
-    """Delete something."""
+    """Delete an object."""
     out.delete(kinds.SERVICE, "a")

@@ -106,7 +106,7 @@ class Spread(Controller[WebApp]):
 
 
 class Creating(Controller[WebApp]):
-    """Never changes what is there."""
+    """Never changes existing objects."""
 
     manages = BOTH
 
@@ -136,7 +136,7 @@ class Pruning(Plain):
 
 
 class Unnamed(Controller[WebApp]):
-    """Deletes by a name that only a run gives a meaning."""
+    """Deletes a kind that is only known at run time."""
 
     manages = BOTH
 
@@ -154,7 +154,7 @@ class StoredStatus(ExternalStatus):
 
 
 class Stored(Resource[WebAppSpec, StoredStatus], group="demo.example.com", version="v1"):
-    """A resource with something outside the cluster."""
+    """A resource with an External."""
 
 
 class Store(External[Stored, str]):
@@ -168,12 +168,12 @@ class Store(External[Stored, str]):
         return token
 
     async def delete(self, obj: Stored, id: str, observed: str) -> None:  # noqa: A002
-        """Delete it, with a client whose argument only a run could tell."""
+        """Delete it, with a client whose argument is only known at run time."""
         await http.delete(observed)
 
 
 class Dynamic(Controller[WebApp]):
-    """Finds its verbs at run time."""
+    """Chooses its verbs at run time."""
 
     manages = BOTH
 
@@ -185,7 +185,7 @@ class Dynamic(Controller[WebApp]):
 
 
 class Silent(Controller[WebApp]):
-    """Its outputs are nowhere to be seen."""
+    """Its outputs cannot be found by analysis."""
 
     manages = BOTH
 

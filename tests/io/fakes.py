@@ -1,4 +1,4 @@
-"""A transport without sockets, a clock without waiting, and a way to run coroutines in both."""
+"""A transport without sockets, a clock without waiting, and helpers to run coroutines with them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -33,7 +33,7 @@ class FakeClock:
         return self.seconds
 
     async def sleep(self, seconds: float) -> None:
-        """Let others run, and pretend that time has passed."""
+        """Let other tasks run, and advance the clock."""
         self.slept.append(seconds)
         self.seconds += seconds
         await asyncio.sleep(0)  # noqa: TID251  gives way without waiting
@@ -41,7 +41,7 @@ class FakeClock:
 
 @dataclass
 class FakeStream:
-    """Lines that a test, or the model server, puts there."""
+    """A stream whose lines a test, or the model server, adds."""
 
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
@@ -49,14 +49,14 @@ class FakeStream:
     queue: "asyncio.Queue[bytes | Exception | None]" = field(default_factory=asyncio.Queue)
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Until None: the end; an exception breaks the stream."""
+        """Yield lines until None, which ends it; an exception breaks the stream."""
         while (line := await self.queue.get()) is not None:
             if isinstance(line, Exception):
                 raise line
             yield line
 
     async def read(self) -> bytes:
-        """The body of an error."""
+        """Return the body of an error."""
         return self.body
 
 
@@ -64,20 +64,20 @@ Answer = HttpResponse | Exception
 
 
 def answer(body: Json, status: int = 200, **headers: str) -> HttpResponse:
-    """A response with a JSON body."""
+    """Build a response with a JSON body."""
     pairs = tuple((name.replace("_", "-"), value) for name, value in headers.items())
     return HttpResponse(status, pairs, orjson.dumps(body))
 
 
 class ScriptedTransport:
-    """Answers with what the script says, in order, and remembers what it was asked."""
+    """Answers with the responses of the script, in order, and records the requests."""
 
     def __init__(self, *script: Answer) -> None:
         self.script = list(script)
         self.requests: list[HttpRequest] = []
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """The next answer of the script."""
+        """Return the next response of the script."""
         self.requests.append(request)
         given = self.script.pop(0)
         if isinstance(given, Exception):
@@ -93,7 +93,7 @@ class ScriptedTransport:
 
 
 class ModelTransport:
-    """The model server behind a transport, with faults on order.
+    """The model server behind a transport, with faults.
 
     ``faults`` are used up one per request, before the server sees it; None lets one through.
     """
@@ -158,7 +158,7 @@ class ModelTransport:
         """Nothing to close."""
 
     def deliver(self) -> None:
-        """Tell every open watch the last thing that happened."""
+        """Send the last event to every open watch."""
         for stream in self.streams:
             self._put(stream, self.server.history[-1][1])
 
@@ -185,7 +185,7 @@ def _refused(error: ApiError) -> HttpResponse:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Let the other tasks run until something holds; a test that hangs fails here."""
+    """Let the other tasks run until ``holds`` is true; a test that hangs fails here."""
     for _ in range(2000):
         if condition():
             return
@@ -194,7 +194,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def beside(loop: Awaitable[object], check: Awaitable[None]) -> None:
-    """Run a check beside an endless loop, then end the loop."""
+    """Run a check beside an endless loop, then cancel the loop."""
     async with asyncio.TaskGroup() as group:
 
         async def run() -> None:
@@ -206,5 +206,5 @@ async def beside(loop: Awaitable[object], check: Awaitable[None]) -> None:
 
 
 def broken() -> AmbiguousError:
-    """What a transport raises when a connection dies."""
+    """Return what a transport raises when a connection breaks."""
     return AmbiguousError("connection reset")

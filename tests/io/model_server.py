@@ -1,4 +1,4 @@
-"""An API server too simple to be wrong: one kind, one sequence of versions, the whole history."""
+"""A minimal API server: one kind, one sequence of versions, the whole history."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +9,7 @@ from myrmidon.io.lists.events import WatchEvent
 
 
 def config_map(name: str, uid: str, version: int, text: str = "", namespace: str = "ns") -> Json:
-    """A ConfigMap as a watch shows it."""
+    """Build a ConfigMap as a watch delivers it."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -25,22 +25,22 @@ def config_map(name: str, uid: str, version: int, text: str = "", namespace: str
 
 
 def expired() -> ApiError:
-    """What the server says about a version that is compacted away."""
+    """Return the response for a version that is compacted away."""
     return ExpiredError(410, "Expired", "too old resource version")
 
 
 @dataclass
 class ModelServer:
-    """Objects by name and everything that ever happened to them."""
+    """Objects by name, and the history of their events."""
 
     version: int = 10
-    floor: int = 0  # what happened up to here is compacted away
+    floor: int = 0  # events up to this version are compacted away
     objects: dict[str, Json] = field(default_factory=dict)
     history: list[tuple[int, WatchEvent]] = field(default_factory=list)
     snapshots: dict[str, tuple[int, list[Json]]] = field(default_factory=dict)
 
     def write(self, name: str, text: str = "") -> Json:
-        """Create or change an object; the answer of the write."""
+        """Create or change an object; return the response."""
         known = self.objects.get(name)
         self.version += 1
         uid = known["metadata"]["uid"] if known else f"{name}-{self.version}"
@@ -50,7 +50,7 @@ class ModelServer:
         return copied(obj)
 
     def delete(self, name: str) -> Json | None:
-        """Delete an object; what it was."""
+        """Delete an object; return it."""
         known = self.objects.pop(name, None)
         if known is not None:
             self.version += 1
@@ -60,12 +60,12 @@ class ModelServer:
         return known
 
     def compact(self) -> None:
-        """Forget the past: watches and pages from it are refused."""
+        """Compact the history: watches and pages from it are refused."""
         self.floor = self.version
         self.snapshots.clear()
 
     def page(self, token: str, limit: int) -> tuple[list[Json], str, str]:
-        """One page of a consistent list: items, version, token of the next."""
+        """Return one page of a consistent list: items, version, token of the next."""
         if token:
             if token not in self.snapshots:
                 raise expired()
@@ -79,7 +79,7 @@ class ModelServer:
         return items[:limit], str(version), following
 
     def events_after(self, version: int) -> list[WatchEvent]:
-        """What a watch from a version shows."""
+        """Return the events of a watch from a version."""
         if version < self.floor:
             raise expired()
         return [
@@ -89,14 +89,14 @@ class ModelServer:
         ]
 
     def bookmark(self, *, ends_initial: bool = False, version: int | None = None) -> WatchEvent:
-        """A bookmark of now."""
+        """Return a bookmark with the current version."""
         meta: dict[str, Any] = {"resourceVersion": str(version or self.version)}
         if ends_initial:
             meta["annotations"] = {"k8s.io/initial-events-end": "true"}
         return WatchEvent("BOOKMARK", {"kind": "ConfigMap", "apiVersion": "v1", "metadata": meta})
 
     def visible(self) -> dict[str, tuple[str, str]]:
-        """Name to uid and version, as a cache in step should show it."""
+        """Return name to uid and version, as an up-to-date cache should have it."""
         return {
             name: (obj["metadata"]["uid"], obj["metadata"]["resourceVersion"])
             for name, obj in self.objects.items()
@@ -109,5 +109,5 @@ def copied(obj: Json) -> Json:
 
 
 def refusal(status: int) -> ApiError:
-    """Any other answer of a server in trouble."""
+    """Return any other refusal of a server."""
     return api_error(status, {"reason": "Trouble", "message": "later"}, retry_after=1.0)

@@ -1,4 +1,4 @@
-"""The applicator between a plan and a server that says no, changes what it stores, or falls silent."""
+"""The applicator and a server that refuses writes, changes what it stores, or does not respond."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -34,7 +34,7 @@ _COUNTED = ("generation", "resourceVersion")
 
 
 class Server:
-    """The model server as a client sees it, with faults before or after a request is done."""
+    """The model server as a client sees it, with faults before or after a request is executed."""
 
     def __init__(self) -> None:
         self.model = ModelServer()
@@ -45,7 +45,7 @@ class Server:
         self.busy = self.busiest = 0
 
     async def send(self, request: Request, *, warnings: list[str] | None = None) -> Json:
-        """Do it, tell of it, or fail."""
+        """Execute the request, send its watch event, or fail."""
         del warnings
         self.sent.append(str(request.verb))
         self.busy += 1
@@ -77,30 +77,30 @@ class Server:
 
 
 class Memory:
-    """A cache that hears of nothing but our own writes."""
+    """A cache that knows only our own writes."""
 
     def __init__(self) -> None:
         self.objects: dict[ObjectRef, Json] = {}
         self.unknown: dict[ObjectRef, None] = {}
 
     def get(self, ref: ObjectRef) -> Json | None:
-        """What is known."""
+        """Return the cached object."""
         return self.objects.get(ref)
 
     def stamp(self, ref: ObjectRef) -> int:
-        """A number for it."""
+        """Return a number for the cached content."""
         return hash(repr(self.objects.get(ref)))
 
     def is_unknown(self, ref: ObjectRef) -> bool:
-        """Whether an answer was lost."""
+        """Whether the response to a write was lost."""
         return ref in self.unknown
 
     def mark_unknown(self, ref: ObjectRef) -> None:
-        """An answer was lost."""
+        """Record that a response was lost."""
         self.unknown[ref] = None
 
     def record_write(self, kind: Kind, obj: Json, *, by: str) -> None:
-        """Keep the answer to a write."""
+        """Store the response to a write."""
         del by
         self.record_read(ref_of(kind, obj), obj, uid=None)
 
@@ -110,7 +110,7 @@ class Memory:
         self.record_read(ref, None, uid=uid)
 
     def record_read(self, ref: ObjectRef, obj: Json | None, *, uid: str | None) -> None:
-        """Keep the answer to a live read."""
+        """Store the response to a live read."""
         del uid
         self.unknown.pop(ref, None)
         self.objects.pop(ref, None)
@@ -119,7 +119,7 @@ class Memory:
 
 
 class Bench:
-    """An applicator, what it knows, and the server it writes to."""
+    """An applicator, its cache, and the server that it writes to."""
 
     def __init__(self, *, writes_max: int = 8) -> None:
         self.server, self.memory = Server(), Memory()
@@ -131,9 +131,9 @@ class Bench:
         return Applicator(client, self.memory, writes, writes_max=writes_max)
 
     def write(self, *outputs: Output) -> list[Written]:
-        """Write the outputs of a state; what was sent for them is in ``server.sent``.
+        """Write the outputs of a state; the requests for them are in ``server.sent``.
 
-        In every test, nothing is sent for outputs of which ``are_held`` says so.
+        In every test, nothing is sent for outputs that ``are_held`` reports.
         """
         self.server.sent = []
         held = self.applicator.are_held(outputs, PARENT, creating=True)
@@ -144,7 +144,7 @@ class Bench:
         return written
 
     def restart(self) -> None:
-        """Another process: it knows what is there, and remembers nothing."""
+        """Start another process: it has the current objects, and no memory."""
         self.applicator = self._made()
         self.memory.objects = dict(self.server.model.objects)
 
@@ -162,7 +162,7 @@ def config_maps(count: int) -> Iterable[Output]:
 
 @pytest.mark.parametrize("way", WAYS)
 @given(first=SPECS, second=SPECS)
-def test_a2_what_holds_is_not_sent(way: str, first: Json, second: Json) -> None:
+def test_a2_an_output_that_holds_is_not_sent(way: str, first: Json, second: Json) -> None:
     """One write per change, none after it, none after a restart."""
     bench = Bench()
     for spec in (first, second):
@@ -186,8 +186,8 @@ def owner(uid: str) -> Json:
 
 @pytest.mark.parametrize("owned", [{}, {"owner": owner("u")}], ids=["by-parent", "by-another"])
 @pytest.mark.parametrize("way", WAYS)
-def test_what_the_server_stores_otherwise_is_sent_once(way: str, owned: Json) -> None:
-    """A schema drops a field, a webhook changes one: asking again would change nothing."""
+def test_an_output_that_the_server_stores_differently_is_sent_once(way: str, owned: Json) -> None:
+    """A schema drops a field, or a webhook changes one: sending it again would change nothing."""
     bench = Bench()
     bench.server.stores = lambda obj: obj["spec"].update(size="large") or obj["spec"].pop("lost", 0)
     output = apply(manifest({"size": "small", "lost": True}), **WAYS[way], **owned)
@@ -200,8 +200,8 @@ def test_what_the_server_stores_otherwise_is_sent_once(way: str, owned: Json) ->
     assert len(bench.server.sent) == 1
 
 
-def test_two_states_that_want_the_same_come_to_rest() -> None:
-    """Although the server stores it otherwise: each of them learns it for itself."""
+def test_two_states_with_equal_outputs_converge() -> None:
+    """Although the server stores a different value: each state has its own record of that."""
     bench = Bench()
     bench.server.stores = lambda obj: obj["spec"].update(size="large")
     outputs: list[Output] = []
@@ -209,7 +209,7 @@ def test_two_states_that_want_the_same_come_to_rest() -> None:
         out = OutputSet((WIDGET,), namespace="default", controller="Things", state=state)
         out.apply(manifest({"size": "small"}))
         outputs += out
-    for _ in range(3):  # they may see what the other has left before they are content
+    for _ in range(3):  # each may first see what the other has left
         for output in outputs:
             bench.write(output)
     for output in outputs:
@@ -217,16 +217,16 @@ def test_two_states_that_want_the_same_come_to_rest() -> None:
         assert bench.server.sent == []
 
 
-def test_another_owner_is_another_question() -> None:
-    """The first one holds, and the second does not yet."""
+def test_another_owner_needs_another_decision() -> None:
+    """The object holds for the first owner, and not yet for the second."""
     bench = Bench()
     for uid, sent in (("u", ["create"]), ("u", []), ("v", ["patch"]), ("v", [])):
         bench.write(apply(manifest({}, kinds.CONFIG_MAP), owner=owner(uid)))
         assert bench.server.sent == sent
 
 
-def test_other_options_are_another_question() -> None:
-    """What is never changed holds, whatever it says; else it does not."""
+def test_other_options_need_another_decision() -> None:
+    """With create_only an existing object holds, whatever its content; without it, it does not."""
     bench = Bench()
     bench.write(apply(manifest({"size": 1}, kinds.CONFIG_MAP)))
     wanted = manifest({"size": 2}, kinds.CONFIG_MAP)
@@ -235,8 +235,8 @@ def test_other_options_are_another_question() -> None:
         assert bench.server.sent == sent
 
 
-def test_what_was_stored_as_sent_is_not_remembered_for_ever() -> None:
-    """There are as many as objects."""
+def test_an_output_that_was_stored_as_sent_is_not_remembered_for_ever() -> None:
+    """The memory would grow with the number of objects."""
     bench = Bench()
     output = apply(manifest({"size": "small"}))
     for remembered in (1, 0, 0):
@@ -244,8 +244,8 @@ def test_what_was_stored_as_sent_is_not_remembered_for_ever() -> None:
         assert len(bench.applicator._settled) == remembered
 
 
-def test_what_the_server_adds_to_an_update_is_not_fought_over() -> None:
-    """A webhook that always adds a field: the update that would remove it is sent once."""
+def test_a_field_that_the_server_adds_to_an_update_is_removed_once() -> None:
+    """A webhook always adds a field: the update that would remove it is sent once."""
     bench = Bench()
     bench.write(apply(manifest({"size": 1}, kinds.CONFIG_MAP)))
     bench.server.stores = lambda obj: obj["spec"].update(added="by a webhook")
@@ -255,11 +255,11 @@ def test_what_the_server_adds_to_an_update_is_not_fought_over() -> None:
         assert bench.server.sent == ["update"]
         bench.write(output)
         assert bench.server.sent == []
-        bench.restart()  # which has to find out anew; that update changes nothing at all
+        bench.restart()  # which has to find out again; that update changes nothing
 
 
-def test_what_was_stored_otherwise_is_sent_again_when_the_object_changed() -> None:
-    """Perhaps it is taken now."""
+def test_an_output_that_was_stored_differently_is_sent_again_when_the_object_changed() -> None:
+    """The server may accept it now."""
     bench = Bench()
     bench.server.stores = lambda obj: obj["spec"].pop("lost", 0)
     output = apply(manifest({"lost": True}))
@@ -275,8 +275,8 @@ def test_what_was_stored_otherwise_is_sent_again_when_the_object_changed() -> No
 # ------------------------------------------------------------------------------- other writers
 
 
-def test_a_create_that_comes_too_late_is_decided_again() -> None:
-    """The cache had not heard of it; it is read, and changed if it has to be."""
+def test_a_create_of_an_existing_object_is_decided_again() -> None:
+    """The cache did not have it yet; it is read, and patched if needed."""
     bench = Bench()
     bench.server.model.put(REF, {**manifest({"theirs": 1})})
     (written,) = bench.write(apply(manifest({"ours": 1})))
@@ -286,7 +286,7 @@ def test_a_create_that_comes_too_late_is_decided_again() -> None:
 
 
 def test_o6_a_patch_does_not_hit_an_object_that_took_the_name() -> None:
-    """The cache had not heard of it: it is read, and refused as another party's object."""
+    """The cache did not have it yet: it is read, and refused as another party's object."""
     bench = Bench()
     bench.write(apply(manifest({"ours": 1})))
     del bench.server.model.objects[REF]
@@ -297,8 +297,8 @@ def test_o6_a_patch_does_not_hit_an_object_that_took_the_name() -> None:
     assert bench.server.model.objects[REF]["spec"] == {"theirs": 1}
 
 
-def test_a_patch_of_what_is_gone_becomes_a_create() -> None:
-    """Somebody deleted it, and the cache had not heard."""
+def test_a_patch_of_a_deleted_object_becomes_a_create() -> None:
+    """Another client deleted it, and the cache did not know yet."""
     bench = Bench()
     bench.write(apply(manifest({"a": 1})))
     del bench.server.model.objects[REF]
@@ -313,8 +313,8 @@ def test_a_patch_of_what_is_gone_becomes_a_create() -> None:
     assert written.outcome == "changed"
 
 
-def test_a_fight_is_left_to_the_next_pass() -> None:
-    """Three attempts; then it is a failure that is retried with a growing delay."""
+def test_repeated_conflicts_are_left_to_the_next_pass() -> None:
+    """After three attempts it is a failure, which is retried with backoff."""
     bench = Bench()
     bench.write(apply(manifest({"a": 1})))
 
@@ -328,7 +328,7 @@ def test_a_fight_is_left_to_the_next_pass() -> None:
 
 
 def test_a_lock_that_was_asked_for_is_not_overridden() -> None:
-    """The author wants to know."""
+    """The author asked to be told about the conflict."""
     bench = Bench()
     bench.write(apply(manifest({"a": 1})))
     stale = manifest({"a": 2}, resourceVersion="0")
@@ -341,8 +341,8 @@ def test_a_lock_that_was_asked_for_is_not_overridden() -> None:
 
 
 @pytest.mark.parametrize("happened", [True, False])
-def test_a9_after_a_lost_answer_the_server_is_asked(happened: bool) -> None:
-    """Whether or not the write happened, nothing is made twice."""
+def test_a9_after_a_lost_response_the_object_is_read(happened: bool) -> None:
+    """Whether or not the write took effect, nothing is created twice."""
     bench = Bench()
 
     def lost(_request: Request) -> None:
@@ -362,8 +362,8 @@ def test_a9_after_a_lost_answer_the_server_is_asked(happened: bool) -> None:
     assert bench.memory.unknown == {}
 
 
-def test_a9_after_a_lost_answer_what_held_before_is_not_trusted() -> None:
-    """The wish may be the old one again, and the object no longer."""
+def test_a9_after_a_lost_response_an_earlier_decision_is_not_trusted() -> None:
+    """The output may be the former one again, while the object has changed."""
     bench = Bench()
     one, other = (apply(manifest({"size": size})) for size in (1, 2))
     bench.write(one)
@@ -380,8 +380,8 @@ def test_a9_after_a_lost_answer_what_held_before_is_not_trusted() -> None:
     assert bench.server.model.objects[REF]["spec"] == {"size": 1}
 
 
-def test_a_cancelled_write_is_a_lost_answer() -> None:
-    """The pass was at its time limit, or the process was told to stop."""
+def test_a_cancelled_write_is_a_lost_response() -> None:
+    """The pass reached its time limit, or the process was stopped."""
     bench = Bench()
 
     async def main() -> None:
@@ -398,7 +398,7 @@ def test_a_cancelled_write_is_a_lost_answer() -> None:
 
 @given(count=st.integers(0, 12), at_once=st.integers(1, 4))
 def test_a10_writes_are_concurrent_within_bounds(count: int, at_once: int) -> None:
-    """And the answers come in the order of the outputs."""
+    """The results are in the order of the outputs."""
     bench = Bench(writes_max=at_once)
     written = bench.write(*config_maps(count))
     assert [one.output.ref.name for one in written] == [f"c{number}" for number in range(count)]
@@ -406,7 +406,7 @@ def test_a10_writes_are_concurrent_within_bounds(count: int, at_once: int) -> No
 
 
 def test_a10_namespaces_go_first_and_nothing_follows_one_that_failed() -> None:
-    """The others live in them."""
+    """The other objects are inside them."""
     out = OutputSet(kinds.ALL, namespace="default", controller="Things", state="made")
     out.apply(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}, owner_refs=False
@@ -431,7 +431,7 @@ def test_a10_namespaces_go_first_and_nothing_follows_one_that_failed() -> None:
 
 
 def test_one_that_fails_does_not_stop_the_others() -> None:
-    """Each output has its own end."""
+    """Each output has its own result."""
     bench = Bench()
 
     def forbidden(request: Request) -> None:
@@ -442,8 +442,8 @@ def test_one_that_fails_does_not_stop_the_others() -> None:
     assert [one.outcome for one in bench.write(*config_maps(3))] == ["changed", "failed", "changed"]
 
 
-def test_a_delete_names_the_incarnation_and_rests() -> None:
-    """It is sent once; what came back under that name is another object."""
+def test_a_delete_names_the_uid_and_converges() -> None:
+    """It is sent once; a new object under that name is not deleted."""
     bench = Bench()
     bench.write(apply(manifest({"a": 1})))
     out = OutputSet((WIDGET,), namespace="default", controller="Things", state="made")
@@ -455,7 +455,7 @@ def test_a_delete_names_the_incarnation_and_rests() -> None:
 
 
 def test_the_plan_and_the_applicator_agree() -> None:
-    """What is left after a write is nothing that the plan would still ask for."""
+    """After a write, the plan has nothing left to send."""
     bench = Bench()
     output = apply(manifest({"list": [{"a": 1}], "n": None}))
     bench.write(output)
@@ -464,7 +464,7 @@ def test_the_plan_and_the_applicator_agree() -> None:
 
 @pytest.mark.parametrize("options", [DEFAULT, ApplyOptions(adopt=True)], ids=["default", "adopt"])
 def test_outputs_are_held_when_the_same_ones_needed_no_write_before(options: ApplyOptions) -> None:
-    """A converged pass asks only this: a changed output, object or outcome needs a decision."""
+    """A converged pass checks only this: a changed output, object or result needs a decision."""
     bench, wanted = Bench(), apply(manifest({"a": 1}))._replace(options=options)
     other = apply(manifest({"a": 2}))._replace(options=options)
 

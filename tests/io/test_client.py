@@ -1,4 +1,4 @@
-"""What a client makes of answers, and when it may write."""
+"""What a client makes of responses, and when it may write."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,13 +31,13 @@ REF = ObjectRef(CONFIG_MAP, "a", "ns")
 
 
 def client(*script: Answer, **options: Any) -> tuple[Client, ScriptedTransport, FakeClock]:
-    """A client that is answered by a script."""
+    """Return a client whose responses come from a script."""
     transport, clock = ScriptedTransport(*script), FakeClock()
     return Client(transport, clock=clock, **options), transport, clock
 
 
 def status(code: int, reason: str = "", **headers: str) -> HttpResponse:
-    """A refusal."""
+    """Build a refusal."""
     return answer({"kind": "Status", "reason": reason, "message": "no"}, code, **headers)
 
 
@@ -56,7 +56,7 @@ def status(code: int, reason: str = "", **headers: str) -> HttpResponse:
     ids=["403", "404", "404 text", "409 exists", "409", "500", "502 cut", "429"],
 )
 def test_refusals_become_errors(given: HttpResponse, expected: type[ApiError]) -> None:
-    """With the status, also where a proxy answered something that is not a Status."""
+    """With the status, also if a proxy sent a body that is not a Status."""
     it, _, _ = client(given, given, given)
     with pytest.raises(expected) as caught:
         asyncio.run(it.get(REF))
@@ -64,15 +64,15 @@ def test_refusals_become_errors(given: HttpResponse, expected: type[ApiError]) -
 
 
 @pytest.mark.parametrize("body", [b"", b'{"kind": "Conf', b"[]"], ids=["empty", "cut", "list"])
-def test_an_answer_that_is_cut_short_is_no_answer(body: bytes) -> None:
-    """F11: the write may have happened."""
+def test_a_truncated_response_is_ambiguous(body: bytes) -> None:
+    """F11: the write may have taken effect."""
     it, _, _ = client(HttpResponse(200, (), body))
     with pytest.raises(AmbiguousError):
         asyncio.run(it.create(CONFIG_MAP, {"metadata": {"name": "a", "namespace": "ns"}}))
 
 
-def test_later_is_obeyed_for_what_may_be_done_twice() -> None:
-    """F08: Retry-After, a little spread, within bounds."""
+def test_retry_after_is_obeyed_for_idempotent_requests() -> None:
+    """F08: with some jitter, within bounds."""
     it, transport, clock = client(
         status(429, retry_after="1"), status(503, retry_after="2"), answer({"kind": "ConfigMap"})
     )
@@ -90,8 +90,8 @@ def test_later_is_obeyed_for_what_may_be_done_twice() -> None:
     ],
     ids=["create", "json patch"],
 )
-def test_later_is_reported_for_what_may_not(call: Callable[[Client], Any]) -> None:
-    """A create that a proxy let through must not be done again behind the caller's back."""
+def test_retry_after_is_reported_for_other_requests(call: Callable[[Client], Any]) -> None:
+    """A create that a proxy passed on must not be repeated without the caller's knowledge."""
     it, transport, _ = client(status(429, retry_after="1"))
     with pytest.raises(TooManyRequestsError) as caught:
         asyncio.run(call(it))
@@ -100,7 +100,7 @@ def test_later_is_reported_for_what_may_not(call: Callable[[Client], Any]) -> No
 
 
 def test_long_waits_are_left_to_the_queue() -> None:
-    """A worker that sleeps for a minute holds its key for a minute."""
+    """A worker that sleeps for a minute blocks its key for a minute."""
     it, _, clock = client(status(429, retry_after="60"))
     with pytest.raises(TooManyRequestsError) as caught:
         asyncio.run(it.get(REF))
@@ -108,8 +108,8 @@ def test_long_waits_are_left_to_the_queue() -> None:
     assert clock.slept == []
 
 
-def test_requests_say_what_is_meant() -> None:
-    """Paths, queries, bodies and media types of every verb."""
+def test_the_requests_of_every_verb() -> None:
+    """Paths, queries, bodies and media types."""
     it, transport, _ = client(*[answer({})] * 6)
     obj = {"metadata": {"name": "d", "namespace": "ns", "resourceVersion": "5"}}
     ref = ObjectRef(DEPLOYMENT, "d", "ns")
@@ -144,7 +144,7 @@ def test_requests_say_what_is_meant() -> None:
 
 
 def test_lists_are_read_to_their_end() -> None:
-    """Page by page, and each item knows its kind."""
+    """Page by page, and each item has its kind."""
     server = ModelServer()
     for name in "abcde":
         server.write(name)
@@ -156,8 +156,8 @@ def test_lists_are_read_to_their_end() -> None:
     assert ("labelSelector", "x=y") in transport.requests[0].query
 
 
-def test_a_list_of_a_forgotten_moment_is_read_whole() -> None:
-    """Half of then and half of now was never true."""
+def test_a_list_whose_continue_token_expired_is_read_again_completely() -> None:
+    """Pages of two versions would be a state that never existed."""
     server = ModelServer()
     for name in "abcde":
         server.write(name)
@@ -170,7 +170,7 @@ def test_a_list_of_a_forgotten_moment_is_read_whole() -> None:
 
 
 def test_every_attempt_is_observed() -> None:
-    """For metrics: 0 where no answer came."""
+    """For metrics: the status is 0 without a response."""
     seen: list[tuple[str, int]] = []
 
     class Counter:
@@ -185,7 +185,7 @@ def test_every_attempt_is_observed() -> None:
 
 
 def test_what_is_ambiguous() -> None:
-    """F09: no answer after sending, and the server failing in the middle."""
+    """F09: no response after sending, and a server error during the request."""
     assert is_ambiguous(AmbiguousError("reset"))
     assert is_ambiguous(ServerError(504, "Timeout", "slow"))
     assert not is_ambiguous(UnreachableError("refused"))
@@ -194,7 +194,7 @@ def test_what_is_ambiguous() -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "a/b", "a\n"])
 def test_a_malformed_name_sends_nothing(name: str) -> None:
-    """A get would be a list, and a delete would delete every ConfigMap of the namespace."""
+    """A get would become a list, and a delete would delete every ConfigMap of the namespace."""
     it, transport, _ = client()
     ref = ObjectRef(CONFIG_MAP, name, "ns")
     for call in (it.get(ref), it.delete(ref, uid="u"), it.patch(ref, {})):

@@ -1,4 +1,4 @@
-"""Which kinds a server has."""
+"""Discovery: which kinds a server has."""
 
 import asyncio
 from contextlib import suppress
@@ -37,7 +37,7 @@ WIDGET = Kind("demo.dev", "v1", "Widget", "widgets")
 
 
 def aggregated(group: str, plural: str, kind: str, scope: str, *short: str) -> dict[str, Any]:
-    """One group as aggregated discovery tells it."""
+    """Build one group of an aggregated discovery document."""
     resource = {
         "resource": plural,
         "responseKind": {"kind": kind, "group": "", "version": ""},
@@ -51,18 +51,18 @@ def aggregated(group: str, plural: str, kind: str, scope: str, *short: str) -> d
 
 
 def groups(*items: dict[str, Any]) -> HttpResponse:
-    """An answer of aggregated discovery."""
+    """Build a response of aggregated discovery."""
     return answer({"kind": "APIGroupDiscoveryList", "items": list(items)})
 
 
 def discovery(*script: Answer) -> tuple[Discovery, ScriptedTransport, FakeClock]:
-    """Discovery that is answered by a script."""
+    """Return a discovery whose responses come from a script."""
     transport, clock = ScriptedTransport(*script), FakeClock()
     return Discovery(Client(transport, clock=clock), clock=clock), transport, clock
 
 
 def test_what_was_found_is_remembered() -> None:
-    """One request for all kinds of a version."""
+    """One request covers all kinds of a version."""
     it, transport, _ = discovery(WIDGETS)
     for _ in range(3):
         assert asyncio.run(it.kind_of("demo.dev/v1", "Widget")) == WIDGET
@@ -70,7 +70,7 @@ def test_what_was_found_is_remembered() -> None:
 
 
 def test_what_was_not_found_is_asked_again() -> None:
-    """A CRD may appear any moment; its absence is not remembered."""
+    """A CRD may appear at any time, so absence is not cached."""
     it, _, _ = discovery(MISSING, answer({"kind": "APIResourceList", "resources": []}), WIDGETS)
     for _ in range(2):
         with pytest.raises(NotFoundError):
@@ -78,7 +78,7 @@ def test_what_was_not_found_is_asked_again() -> None:
     assert asyncio.run(it.kind_of("demo.dev/v1", "Widget")) == WIDGET
 
 
-def test_one_can_wait_for_a_kind() -> None:
+def test_waiting_for_a_kind() -> None:
     """F29: with growing pauses, also while the server is down."""
     it, _, clock = discovery(MISSING, UnreachableError("refused"), MISSING, WIDGETS)
     assert asyncio.run(it.wait_kind("demo.dev/v1", "Widget")) == WIDGET
@@ -87,7 +87,7 @@ def test_one_can_wait_for_a_kind() -> None:
 
 @pytest.mark.parametrize("name", ["no", "nodes", "node", "Node"])
 def test_people_have_many_names_for_a_kind(name: str) -> None:
-    """As in kubectl: plural, singular, short or kind; two requests for everything."""
+    """As in kubectl: plural, singular, short name or kind; two requests for everything."""
     it, transport, _ = discovery(
         groups(aggregated("", "nodes", "Node", "Cluster", "no")),
         groups(aggregated("demo.dev", "widgets", "Widget", "Namespaced", "wd")),
@@ -112,14 +112,14 @@ def test_a_group_tells_namesakes_apart() -> None:
 
 
 def test_unknown_names_are_an_error() -> None:
-    """And asked for again next time."""
+    """It is looked up again next time."""
     it, _, _ = discovery(groups(), groups())
     with pytest.raises(NotFoundError, match="no kind called 'nope'"):
         asyncio.run(it.find("nope"))
 
 
 def test_old_servers_are_asked_version_by_version() -> None:
-    """One whose backend is down is left out, as kubectl does."""
+    """A version whose backend is down is left out, as in kubectl."""
     it, _, _ = discovery(
         answer({"kind": "APIVersions", "versions": ["v1"]}),
         answer({"resources": [{"name": "pods", "kind": "Pod", "namespaced": True}]}),
@@ -152,7 +152,7 @@ def test_forgetting_asks_again() -> None:
 @settings(deadline=None)
 @given(data=st.data())
 def test_no_answer_of_any_shape_breaks_discovery(data: st.DataObject) -> None:
-    """K7: entries that cannot be read are left out; a kind that is not there is not found."""
+    """K7: unreadable entries are left out; a missing kind is not found."""
     bodies = {
         "/api": {"kind": "APIVersions", "versions": ["v1"]},
         "/apis": {"kind": "APIGroupDiscoveryList", "items": [{"versions": [{"resources": [{}]}]}]},
@@ -167,8 +167,9 @@ def test_no_answer_of_any_shape_breaks_discovery(data: st.DataObject) -> None:
 
     async def main() -> None:
         discovery = Discovery(Spoiled())  # type: ignore[arg-type]
-        for asked in (discovery.kind_of("v1", "Pod"), discovery.find("pods")):
-            with suppress(NotFoundError):
-                await asked
+        with suppress(NotFoundError):
+            await discovery.kind_of("v1", "Pod")
+        with suppress(NotFoundError):
+            await discovery.find("pods")
 
     asyncio.run(main())

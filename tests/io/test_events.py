@@ -1,4 +1,4 @@
-"""Events: counted, not repeated; dropped, never in the way."""
+"""Events: repeated ones are counted, and recording never blocks a pass."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ OK = answer({"kind": "Event", "metadata": {"name": "e"}})
 
 
 def recorder(*script: Answer, **options: Any) -> tuple[EventRecorder, ScriptedTransport, FakeClock]:
-    """A recorder that is answered by a script."""
+    """Return a recorder whose responses come from a script."""
     transport, clock = ScriptedTransport(*script), FakeClock()
     permit = options.pop("permit", lambda: 30.0)
     client = Client(FencedTransport(transport, permit), clock=clock)
@@ -28,12 +28,12 @@ def recorder(*script: Answer, **options: Any) -> tuple[EventRecorder, ScriptedTr
 
 
 def refused(status: int, reason: str) -> HttpResponse:
-    """A refusal."""
+    """Build a refusal."""
     return answer({"kind": "Status", "reason": reason, "message": "no"}, status)
 
 
-def test_an_event_says_what_happened_to_whom() -> None:
-    """As kubectl describe wants it."""
+def test_the_fields_of_an_event() -> None:
+    """As kubectl describe needs them."""
     it, transport, _ = recorder(OK)
     it.record(SUBJECT, "Warning", "Failed", "it broke")
     asyncio.run(it.flush())
@@ -52,15 +52,15 @@ def test_an_event_says_what_happened_to_whom() -> None:
 
 
 def test_events_of_cluster_scoped_objects_live_in_default() -> None:
-    """Where kubectl looks for them."""
+    """That is where kubectl looks for them."""
     it, transport, _ = recorder(OK)
     it.record({"kind": "Node", "metadata": {"name": "n"}}, "Normal", "Seen", "hello")
     asyncio.run(it.flush())
     assert transport.requests[0].path == "/api/v1/namespaces/default/events"
 
 
-def test_the_same_again_counts_up() -> None:
-    """One event, not a thousand; what piled up is one request."""
+def test_a_repeated_event_is_counted() -> None:
+    """One event, not a thousand; queued repetitions are one request."""
     it, transport, clock = recorder(OK, OK)
     it.record(SUBJECT, "Normal", "Waiting", "not yet")
     asyncio.run(it.flush())
@@ -76,7 +76,7 @@ def test_the_same_again_counts_up() -> None:
 
 
 def test_a_restarted_process_continues_its_count() -> None:
-    """The name follows from the content, so the event is found again."""
+    """The name follows from the content, so the existing event is found."""
     exists = refused(409, "AlreadyExists")
     it, transport, _ = recorder(exists, answer({"count": 7}), OK)
     it.record(SUBJECT, "Normal", "Waiting", "not yet")
@@ -84,7 +84,7 @@ def test_a_restarted_process_continues_its_count() -> None:
     assert orjson.loads(transport.requests[2].body)["count"] == 8
 
 
-def test_an_event_that_expired_is_written_anew() -> None:
+def test_an_event_that_expired_is_created_again() -> None:
     """The server keeps them for an hour."""
     it, transport, _ = recorder(OK, refused(404, "NotFound"), OK)
     for _ in range(2):
@@ -94,7 +94,7 @@ def test_an_event_that_expired_is_written_anew() -> None:
 
 
 def test_texts_that_differ_each_time_are_combined() -> None:
-    """C7 for events: an id or a time in a text does not make an event of its own for ever."""
+    """C7 for events: an id or a time in the text does not create a new event each time."""
     it, transport, clock = recorder(*[OK] * 40)
     for number in range(20):
         it.record(SUBJECT, "Warning", "Failed", f"attempt {number}")
@@ -125,7 +125,7 @@ def lost() -> float:
 
 @pytest.mark.parametrize("status", [403, 404, 422, 500])
 def test_refusals_are_swallowed(status: int) -> None:
-    """Gossip fails no pass; F31: nor in a namespace that terminates."""
+    """A refused event fails no pass; F31: nor does a terminating namespace."""
     it, _, _ = recorder(refused(status, "No"), OK)
     it.record(SUBJECT, "Normal", "A", "text")
     it.record(SUBJECT, "Normal", "B", "text")
@@ -142,7 +142,7 @@ def test_nothing_is_written_after_the_lease_is_lost() -> None:
 
 
 def test_recording_never_waits() -> None:
-    """A full room drops, and long texts are cut."""
+    """A full queue drops events, and long texts are cut."""
     it, transport, _ = recorder(OK, waiting_max=1)
     it.record(SUBJECT, "Normal", "A", "x" * 5000)
     it.record(SUBJECT, "Normal", "B", "text")
@@ -175,7 +175,7 @@ HALF = "half \ud800 of it"
 def test_q9_nothing_that_is_recorded_ends_the_recorder(
     subject: Any, type_: Any, reason: Any, message: Any
 ) -> None:
-    """Q9: it is written or dropped, and the next Event is written."""
+    """Q9: each event is written or dropped, and the next one is written."""
     it, transport, _ = recorder(OK, OK)
     it.record(subject, type_, reason, message)
     it.record(SUBJECT, "Normal", "Next", "fine")
@@ -200,7 +200,7 @@ def test_q9_nothing_that_is_recorded_ends_the_recorder(
     ids=["list", "text", "bug", "value"],
 )
 def test_q9_nothing_that_a_server_answers_ends_the_recorder(broken: Any) -> None:
-    """Q9: also where the fault is in this program."""
+    """Q9: also if the fault is in this program."""
     it, transport, _ = recorder(broken, OK)
     it.record(SUBJECT, "Normal", "First", "text")
     it.record(SUBJECT, "Normal", "Next", "fine")
@@ -221,7 +221,7 @@ def test_q9_nothing_that_a_server_answers_ends_the_recorder(broken: Any) -> None
     ],
 )
 def test_the_name_of_an_event_is_one_that_the_server_accepts(name: str, begins: str) -> None:
-    """Roles have names with colons, which Events must not have."""
+    """Roles have names with colons, which are not allowed for Events."""
     it, transport, _ = recorder(OK)
     it.record({"kind": "Role", "metadata": {"name": name}}, "Normal", "A", "text")
     asyncio.run(it.flush())

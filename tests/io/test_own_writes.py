@@ -1,4 +1,4 @@
-"""OwnWrites: answers are shown at once, echoes are recognised, lost answers need a live read."""
+"""OwnWrites: responses are visible at once, their watch events recognised, lost ones read live."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ MAP, PASSWORD = (ObjectRef(kind, "x", "ns") for kind in (CONFIG_MAP, SECRET))
 
 
 def writes_without_caches() -> OwnWrites[str]:
-    """The own writes of a controller for which nothing is cached."""
+    """Return the own writes of a controller for which nothing is cached."""
     return OwnWrites("thing", Caches(Client(ModelTransport(ModelServer()))))
 
 
@@ -38,7 +38,7 @@ def wrote(writes: OwnWrites[Any], key: ObjectRef, ref: ObjectRef, version: str) 
 
 
 def change(ref: ObjectRef, version: str, by: str = "") -> Change:
-    """A change of an object; a deletion if it has no version."""
+    """Build a change of an object; a deletion if it has no version."""
     entry = encode({}, "u", int(version)) if version else None
     return Change(ref, encode({}, "u", 0), entry, Source.WRITE if by else Source.WATCH, by)
 
@@ -97,7 +97,7 @@ def test_an_own_write_is_shown_only_where_the_object_can_be() -> None:
 # --------------------------------------------------------------------- unknown outcomes
 
 
-def test_an_unknown_outcome_stays_unknown_until_an_answer_is_recorded() -> None:
+def test_an_unknown_outcome_stays_unknown_until_a_response_is_recorded() -> None:
     """A9, F09: neither outcome is assumed, and no watch event tells which it was."""
 
     async def check(it: CachedServer) -> None:
@@ -137,7 +137,7 @@ def test_a_live_read_that_finds_nothing_removes_only_the_object_of_that_uid() ->
 
 
 def test_an_outcome_is_unknown_in_every_version_of_the_kind() -> None:
-    """A9: the answer in one version cannot be shown in another; a live read settles both."""
+    """A9: the response in one version cannot be stored in another; a live read settles both."""
     same = ObjectRef(BETA, "a", "ns")
 
     async def check(it: CachedServer) -> None:
@@ -189,7 +189,7 @@ def test_an_object_that_is_not_cached_is_never_marked() -> None:
         st.sampled_from([KEY_A, KEY_B]), st.sampled_from([MAP, PASSWORD]), st.sampled_from("123")
     ),
 )
-def test_c7_an_echo_has_the_object_and_the_version_of_a_write_by_its_key(
+def test_c7_an_own_event_has_the_object_and_the_version_of_a_write_by_its_key(
     written: set[tuple[ObjectRef, ObjectRef, str]], event: tuple[ObjectRef, ObjectRef, str]
 ) -> None:
     """Another version, another object or a pass over another key: a change by another client."""
@@ -209,14 +209,14 @@ def test_c7_an_echo_has_the_object_and_the_version_of_a_write_by_its_key(
 def test_c7_a_recorded_change_is_recognised_by_its_author(
     key: ObjectRef, writer: ObjectRef | None, version: str
 ) -> None:
-    """A deletion has no version: only the author tells whose it was."""
+    """A deletion has no version: only the recorded author identifies it."""
     by = author("thing", writer) if writer else ""
 
     assert writes_without_caches().is_own(key, change(MAP, version, by)) == (key == writer)
 
 
 def test_a_live_read_expects_no_watch_event() -> None:
-    """It shows what others wrote, so it must not hide their events."""
+    """It returns what others wrote, so it must not hide their events."""
     writes = writes_without_caches()
     writes.record_read(REF, config_map("a", "u", 1), uid=None)
 
@@ -224,7 +224,7 @@ def test_a_live_read_expects_no_watch_event() -> None:
 
 
 def test_held_events_are_released_once_and_without_own_writes() -> None:
-    """By the end of the pass all its answers are known, also those that came after the event."""
+    """At the end of the pass all its responses are known, also those after the event."""
     writes = writes_without_caches()
     writes.hold(KEY_A, change(MAP, "5"), "own")
     writes.hold(KEY_A, change(PASSWORD, "6"), "foreign")
@@ -248,7 +248,7 @@ def test_a_new_pass_forgets_the_writes_of_the_previous_one() -> None:
 
 
 def test_expected_events_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest is taken for a change by another client, which costs a pass and loses nothing."""
+    """The oldest is then taken for a change by another client, which costs only a pass."""
     monkeypatch.setattr(own_writes, "_AUTHORS_MAX", 2)
     writes = writes_without_caches()
     keys = [ObjectRef(THING, str(number), "ns") for number in range(4)]

@@ -1,4 +1,4 @@
-"""How fast we may ask."""
+"""Rate limits of requests, and Retry-After."""
 
 import asyncio
 
@@ -16,10 +16,10 @@ from tests.io.fakes import FakeClock, ScriptedTransport, answer
     burst=st.integers(1, 5),
     qps=st.sampled_from([0.5, 1.0, 10.0]),
 )
-def test_no_stretch_of_time_has_more_than_the_rate_and_the_burst(
+def test_no_interval_has_more_than_the_rate_and_the_burst(
     gaps: list[float], burst: int, qps: float
 ) -> None:
-    """The one promise of a token bucket."""
+    """The guarantee of a token bucket."""
     bucket, now = TokenBucket(qps, burst), 0.0
     sent: list[float] = []
     for gap in gaps:
@@ -33,7 +33,9 @@ def test_no_stretch_of_time_has_more_than_the_rate_and_the_burst(
 
 
 @given(gaps=st.lists(st.floats(0, 2), min_size=1, max_size=50), burst=st.integers(1, 5))
-def test_whoever_would_rather_drop_gets_the_same_rate(gaps: list[float], burst: int) -> None:
+def test_a_caller_that_drops_instead_of_waiting_gets_the_same_rate(
+    gaps: list[float], burst: int
+) -> None:
     """A refused take costs nothing."""
     bucket, now = TokenBucket(1.0, burst), 0.0
     taken: list[float] = []
@@ -45,7 +47,7 @@ def test_whoever_would_rather_drop_gets_the_same_rate(gaps: list[float], burst: 
 
 
 def test_requests_wait_in_order() -> None:
-    """The burst passes, the rest is spread."""
+    """The burst passes at once, the rest is spread."""
     clock = FakeClock()
     inner = ScriptedTransport(*[answer({})] * 4)
     transport = ThrottledTransport(inner, TokenBucket(2.0, 2), clock)
@@ -82,11 +84,11 @@ DATE = ("date", "Sun, 06 Nov 1994 08:49:37 GMT")
     ],
 )
 def test_retry_after_is_read_and_bounded(asked: str, seconds: float | None) -> None:
-    """A number or a date; a day is a minute, and what is neither is not said at all."""
+    """A number or a date; a day is limited to a minute, and anything else is ignored."""
     assert retry_after(HttpResponse(429, (DATE, ("retry-after", asked)))) == seconds
 
 
-def test_a_date_without_another_to_compare_says_nothing() -> None:
+def test_a_retry_after_date_without_a_date_header_is_ignored() -> None:
     """Our own clock may be wrong."""
     assert retry_after(HttpResponse(429, (("retry-after", DATE[1]),))) is None
     assert retry_after(HttpResponse(429)) is None
@@ -94,6 +96,6 @@ def test_a_date_without_another_to_compare_says_nothing() -> None:
 
 @given(st.text() | st.floats().map(str))
 def test_a_server_never_asks_for_more_than_a_minute(asked: str) -> None:
-    """Whatever stands in the header."""
+    """Whatever the header says."""
     seconds = retry_after(HttpResponse(503, (DATE, ("retry-after", asked))))
     assert seconds is None or 0.0 <= seconds <= 60.0

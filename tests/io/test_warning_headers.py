@@ -1,4 +1,4 @@
-"""Warnings of the API server: read from headers, told once, in bounded memory."""
+"""Warnings of the API server: read from headers, reported once, in bounded memory."""
 
 import pytest
 from hypothesis import given
@@ -27,21 +27,21 @@ HEARD = st.lists(st.tuples(st.sampled_from("xy"), REFS, st.sampled_from(["1", "2
     ],
 )
 def test_texts_of_a_header(value: str, texts: list[str]) -> None:
-    """Code 299, quoted, with escapes; anything else says nothing to a user."""
+    """Code 299, quoted, with escapes; other codes are not for users."""
     assert warning_texts([("date", "now"), ("warning", value)]) == texts
 
 
-def test_every_line_counts() -> None:
+def test_every_warning_header_counts() -> None:
     """The real server sends one header for each warning."""
     headers = [("warning", '299 - "a"'), ("content-type", "x"), ("warning", '299 - "b"')]
     assert warning_texts(headers) == ["a", "b"]
 
 
 @given(heard=HEARD)
-def test_each_warning_is_told_once_for_an_object_and_text(
+def test_each_warning_is_reported_once_for_an_object_and_text(
     heard: list[tuple[str, ObjectRef, str]],
 ) -> None:
-    """By the pass that heard it first."""
+    """By the pass that got it first."""
     warnings = Warnings()
     told: list[ApiWarning] = []
     for by, ref, text in heard:
@@ -51,7 +51,7 @@ def test_each_warning_is_told_once_for_an_object_and_text(
     assert told == list(dict.fromkeys(ApiWarning(ref, text) for _, ref, text in heard))
 
 
-def test_passes_hear_only_their_own() -> None:
+def test_passes_get_only_their_own_warnings() -> None:
     """Two passes run at the same time."""
     warnings, ref = Warnings(), ObjectRef(kinds.CONFIG_MAP, "a", "ns")
     warnings.hear("one", ref, ["1"])
@@ -60,8 +60,8 @@ def test_passes_hear_only_their_own() -> None:
     assert warnings.take("one") == [ApiWarning(ref, "1")]
 
 
-def test_what_was_told_is_remembered_in_bounded_memory() -> None:
-    """The oldest is forgotten, and would be told once more."""
+def test_reported_warnings_are_remembered_in_bounded_memory() -> None:
+    """The oldest is dropped, and would be reported once more."""
     warnings, ref = Warnings(told_max=2), ObjectRef(kinds.CONFIG_MAP, "a", "ns")
     for text in ("1", "2", "3", "3", "1"):
         warnings.hear("it", ref, [text])

@@ -1,4 +1,4 @@
-"""What counts as already said."""
+"""Which declared content an object already has."""
 
 from typing import Any
 
@@ -14,21 +14,21 @@ from tests.strategies import documents, values, without_nulls
 
 @given(value=values())
 def test_everything_covers_itself(value: Any) -> None:
-    """As it was stored: a stored null is absence, and so is an absent null."""
+    """As it was stored: a stored null counts as absent, and so does an absent null."""
     assert covers(value, value)
     assert covers(value, value, built_in=True)
 
 
 @given(current=documents(), declared=documents())
 def test_a4_covered_content_is_what_a_merge_would_leave(current: Json, declared: Json) -> None:
-    """Where nothing is in doubt, covered means: sending it changes nothing."""
+    """Where there is no doubt, covered means that sending it changes nothing."""
     if covers(current, declared) and not leaves_doubt(declared):
         assert same(without_nulls(merge(current, declared)), without_nulls(current))
 
 
 @given(declared=documents(), extra=documents())
 def test_objects_may_hold_more(declared: Json, extra: Json) -> None:
-    """Fields of others and of the server are no difference."""
+    """Fields of others and of the server are not differences."""
     assert covers(merge(extra, declared), declared)
 
 
@@ -36,7 +36,7 @@ def test_objects_may_hold_more(declared: Json, extra: Json) -> None:
 @example(current={"limits": {}}, declared={"limits": {"a": None}})
 @example(current={"limits": {"a": {"b": 1, "c": 2}}}, declared={"limits": {"a": {"b": 1}}})
 def test_built_in_kinds_are_more_lenient(current: Json, declared: Json) -> None:
-    """What is covered strictly is covered leniently."""
+    """Content that is covered strictly is covered leniently, too."""
     if covers(current, declared):
         assert covers(current, declared, built_in=True)
 
@@ -82,7 +82,7 @@ def test_a5_differences_are_seen_for_every_kind(current: Json, declared: Json) -
     ],
 )
 def test_a5_built_in_kinds_print_some_things_differently(current: Json, declared: Json) -> None:
-    """The server drops what is empty and shortens quantities; a custom kind keeps both."""
+    """The server drops empty values and shortens quantities; a custom kind keeps both."""
     assert covers(current, declared, built_in=True)
     assert not covers(current, declared)
 
@@ -118,8 +118,8 @@ def test_a4_doubt_is_where_comparison_cannot_see(
 
 
 @given(declared=values(), more=values())
-def test_shortened_is_what_was_declared(declared: Any, more: Any) -> None:
-    """Appending to lists is undone, nothing else is touched."""
+def test_shortened_has_the_declared_lists(declared: Any, more: Any) -> None:
+    """Elements appended to lists are removed, nothing else is touched."""
 
     def grown(value: Any) -> Any:
         if isinstance(value, dict):

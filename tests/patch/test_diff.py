@@ -1,4 +1,4 @@
-"""Differences for people."""
+"""Differences between objects, for people."""
 
 import subprocess
 import sys
@@ -32,15 +32,15 @@ def test_one_line_per_change_in_the_order_of_paths() -> None:
     ]
 
 
-def test_an_object_that_comes_or_goes_is_shown_whole() -> None:
-    """Nothing is the same as an empty object."""
+def test_a_created_or_deleted_object_is_shown_whole() -> None:
+    """A missing object is treated as an empty one."""
     assert difference(None, {"a": 1}) == ["+ a: 1"]
     assert difference({"a": [1, 2]}, None) == ["- a: [1, 2]"]
     assert difference({"a": [1, 2]}, {"a": [1]}) == ["- a[1]: 2"]
 
 
 def test_long_values_are_cut() -> None:
-    """A line is for reading."""
+    """So that lines stay readable."""
     (line,) = difference({}, {"a": "x" * 500})
 
     assert line.endswith("xxx...")
@@ -56,7 +56,7 @@ def test_a5_there_is_a_line_exactly_where_documents_differ(before: Json, after: 
     assert (difference(before, after) == []) == same(before, after)
 
 
-def test_deepdiff_is_not_imported_before_somebody_asks() -> None:
+def test_deepdiff_is_not_imported_before_it_is_used() -> None:
     """One import costs more than a thousand passes."""
     check = "import sys, myrmidon.patch; sys.exit('deepdiff' in sys.modules)"
 

@@ -1,4 +1,4 @@
-"""JSON patch against a model that is too simple to be wrong, and the departures from the RFC."""
+"""JSON patch compared with a simple model, and the departures from the RFC."""
 
 from copy import deepcopy
 from typing import Any
@@ -23,7 +23,7 @@ PATHS = st.lists(STEPS, min_size=1, max_size=3)
 
 
 def pointer(path: list[str]) -> str:
-    """A path as a JSON pointer."""
+    """Return a path as a JSON pointer."""
     return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in path)
 
 
@@ -32,7 +32,7 @@ class Refused(Exception):  # noqa: N818 - the model's word for JsonPatchError
 
 
 def place(doc: Any, path: list[str]) -> tuple[Any, Any]:
-    """The container that a path ends in, and the key or index there."""
+    """Return the container of a path's target, and the key or index in it."""
     for step in path[:-1]:
         key = index(doc, step) if isinstance(doc, list) else step
         try:
@@ -45,7 +45,7 @@ def place(doc: Any, path: list[str]) -> tuple[Any, Any]:
 
 
 def index(items: list[Any], step: str, extra: int = 0) -> int:
-    """A step as an index."""
+    """Return a step as an index."""
     if not step.lstrip("-").isdigit():
         raise Refused
     number = int(step)
@@ -56,7 +56,7 @@ def index(items: list[Any], step: str, extra: int = 0) -> int:
 
 
 def model(doc: Any, op: str, path: list[str], value: Any) -> None:
-    """Do an operation in place."""
+    """Apply an operation in place."""
     where, step = place(doc, path)
     if isinstance(where, dict):
         if op == "remove":
@@ -79,7 +79,7 @@ def model(doc: Any, op: str, path: list[str], value: Any) -> None:
 @settings(deadline=None, max_examples=300)
 @given(doc=DOCUMENTS, op=st.sampled_from(["add", "remove", "replace"]), path=PATHS, value=VALUES)
 def test_operations_do_what_the_model_does(doc: Any, op: str, path: list[str], value: Any) -> None:
-    """Or fail where it fails; and the document that came in is as it was."""
+    """Both fail for the same operations; the original document is not changed."""
     before, wanted = deepcopy(doc), deepcopy(doc)
     operation = {"op": op, "path": pointer(path), "value": value}
     try:
@@ -95,7 +95,7 @@ def test_operations_do_what_the_model_does(doc: Any, op: str, path: list[str], v
 @settings(deadline=None)
 @given(doc=DOCUMENTS, path=PATHS, target=PATHS)
 def test_move_is_copy_and_remove(doc: Any, path: list[str], target: list[str]) -> None:
-    """Where both work and the target is not inside of what moves."""
+    """If both succeed and the target is not inside the moved value."""
     source = {"from": pointer(path), "path": pointer(target)}
     remove = {"op": "remove", "path": pointer(path)}
     try:
@@ -130,8 +130,8 @@ def test_move_is_copy_and_remove(doc: Any, path: list[str], target: list[str]) -
         ({"op": "replace", "path": "/l/+0", "value": 5}, {"l": [5, 2], "m": {}}),
     ],
 )
-def test_what_the_library_of_the_server_lets_pass(operation: Any, result: Any) -> None:
-    """Clients rely on these."""
+def test_departures_that_the_library_of_the_server_accepts(operation: Any, result: Any) -> None:
+    """Clients rely on them."""
     assert apply_json_patch({"l": [1, 2], "m": {}}, [operation]) == result
 
 
@@ -160,7 +160,7 @@ def test_what_the_library_of_the_server_lets_pass(operation: Any, result: Any) -
         "no operation",
     ],
 )
-def test_what_is_refused(operation: Any) -> None:
+def test_refused_patches(operation: Any) -> None:
     """One bad operation refuses the whole patch."""
     doc = {"l": [1, 2], "m": {}}
     with pytest.raises(JsonPatchError):
@@ -169,7 +169,7 @@ def test_what_is_refused(operation: Any) -> None:
 
 
 def test_a_path_may_lead_through_lists() -> None:
-    """What it passes is copied; the original keeps its own."""
+    """Containers on the path are copied; the original does not change."""
     doc = {"a": [{"b": 1}]}
 
     done = apply_json_patch(doc, [{"op": "add", "path": "/a/0/c", "value": 2}])

@@ -33,19 +33,19 @@ APPENDIX_A: list[tuple[Any, Any, Any]] = [
 
 @pytest.mark.parametrize(("original", "patch", "result"), APPENDIX_A)
 def test_a4_appendix_a_of_rfc_7386(original: Any, patch: Any, result: Any) -> None:
-    """The table that the RFC ends with."""
+    """The table at the end of the RFC."""
     assert merge(original, patch) == result
 
 
 @given(current=documents(), desired=documents())
 def test_a2_applying_what_is_missing_leaves_nothing_missing(current: Json, desired: Json) -> None:
-    """The second apply of the same content must send nothing."""
+    """A second apply of the same content sends nothing."""
     assert missing(merge(current, missing(current, desired)), desired) == {}
 
 
 @given(current=documents(), desired=documents())
 def test_a4_sending_less_does_what_sending_everything_would(current: Json, desired: Json) -> None:
-    """The inverse of a merge loses nothing of it."""
+    """The inverse of a merge loses nothing."""
     assert same(merge(current, missing(current, desired)), merge(current, desired))
 
 
@@ -65,7 +65,7 @@ def test_a4_fields_not_mentioned_survive(current: Json, desired: Json) -> None:
 
 @given(current=documents(), desired=documents())
 def test_merging_changes_neither_document(current: Json, desired: Json) -> None:
-    """Both belong to somebody else."""
+    """Both belong to the caller."""
     before = repr(current), repr(desired)
     merge(current, desired)
     missing(current, desired)

@@ -1,4 +1,4 @@
-"""What a full update would remove, and what only the server has added."""
+"""Which fields a full update would remove, and which only the server has added."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from tests.strategies import WIDGET, documents
 
 @given(spec=documents())
 def test_an_object_does_not_exceed_itself(spec: Json) -> None:
-    """With the server's part of the metadata and a status, whatever they hold."""
+    """With the server's metadata and a status of any content."""
     declared: Json = {"metadata": {"name": "a"}, "spec": spec}
     current: Json = {
         "apiVersion": "v1",
@@ -24,8 +24,8 @@ def test_an_object_does_not_exceed_itself(spec: Json) -> None:
 
 
 @given(spec=documents(), more=documents())
-def test_a7_what_was_left_out_is_seen(spec: Json, more: Json) -> None:
-    """Any field that nobody declared, down to an empty map."""
+def test_a7_undeclared_fields_are_seen(spec: Json, more: Json) -> None:
+    """Any undeclared field, down to an empty map."""
     current = {"spec": {**more, **spec}}
 
     assert exceeds(current, {"spec": spec}, WIDGET) == any(
@@ -42,14 +42,14 @@ def test_a7_what_was_left_out_is_seen(spec: Json, more: Json) -> None:
          {"template": {"spec": {"containers": [{"name": "a"}]}}}),
     ],
 )  # fmt: skip
-def test_a3_defaults_of_built_in_kinds_are_no_excess(current: Json, declared: Json) -> None:
-    """The server puts them back."""
+def test_a3_defaults_of_built_in_kinds_are_not_an_excess(current: Json, declared: Json) -> None:
+    """The server would fill them in again."""
     assert not exceeds({"spec": current}, {"spec": declared}, kinds.DEPLOYMENT)
     assert exceeds({"spec": current}, {"spec": declared}, WIDGET)
 
 
-def test_a7_a_default_that_somebody_changed_is_an_excess() -> None:
-    """Left out means: as it is when nobody says anything."""
+def test_a7_a_default_that_was_changed_is_an_excess() -> None:
+    """A field that is left out stands for its default."""
     assert exceeds({"spec": {"replicas": 3}}, {"spec": {}}, kinds.DEPLOYMENT)
     assert exceeds({"metadata": {"labels": {"a": "b"}}}, {"metadata": {}}, kinds.DEPLOYMENT)
     revision = {"annotations": {"deployment.kubernetes.io/revision": "3"}}

@@ -1,4 +1,4 @@
-"""A claim whose resource is outside the cluster, in an ``ExternalStandIn``."""
+"""Claims of a resource outside the cluster, for which an ``ExternalStandIn`` is used."""
 
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -29,7 +29,7 @@ class ClaimSpec(Model):
 
 
 class ClaimStatus(ExternalStatus):
-    """Where it is."""
+    """Where the resource is."""
 
     size: int | None = None
 
@@ -39,7 +39,7 @@ class Claim(Resource[ClaimSpec, ClaimStatus], group="test.myrmidon.dev", version
 
 
 class ByToken(External[Claim, Json]):
-    """A resource of a system that honours tokens and shows it at once."""
+    """A resource in a system that honours tokens and shows new resources at once."""
 
     grace = timedelta(0)
     name = "store"
@@ -69,17 +69,17 @@ class ByToken(External[Claim, Json]):
 
 
 class ByTag(ByToken):
-    """A resource of a system that ignores tokens, and whose reads are behind its writes."""
+    """A resource in a system that ignores tokens, and whose reads lag behind its writes."""
 
     grace = timedelta(seconds=30)
 
     async def find(self, claim: Claim, token: str) -> str | None:
-        """Look for the tag."""
+        """Find the resource by its tag."""
         return await self.system.find(token)
 
 
 class Claims(Controller[Claim]):
-    """One state, one finalizer state."""
+    """A controller with one state and one finalizer state."""
 
     externals: ClassVar[tuple[type[ByToken], ...]] = (ByToken,)
 

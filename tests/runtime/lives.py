@@ -1,4 +1,4 @@
-"""The life of a web application, step by step, and what it must leave behind."""
+"""The life of a web application in steps, and the objects that must exist after each."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ def change(cluster: Harness, spec: Json) -> Json:
 
 
 def settled(cluster: Harness) -> Iterator[tuple[str, dict[str, Json]]]:
-    """Live step by step, and come to rest after each."""
+    """Run the steps, and settle after each."""
     for name, step in LIFE.items():
         step(cluster)
         cluster.settle()
@@ -39,14 +39,14 @@ def settled(cluster: Harness) -> Iterator[tuple[str, dict[str, Json]]]:
 
 @cache
 def calm() -> tuple[int, dict[str, dict[str, Json]]]:
-    """A life in which nothing goes wrong: its writes, and the world after each step."""
+    """Return the writes of a life without faults, and the cluster's objects after each step."""
     with Harness(WebApps(), manifests=FOREIGN) as cluster:
         worlds = dict(settled(cluster))
         return len(cluster.writes), worlds
 
 
 def created(cluster: Harness) -> Counter[tuple[str, str]]:
-    """How often each object was created."""
+    """Return how often each object was created."""
     return Counter(
         (one.request.path, one.body["metadata"]["name"])
         for one in cluster.writes

@@ -39,7 +39,7 @@ def remove(cluster: Harness, name: str) -> None:
 
 
 def test_a_controller_that_is_added_works_at_once() -> None:
-    """Its kinds are listed, and its objects get passes, next to those that ran before."""
+    """Its kinds are listed, and its objects get passes, as those of the other controller do."""
     with Harness(Things(child)) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -55,7 +55,7 @@ def test_a_controller_that_is_added_works_at_once() -> None:
 
 
 def test_a_removed_controller_makes_no_pass_and_holds_no_cache() -> None:
-    """Its tasks, watches and readyz lines end with it; the other controller goes on."""
+    """Its tasks, watches and readyz lines are removed; the other controller keeps running."""
     with Harness(Things(child), Gadgets()) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -78,7 +78,7 @@ def test_a_removed_controller_makes_no_pass_and_holds_no_cache() -> None:
 
 
 def test_a_removed_controller_can_be_added_again() -> None:
-    """It finds what changed meanwhile."""
+    """It handles the changes that were made while it was removed."""
     with Harness(Things(child), Gadgets()) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -91,7 +91,7 @@ def test_a_removed_controller_can_be_added_again() -> None:
 
 
 def test_a_pass_under_way_finishes_before_its_controller_is_gone() -> None:
-    """Its write is not cut off in the middle."""
+    """Its write is completed first."""
     released: list[asyncio.Event] = []
 
     async def slow(it: Thing, out: OutputSet, ctx: Context) -> Result:
@@ -115,7 +115,7 @@ def test_a_pass_under_way_finishes_before_its_controller_is_gone() -> None:
 
 
 def test_an_unknown_name_is_an_error_with_a_fix() -> None:
-    """It names the controllers that there are."""
+    """The error lists the controllers that exist."""
     with (
         Harness(Things()) as cluster,
         pytest.raises(UsageError, match=r"'Things' \(it has: thing\)"),
@@ -138,7 +138,7 @@ def test_a_second_controller_of_a_kind_is_refused_while_running() -> None:
         assert cluster.ready(Thing, "it")
 
 
-def test_before_the_start_a_controller_is_just_not_started() -> None:
+def test_a_controller_that_is_removed_before_the_start_is_not_started() -> None:
     """There is nothing to stop."""
     manager = Manager()
     manager.add(Things())

@@ -22,7 +22,7 @@ FAR = "far"
 
 
 def quota(namespace: str, name: str = "quota") -> Json:
-    """The child of a namespace: it lives in it."""
+    """Build the child of a namespace, inside it."""
     return {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
@@ -67,7 +67,7 @@ class Noted(Quotas):
 
 
 class Remote(Controller[V1Namespace]):
-    """Puts a ConfigMap into another namespace, which cannot have an owner... except by label."""
+    """Puts a ConfigMap into another namespace, tracked by a label instead of an owner reference."""
 
     manages = (kinds.CONFIG_MAP,)
 
@@ -88,7 +88,7 @@ class RemotePruned(Remote):
 
 
 def bodies(cluster: Harness) -> list[tuple[str, str]]:
-    """Method and path of all writes."""
+    """Return method and path of all writes."""
     return [(one.request.method, one.request.path) for one in cluster.writes]
 
 
@@ -115,7 +115,7 @@ def test_a_namespace_is_reconciled_without_writing_to_it() -> None:
 
 
 def test_pruning_finds_children_by_their_owner() -> None:
-    """Nothing records them, also not after a restart."""
+    """No record of them is needed, also after a restart."""
     with Harness(Quotas()) as cluster:
         cluster.apply(namespace())
         cluster.settle()
@@ -128,7 +128,7 @@ def test_pruning_finds_children_by_their_owner() -> None:
 
 @pytest.mark.parametrize(("team", "phase"), [("late", "waiting"), ("broken", "failing")])
 def test_an_object_without_conditions_shows_its_phase(team: str, phase: str) -> None:
-    """In the snapshot and in ``ready``; a failure is an Event, too."""
+    """In the snapshot and in ``ready``; a failure is recorded as an Event as well."""
     with Harness(Quotas(), options=ManagerOptions(seed=0, trace=True)) as cluster:
         cluster.apply(namespace(**{TEAM: team}))
         cluster.advance(timedelta(seconds=1))
@@ -145,7 +145,7 @@ def test_an_object_without_conditions_shows_its_phase(team: str, phase: str) -> 
 
 
 def calm() -> tuple[list[tuple[str, str]], Json]:
-    """The writes of a life in which nothing goes wrong, and the namespace in the middle of it."""
+    """Return the writes of a life without faults, and the namespace after its first step."""
     with Harness(RemotePruned(), manifests=[namespace(FAR, **{TEAM: "blue"})]) as cluster:
         cluster.apply(namespace())
         cluster.settle()
@@ -158,7 +158,7 @@ def calm() -> tuple[list[tuple[str, str]], Json]:
 
 
 def test_a_tracked_child_is_recorded_in_an_annotation_before_it_exists() -> None:
-    """First the finalizer, then the record, then the child."""
+    """The writes are the finalizer, then the record, then the child."""
     writes, parent = calm()
 
     path = "/api/v1/namespaces/shop"
@@ -215,7 +215,7 @@ def test_the_record_shrinks_when_a_tracked_child_is_pruned() -> None:
 
 
 def test_conditions_are_kept_in_an_annotation() -> None:
-    """With the record of all children; the status of the namespace is not touched."""
+    """So is the record of all children; the status of the namespace is not touched."""
     with Harness(Noted()) as cluster:
         cluster.apply(namespace())
         cluster.settle()
@@ -235,7 +235,7 @@ def test_conditions_are_kept_in_an_annotation() -> None:
 
 
 def test_c2_a_condition_in_an_annotation_flips_with_its_reason() -> None:
-    """As it does in a status; other annotations stay."""
+    """As in a status; other annotations stay."""
     with Harness(Noted()) as cluster:
         cluster.apply(namespace())
         cluster.settle()
@@ -337,7 +337,7 @@ class Certificate(Resource[CertificateSpec, CertificateStatus], of=CERTIFICATE):
 
 
 def definition() -> Json:
-    """What that project installs."""
+    """Return the CustomResourceDefinition that the other project installs."""
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     schema = {"type": "object", "properties": {"spec": anything, "status": anything}}
     version = {
@@ -384,7 +384,7 @@ class Meddling(Certificates):
 
 
 def test_a_kind_of_another_project_is_typed_and_not_defined() -> None:
-    """Its spec is read through the model, its finalizer is not of their domain."""
+    """Its spec is read through the model; our finalizer does not use the other project's domain."""
     with Harness(Certificates(), manifests=[definition()]) as cluster:
         cluster.apply(
             {
@@ -420,7 +420,7 @@ def test_a_status_field_of_another_project_is_refused() -> None:
 
 
 def test_states_get_models_of_kubernetes_asyncio() -> None:
-    """With typed metadata; a model that is applied needs neither apiVersion nor kind."""
+    """They have typed metadata; a model that is applied needs neither apiVersion nor kind."""
     seen: list[V1Namespace] = []
 
     class Spaces(Controller[V1Namespace]):

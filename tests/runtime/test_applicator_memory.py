@@ -1,4 +1,4 @@
-"""What held, holds: the memory of decisions changes no result."""
+"""The applicator's memory of past decisions saves comparisons and changes no result."""
 
 from datetime import timedelta
 from unittest.mock import Mock
@@ -21,8 +21,8 @@ def child(it: Thing, out: OutputSet, _ctx: Context) -> Result:
     return Done()
 
 
-def test_same_question_is_decided_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pass over a converged object compares nothing that it has compared before."""
+def test_the_same_output_and_object_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass over a converged object compares nothing that an earlier pass has compared."""
     with Harness(Things(child, sync_period=timedelta(minutes=1))) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -34,8 +34,8 @@ def test_same_question_is_decided_once(monkeypatch: pytest.MonkeyPatch) -> None:
         decide.assert_not_called()
 
 
-def test_other_question_is_decided_anew() -> None:
-    """W1: another wish, another object, another parent: each is seen."""
+def test_another_output_object_or_parent_is_compared_again() -> None:
+    """W1: a new declaration, a changed object and another parent are each noticed."""
     with Harness(Things(child)) as cluster:
         cluster.apply(thing())
         cluster.settle()

@@ -1,4 +1,4 @@
-"""Q2: delays grow with consecutive failures of one key, and of nothing else."""
+"""Q2: delays grow with consecutive failures of one key, and with nothing else."""
 
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ SHORTEST, LONGEST = timedelta(seconds=1), timedelta(minutes=5)
 
 @given(count=st.integers(1, 5000), chance=st.floats(0, 1))
 def test_q2_delays_double_up_to_the_longest(count: int, chance: float) -> None:
-    """Spread over the last quarter, never longer than allowed, however often it fails."""
+    """They vary within the last quarter, and never exceed the maximum."""
     backoff: Backoff[str] = Backoff(SHORTEST, LONGEST, lambda: chance)
     delays = [backoff.failed("a") for _ in range(count)]
 
@@ -24,7 +24,7 @@ def test_q2_delays_double_up_to_the_longest(count: int, chance: float) -> None:
 
 @given(events=st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["fail", "ok", "new"]))))
 def test_q2_success_and_a_new_generation_reset_one_key(events: list[tuple[str, str]]) -> None:
-    """Model: failures since the last success, for the generation that is failing."""
+    """Against a model that counts failures since the last success, per generation."""
     backoff: Backoff[str] = Backoff(SHORTEST, LONGEST, lambda: 1.0)
     failures, generations = {"a": 0, "b": 0}, {"a": 1, "b": 1}
     for key, event in events:

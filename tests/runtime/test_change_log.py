@@ -39,7 +39,7 @@ def harness(controller: Things, records: list[WriteRecord], **more: Any) -> Harn
 
 
 def told(record: WriteRecord) -> tuple[str, str, str, tuple[str, ...]]:
-    """The record in short: its state, its verb, its target and the changed fields."""
+    """Return the record in short: its state, verb, target and changed fields."""
     target = f"{record.target.kind.kind} {record.target.key}"
     if record.subresource:
         target += f"/{record.subresource}"
@@ -47,7 +47,7 @@ def told(record: WriteRecord) -> tuple[str, str, str, tuple[str, ...]]:
 
 
 def test_the_writes_of_an_object_from_its_creation_to_its_end() -> None:
-    """Outputs with their state, and the finalizer and the status of the object itself."""
+    """Outputs are recorded with their state, then the object's own finalizer and status."""
     records: list[WriteRecord] = []
     with harness(FinalThings(child), records) as cluster:
         cluster.apply(thing())
@@ -78,7 +78,7 @@ def test_the_writes_of_an_object_from_its_creation_to_its_end() -> None:
 
 
 def test_passes_that_write_nothing_leave_no_record() -> None:
-    """A change that concerns no output causes a pass and no line."""
+    """A change that concerns no output causes a pass, but no record."""
     records: list[WriteRecord] = []
     with harness(Things(child), records) as cluster:
         cluster.apply(thing())
@@ -159,7 +159,7 @@ def test_a_line_of_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", [Lose(), Status(403)], ids=["lost", "refused"])
 def test_a_write_without_a_clear_answer_is_recorded_and_a_refused_one_is_not(fault: Fault) -> None:
-    """A lost answer may hide a change; a refusal changed nothing."""
+    """A write without a response may have changed the object; a refused one did not."""
     records, faulty = list[WriteRecord](), [fault]
 
     def faults(request: HttpRequest) -> Fault | None:
@@ -200,7 +200,7 @@ def test_off_installs_nothing() -> None:
 
 
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
-    """One sentence, and how to fix it."""
+    """The error is one sentence, with the fix."""
     path = tmp_path / "missing" / "changes.jsonl"
     with pytest.raises(UsageError, match=r"(?s)change log cannot be opened.*fix: name a file"):
         LineWriter(str(path), Logger())
@@ -222,7 +222,7 @@ class Pipe:
         self.reached = threading.Event()
 
     def write(self, line: bytes) -> None:
-        """Take a line."""
+        """Take a line, or raise."""
         self.reached.set()
         self.may_go.wait()
         if self.error is not None:
@@ -262,7 +262,7 @@ def test_a_pipe_that_is_not_read_drops_lines_instead_of_blocking(
 
 
 def test_closing_gives_up_on_a_pipe_that_is_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process ends all the same."""
+    """The process ends nevertheless."""
     monkeypatch.setattr("myrmidon.runtime.observability.change_log._CLOSE_SECONDS_MAX", 0.0)
     pipe = Pipe()
     lines = writer(pipe, monkeypatch)
@@ -277,7 +277,7 @@ def test_closing_gives_up_on_a_pipe_that_is_never_read(monkeypatch: pytest.Monke
 def test_a_full_disk_is_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Each line is tried, and the log is not flooded."""
+    """Every line is tried, but the log is not flooded."""
     caplog.set_level(logging.WARNING)
     pipe = Pipe(OSError("no space left"))
     pipe.may_go.set()
@@ -295,7 +295,7 @@ def sent(verb: Verb, subresource: str = "", body: Any = None, **objects: Any) ->
 
 
 def test_the_fields_of_a_scale_are_those_of_the_request() -> None:
-    """The answer is a Scale, which cannot be compared with the object."""
+    """The response is a Scale, which cannot be compared with the object."""
     body = {"spec": {"replicas": 3}}
     scaled = sent(Verb.PATCH, "scale", body, before={"spec": {"a": 1}}, answer={"kind": "Scale"})
     assert fields_of(scaled) == ("spec",)
@@ -314,8 +314,11 @@ def test_the_number_of_fields_is_limited() -> None:
     assert found[-1] == "..."
 
 
-def test_calls_that_change_something_outside_the_cluster_are_recorded() -> None:
-    """With the name and the id of the resource; a call without an answer is unknown."""
+def test_calls_that_change_an_external_resource_are_recorded() -> None:
+    """With the name and the id of the resource.
+
+    The effect of a call without response is unknown.
+    """
     records: list[WriteRecord] = []
     lost: dict[int, Any] = {1: Lose()}
     for faults, creates in (({}, [("changed", True)]), (lost, [("unknown", False)])):

@@ -1,4 +1,4 @@
-"""What an object manages, as its status records it, whoever wrote that status."""
+"""The children that an object manages, as its status records them, whichever client wrote it."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ NAMED = {"apiVersion": "v1", "kind": "Secret", "name": "a", "namespace": "defaul
 
 @pytest.mark.parametrize("entries", [None, "text", {"a": 1}, 7, [], ["text", 7, {}, {"kind": "X"}]])
 def test_a_record_that_names_nothing_lists_nothing(entries: Any) -> None:
-    """The status may have been written by anybody."""
+    """Any client may have written the status, so every malformed record is accepted."""
     assert recorded({"status": {"resourceRefs": entries}}, (kinds.SECRET,)) == []
     assert recorded({"status": None}, (kinds.SECRET,)) == []
     assert recorded({}, (kinds.SECRET,)) == []
@@ -44,7 +44,7 @@ def test_a_record_names_declared_kinds_and_others() -> None:
 
 
 def test_what_is_managed_during_a_pass() -> None:
-    """On record or applied, and not gone; also of a kind that is no longer declared."""
+    """The recorded and the applied objects, without deleted ones; also of undeclared kinds."""
     a, b, c = (ObjectRef(kinds.SECRET, name, "default") for name in "abc")
     strange = {"apiVersion": "x.example/v2", "kind": "Gone", "name": "b"}
     obj = {"status": {"resourceRefs": [NAMED, {**NAMED, "name": "b"}, strange]}}
@@ -62,7 +62,7 @@ def test_what_is_managed_during_a_pass() -> None:
 
 
 def child(owner: str | None = None, label: str | None = None) -> Json:
-    """An object with a controller, with a tracking label, or with both."""
+    """Build an object with a controller reference, a tracking label, or both."""
     owners = [{"uid": owner, "controller": True}] if owner else []
     labels = {PARENT_UID: label} if label else {}
     return {"metadata": {"ownerReferences": owners, "labels": labels}}
@@ -82,7 +82,10 @@ def child(owner: str | None = None, label: str | None = None) -> Json:
     ],
 )
 def test_whose_child_it_is(obj: Json | None, ours: Any, tracked: Any) -> None:
-    """A controller reference says more than a label; only without one must we delete it ourselves."""
+    """A controller reference takes precedence over a label.
+
+    Only without one we delete the child.
+    """
     assert is_child(obj, "us") == ours
     assert is_tracked_child(obj, "us") == tracked
     assert by_parent(obj or {}) == [uid for uid in ("us", "them") if is_child(obj, uid)]
@@ -100,12 +103,12 @@ def test_whose_child_it_is(obj: Json | None, ours: Any, tracked: Any) -> None:
     ],
 )
 def test_which_controller_made_it(metadata: Json, made: Any) -> None:
-    """By the fingerprint of one of its states, or by the field managers that the server lists."""
+    """It is known by the fingerprint of one of its states, or by the field managers."""
     assert is_made_by({"metadata": metadata}, "shop") == made
 
 
 def test_a_found_child_is_managed_until_it_is_gone() -> None:
-    """A13: what a cache finds is recorded like what the pass applied."""
+    """A13: a child that is found in the cache is recorded like one that the pass applied."""
     a, b = (ObjectRef(kinds.SECRET, name, "default") for name in "ab")
     managed = Managed((kinds.SECRET,))
     managed.applied[a] = None
@@ -125,7 +128,7 @@ _SOME = st.lists(st.sampled_from("abcd"), unique=True)
 def test_the_record_is_left_alone_only_if_it_is_right(
     listed: list[str], applied: list[str], found: list[str], gone: list[str], later: list[str]
 ) -> None:
-    """O8: ``to_record`` is None only if the status lists exactly what the object manages by now."""
+    """O8: ``to_record`` is None only if the status lists exactly what the object manages now."""
 
     def refs(names: list[str]) -> dict[ObjectRef, None]:
         return {ObjectRef(kinds.SECRET, name, "default"): None for name in names}
@@ -147,7 +150,7 @@ def test_the_record_is_left_alone_only_if_it_is_right(
 
 @pytest.mark.parametrize("managed", [(kinds.SECRET,), ()], ids=["declared", "not declared"])
 def test_an_object_does_not_manage_itself(managed: Any) -> None:
-    """O8: whatever its record says."""
+    """O8: a record that lists the object itself is ignored."""
     own = ObjectRef(kinds.SECRET, "a", "default")
     obj = {"status": {"resourceRefs": [NAMED, {**NAMED, "name": "b"}]}}
     assert [ref.name for ref in Managed(managed, own).recorded(obj)] == ["b"]
@@ -170,7 +173,7 @@ REFS = st.builds(
 def test_the_record_does_not_depend_on_what_was_applied(
     on_record: list[ObjectRef], applied: list[ObjectRef]
 ) -> None:
-    """A record that equals the applied objects is not decoded, but means the same."""
+    """A record that equals the applied objects is not decoded, with the same result."""
     declared = (kinds.SECRET, kinds.CONFIG_MAP, kinds.NAMESPACE)
     obj = {"status": {"resourceRefs": [reference(ref) for ref in on_record]}}
     same = list(dict.fromkeys(on_record))

@@ -37,7 +37,7 @@ Act = Callable[[Any], Awaitable[Any]]
 
 
 def acted(act: Act, **harness: Any) -> tuple[Any, Harness]:
-    """Run a function of the API client inside a state; return what it returned."""
+    """Run a function of the API client inside a state; return its result."""
     results: list[Any] = []
 
     async def first(_thing: Any, _out: OutputSet, ctx: Context) -> Result:
@@ -51,7 +51,7 @@ def acted(act: Act, **harness: Any) -> tuple[Any, Harness]:
 
 
 def test_objects_are_listed_created_patched_and_deleted() -> None:
-    """Every verb, with its content type; the answers are models of the library."""
+    """Every verb is sent with its content type; responses are models of the library."""
 
     async def act(api: Any) -> Any:
         core = CoreV1Api(api)
@@ -78,7 +78,7 @@ def test_objects_are_listed_created_patched_and_deleted() -> None:
 
 
 def test_a_refusal_is_an_exception_of_the_library() -> None:
-    """With the status and the body that the server sent."""
+    """It has the status and the body that the server sent."""
 
     async def act(api: Any) -> Any:
         with pytest.raises(ApiException) as error:
@@ -182,7 +182,7 @@ def test_q6_a_write_without_the_lease_is_not_sent() -> None:
 
 
 def test_form_data_is_refused() -> None:
-    """With the way out."""
+    """The error has the fix."""
 
     async def act() -> None:
         api = api_client(Client(LocalTransport(ApiServer())))
@@ -193,7 +193,7 @@ def test_form_data_is_refused() -> None:
 
 
 def test_a_refused_watch_is_an_exception_of_the_library() -> None:
-    """As any other refusal is."""
+    """Like any other refused request."""
 
     async def act(api: Any) -> Any:
         with pytest.raises(ApiException) as error:

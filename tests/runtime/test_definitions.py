@@ -25,7 +25,7 @@ INSTALL = ManagerOptions(seed=0, install_crds=True)
 
 
 def without_size() -> Json:
-    """The definition of an older version of the program."""
+    """Return the definition of an older version of the program."""
     older = deepcopy(crd(Thing))
     (version,) = older["spec"]["versions"]
     del version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["size"]
@@ -33,12 +33,12 @@ def without_size() -> Json:
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[Any]:
-    """The facts of the warnings about definitions."""
+    """Return the extra fields of the warnings about definitions."""
     return [one.__dict__["facts"] for one in caplog.records if "lacks fields" in one.getMessage()]
 
 
 def test_definitions_are_installed_before_the_controllers_start() -> None:
-    """Nothing waits, and the server notes us as their field manager."""
+    """The controllers need not wait for their kinds, and we are the field manager."""
     with Harness(Things(), crds=False, options=INSTALL) as cluster:
         cluster.settle()
         cluster.apply(thing())
@@ -50,7 +50,7 @@ def test_definitions_are_installed_before_the_controllers_start() -> None:
 
 
 def test_an_older_definition_is_overwritten() -> None:
-    """Although another field manager created it."""
+    """This holds although another field manager created it."""
     with Harness(Things(), crds=False, options=INSTALL) as cluster:
         assert not cluster.server.create(without_size())
         cluster.settle()
@@ -71,7 +71,7 @@ def test_only_the_leader_installs() -> None:
 
 
 def test_without_the_right_to_install_the_process_ends_with_a_fix() -> None:
-    """It was asked for explicitly."""
+    """Installation was asked for explicitly."""
 
     def faults(request: HttpRequest) -> Fault | None:
         return Status(403, "Forbidden") if request.method == "PATCH" else None
@@ -84,7 +84,7 @@ def test_without_the_right_to_install_the_process_ends_with_a_fix() -> None:
 
 
 def test_missing_fields_are_named_once_and_are_not_fatal(caplog: pytest.LogCaptureFixture) -> None:
-    """The values that users set there are dropped by the server."""
+    """The server drops the values that users set in them."""
     with caplog.at_level(logging.WARNING), Harness(Things(), crds=False) as cluster:
         assert not cluster.server.create(without_size())
         cluster.advance(MINUTE)
@@ -132,13 +132,13 @@ def paths(schema: Json, at: str = "") -> list[str]:
 
 @given(schemas)
 def test_a_schema_lacks_nothing_of_itself(schema: Json) -> None:
-    """Whatever its shape."""
+    """For a schema of any shape."""
     assert list(missing_fields(schema, schema)) == []
 
 
 @given(schemas, st.data())
 def test_a_removed_field_is_found(schema: Json, data: st.DataObject) -> None:
-    """Exactly the field that was removed, and not those inside it."""
+    """The report has exactly the removed field, and not those inside it."""
     found = [path for path in paths(schema) if not path.endswith((".*", "[]"))]
     if not found:
         return
@@ -157,7 +157,7 @@ def _remove(schema: Json, path: str) -> None:
 
 
 def test_a_schema_that_preserves_unknown_fields_lacks_none() -> None:
-    """Nothing is dropped there."""
+    """The server drops no fields there."""
     wanted = {"properties": {"a": {"properties": {"b": {"type": "string"}}}}}
     served = {"properties": {"a": {"x-kubernetes-preserve-unknown-fields": True}}}
     assert list(missing_fields(wanted, served)) == []

@@ -1,4 +1,4 @@
-"""Delays against a dictionary: one time per key, the earliest first, and nothing is left behind."""
+"""Delays compared with a dictionary: one time per key, the earliest first, nothing left over."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,7 @@
-"""Drift: what another writer changed, and the controller corrected, is counted; other writes are not."""
+"""Drift: changes by other writers that the controller corrected are counted.
+
+Other writes are not.
+"""
 
 import logging
 from collections.abc import Callable
@@ -125,8 +128,8 @@ def test_a_changed_declaration_is_not_drift() -> None:
         assert corrections(cluster) == (0.0, None)
 
 
-def test_after_a_restart_it_is_unknown() -> None:
-    """The parent may have changed meanwhile, so the correction of that time is not counted."""
+def test_after_a_restart_a_difference_is_not_counted_as_drift() -> None:
+    """The parent may have changed in the meantime, so that correction is not counted."""
     with Harness(Things(child)) as cluster:
         settled(cluster)
         cluster.crash()
@@ -233,7 +236,7 @@ def lost_once() -> Callable[[HttpRequest], Fault | None]:
     return fault
 
 
-def test_after_a_lost_answer_it_is_unknown() -> None:
+def test_after_a_lost_answer_a_difference_is_not_counted_as_drift() -> None:
     """The write of the other declaration took effect unnoticed; undoing it is not a correction."""
     with Harness(Things(child), faults=lost_once()) as cluster:
         settled(cluster)

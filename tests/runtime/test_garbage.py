@@ -29,7 +29,7 @@ from tests.runtime.things import Thing, Things, ThingSpec, thing
     ],
 )
 def test_when_to_freeze_again(over: bool, seconds: float, again: bool) -> None:
-    """While a phase of the start lasts, but not for ever: frozen cycles are never freed."""
+    """During a phase of the start, but for a limited time: frozen cycles are never freed."""
     assert keeps_freezing(over=over, seconds=seconds) is again
 
 
@@ -41,7 +41,7 @@ def test_when_to_freeze_again(over: bool, seconds: float, again: bool) -> None:
 def test_q8_everything_is_frozen_while_a_phase_of_the_start_lasts(
     lasts: float, times: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Periodically, and once at the end."""
+    """Freezing happens periodically, and once at the end."""
     frozen_at: list[float] = []
     loop = VirtualTimeLoop()
     monkeypatch.setattr(gc, "freeze", lambda: frozen_at.append(loop.time()))
@@ -69,7 +69,7 @@ def test_a_manager_freezes_only_if_asked(asked: bool, monkeypatch: pytest.Monkey
 def test_q8_a_manager_freezes_while_its_caches_fill_and_during_the_first_passes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Not while it waits for its election: a standby waits for days, and its cycles must go."""
+    """A standby does not freeze: it may wait for days, and its cycles must be freed."""
 
     async def slow(_it: Thing, _out: OutputSet, _ctx: Context) -> Result:
         passed_at.append(cluster.loop.time())

@@ -11,7 +11,7 @@ THREADS, KEYS = 8, 200
 
 
 def test_keys_of_many_threads_arrive() -> None:
-    """Each thread's keys come in their order, and none of them is lost."""
+    """The keys of each thread arrive in order, and none is lost."""
     sent = {
         number: [ObjectRef(Thing.KIND, f"{number}-{key}", "default") for key in range(KEYS)]
         for number in range(THREADS)

@@ -1,4 +1,4 @@
-"""Indexes of a controller: objects by what they say, without looking at all of them."""
+"""Indexes of a controller: objects are found by a value without reading all of them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.runtime.things import Thing, ThingSpec
 
 
 def text(obj: Json) -> list[str]:
-    """The words of a ConfigMap."""
+    """Return the words of a ConfigMap."""
     return str(obj["data"]["text"]).split()
 
 
@@ -21,7 +21,7 @@ class Finders(Controller[Thing]):
 
     @state(initial=True)
     async def found(self, thing: Thing, out: OutputSet, ctx: Context) -> Result:
-        """It is known which ones they are."""
+        """The status lists them."""
         index = "word" if thing.spec.size else "letter"
         maps = await ctx.list(kinds.CONFIG_MAP, index=(index, thing.spec.value))
         thing.status.note = " ".join(map(name_of, maps))
@@ -29,14 +29,14 @@ class Finders(Controller[Thing]):
 
 
 def config_map(name: str, text: str | None = None) -> Json:
-    """A ConfigMap with a text, or with nothing that can be indexed."""
+    """Build a ConfigMap with a text, or with nothing to index."""
     data = {} if text is None else {"data": {"text": text}}
     metadata = {"name": name, "namespace": "default"}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **data}
 
 
 def note(cluster: Harness, name: str, **spec: Any) -> str | None:
-    """What is found for a new Thing."""
+    """Return what is found for a new Thing."""
     cluster.apply(Thing(name=name, spec=ThingSpec(**spec)))
     cluster.settle()
     status: str | None = cluster.require(Thing, name).status.note
@@ -44,7 +44,7 @@ def note(cluster: Harness, name: str, **spec: Any) -> str | None:
 
 
 def test_objects_are_found_by_the_words_of_an_index() -> None:
-    """Also those of later; one that the function cannot read is found under nothing."""
+    """Also objects created later; an object that the function cannot read has no entries."""
     maps = [config_map("a", "red blue"), config_map("b", "blue"), config_map("c")]
     with Harness(Finders(), manifests=maps) as cluster:
         assert note(cluster, "one", value="blue") == "a b"
@@ -54,8 +54,8 @@ def test_objects_are_found_by_the_words_of_an_index() -> None:
         assert note(cluster, "four", value="green") == ""
 
 
-def test_an_index_that_nobody_declared() -> None:
-    """The mistake is the controller's, and says so."""
+def test_a_lookup_in_an_undeclared_index_is_an_error() -> None:
+    """The error says that the controller has to declare it."""
     with Harness(Finders()) as cluster:
         note(cluster, "one", size=0)
         condition = cluster.condition(Thing, "one", "Found")

@@ -1,4 +1,4 @@
-"""LoopLag: a standstill of the event loop is measured, shown long enough to be seen, and logged."""
+"""LoopLag: a blocked event loop is measured, reported long enough to be scraped, and logged."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ STANDSTILL = "event loop was blocked"
 def test_q8_a_turn_that_takes_long_is_measured(
     seconds: float, lines: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """To a tenth of a second; beyond a second it is logged."""
+    """To a tenth of a second; above one second it is logged."""
 
     async def main() -> float:
         loop = asyncio.get_running_loop()
@@ -37,7 +37,7 @@ def test_q8_a_turn_that_takes_long_is_measured(
 
 
 def test_a_standstill_is_shown_for_one_to_two_minutes() -> None:
-    """A scrape each minute sees each of them, and an old one is forgotten."""
+    """A scrape each minute sees every one of them; old ones expire."""
     lag = LoopLag(LoopClock(), Logger())
     lag.note(0.5, 0.0)
     lag.note(0.2, WINDOW_SECONDS - 1)
@@ -50,6 +50,6 @@ def test_a_standstill_is_shown_for_one_to_two_minutes() -> None:
 
 
 def test_a_short_lag_is_not_worth_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    """Up to a second."""
+    """Nothing is logged up to one second."""
     LoopLag(LoopClock(), Logger()).note(WARN_SECONDS, 0.0)
     assert not caplog.records

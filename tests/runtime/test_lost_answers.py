@@ -1,4 +1,4 @@
-"""An answer to a write got lost, and what was written is no longer wanted."""
+"""The response to a write is lost, and the written object is no longer wanted."""
 
 from datetime import timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from tests.runtime.things import Thing, Things, thing
 
 
 class Faults:
-    """The first create of a ConfigMap is not answered, and no watch tells of any."""
+    """The first create of a ConfigMap gets no response, and no watch reports ConfigMaps."""
 
     def __init__(self, read: Fault | None = None) -> None:
         self._creates, self._reads, self._read = 0, 0, read
@@ -33,7 +33,7 @@ class Faults:
 
 
 def wanted_once(**how: Any) -> Any:
-    """A state that wants a ConfigMap the first time, and never again."""
+    """Return a state that applies a ConfigMap in its first pass only."""
     runs: list[str] = []
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
@@ -47,10 +47,10 @@ def wanted_once(**how: Any) -> Any:
 
 
 @pytest.mark.parametrize("read", [None, Status(503)], ids=["answered", "refused once"])
-def test_what_nobody_wants_any_more_is_looked_for_before_it_is_forgotten(
+def test_an_unwanted_child_is_looked_up_on_the_server_before_it_is_forgotten(
     read: Fault | None,
 ) -> None:
-    """It is on record and in no cache; only the server knows that it exists, and it is deleted."""
+    """It is recorded and not in the cache; a live read finds it, and it is deleted."""
     things = Things(wanted_once(owner_refs=False), prune=True)
     with Harness(things, faults=Faults(read)) as cluster:
         cluster.apply(thing())

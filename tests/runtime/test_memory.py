@@ -1,4 +1,4 @@
-"""Q12: memory is a function of the objects that exist, not of those that were or of passes that ran."""
+"""Q12: memory depends on the objects that exist, not on deleted ones or on the number of passes."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ HOUR = timedelta(hours=1)
 
 
 def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
-    """Apply a child, record an event, and fail if told so."""
+    """Apply a child, record an event, and fail if the spec says so."""
     out.apply(config_map(it.name, it.spec.value))
     ctx.event("Normal", "Seen", f"value {it.spec.value}")
     return Failed("Bad", "no") if it.spec.value == "bad" else Done()
 
 
 def tables(one: Any, path: str, seen: dict[int, Any]) -> Iterator[tuple[str, Any]]:
-    """Every container that objects of the runtime hold, with the names that lead to it."""
+    """Return every container that objects of the runtime hold, with the path to it."""
     if id(one) in seen:
         return
     seen[id(one)] = one
@@ -40,12 +40,12 @@ def tables(one: Any, path: str, seen: dict[int, Any]) -> Iterator[tuple[str, Any
             yield from tables(value, path, seen)
 
 
-# Bounded by a number of their own, whatever happens: the writes of the last 4096 passes.
+# They have a fixed bound: the writes of the last 4096 passes.
 BOUNDED = ("_own_writes._written",)
 
 
 def remembered(cluster: Harness) -> list[str]:
-    """The tables in which a Thing called ``gone-...`` is left."""
+    """Return the tables that still have a Thing called ``gone-...``."""
     (loop,) = cluster.manager.loops
     return [
         path
@@ -56,8 +56,8 @@ def remembered(cluster: Harness) -> list[str]:
 
 @pytest.mark.parametrize("controller", [Things, FinalThings])
 @pytest.mark.parametrize("value", ["a", "bad"])
-def test_q12_nothing_is_left_of_an_object_that_is_gone(controller: Any, value: str) -> None:
-    """Queue, backoff, metrics, what was seen and what was written: no trace after an hour."""
+def test_q12_nothing_is_kept_of_a_deleted_object(controller: Any, value: str) -> None:
+    """Queue, backoff, metrics, cache and own writes have no trace of it after an hour."""
     with Harness(controller(act), options=ManagerOptions(seed=0)) as cluster:
         cluster.apply(thing("stays"))
         for number in range(5):

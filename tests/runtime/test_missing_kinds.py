@@ -28,7 +28,7 @@ MONITOR = Kind("monitoring.example.com", "v1", "Monitor", "monitors", namespaced
 
 
 class GadgetSpec(Model):
-    """Nothing in particular."""
+    """An empty spec."""
 
 
 class Gadget(Resource[GadgetSpec, Status], group="gadgets.myrmidon.dev", version="v1"):
@@ -115,7 +115,7 @@ def test_a_missing_kind_holds_back_only_the_controller_that_needs_it(
 
 @pytest.mark.law("G5")
 def test_a_controller_starts_when_its_kind_appears() -> None:
-    """Without a restart, and within 15 seconds."""
+    """It needs no restart, and at most 15 seconds."""
     with Harness(Gadgets(), crds=False) as cluster:
         cluster.advance(10 * MINUTE)
         assert not cluster.manager.loops
@@ -130,7 +130,7 @@ def test_a_controller_starts_when_its_kind_appears() -> None:
 
 
 def test_a_missing_kind_is_asked_for_rarely() -> None:
-    """At most one request in eleven seconds, however long it takes."""
+    """At most one request in eleven seconds, for as long as it takes."""
     with Harness(Gadgets(), crds=False) as cluster:
         cluster.advance(MINUTE)
         before = len(cluster.transport.log)
@@ -140,7 +140,7 @@ def test_a_missing_kind_is_asked_for_rarely() -> None:
 
 @pytest.mark.law("G5")
 def test_a_kind_of_another_program_is_waited_for_with_its_own_fix() -> None:
-    """It cannot be generated here."""
+    """The fix is another one, because its CRD cannot be generated here."""
     with Harness(Monitored()) as cluster:
         cluster.apply(Gadget(name="a", spec=GadgetSpec()))
         cluster.settle()
@@ -157,8 +157,8 @@ def test_a_kind_of_another_program_is_waited_for_with_its_own_fix() -> None:
         assert cluster.ready(Gadget, "a")
 
 
-def test_a_kind_that_goes_and_comes_back_works_on() -> None:
-    """Its cache retries by itself; the controller is not started anew."""
+def test_a_controller_continues_when_its_kind_is_removed_and_installed_again() -> None:
+    """The cache retries by itself; the controller is not restarted."""
     with Harness(Gadgets()) as cluster:
         cluster.apply(Gadget(name="a", spec=GadgetSpec()))
         cluster.settle()
@@ -174,7 +174,7 @@ def test_a_kind_that_goes_and_comes_back_works_on() -> None:
 
 
 def test_without_wait_for_kinds_a_missing_kind_ends_the_process() -> None:
-    """With the sentence that says how to install it."""
+    """The message says how to install it."""
     options = ManagerOptions(seed=0, wait_for_kinds=False)
     with (
         Harness(Gadgets(), crds=False, options=options) as cluster,
@@ -185,7 +185,7 @@ def test_without_wait_for_kinds_a_missing_kind_ends_the_process() -> None:
 
 
 def started_after(fault: Fault, seconds: float) -> Manager:
-    """A manager whose server fails every request for so long; it has been stopped again."""
+    """Run and stop a manager whose server fails every request for that long at first."""
 
     async def main() -> Manager:
         server = ApiServer()
@@ -217,7 +217,7 @@ def test_a_server_that_is_late_is_waited_for(fault: Fault) -> None:
 
 @pytest.mark.parametrize("fault", [Refuse(), Answer(503, "ServiceUnavailable")])
 def test_a_server_that_does_not_come_up_ends_the_process(fault: Fault) -> None:
-    """After ``start_timeout``, with one sentence."""
+    """After ``start_timeout``, with a one-line message."""
     with pytest.raises((UsageError, ExceptionGroup)) as caught:
         started_after(fault, seconds=120)
     error = caught.value

@@ -1,4 +1,4 @@
-"""Namespaces that are chosen by their labels, and that come and go."""
+"""Namespaces that are selected by labels, which change while the controller runs."""
 
 import asyncio
 from datetime import timedelta
@@ -51,14 +51,14 @@ def label(cluster: Harness, name: str, team: str | None) -> None:
 
 
 def data(cluster: Harness, where: str, name: str = "it") -> Any:
-    """The content of the child of a Thing, None if there is none."""
+    """Return the content of the child of a Thing, None if there is none."""
     found = cluster.get(kinds.CONFIG_MAP, name, where)
     return found and found["data"]["value"]
 
 
 @pytest.mark.law("G6")
 def test_only_objects_in_matching_namespaces_get_passes() -> None:
-    """Those of the others are not even listed."""
+    """Objects in other namespaces are not even listed."""
     spaces = [namespace("a", SHOP), namespace("b")]
     with Harness(Things(child, **BY_LABEL), manifests=spaces) as cluster:
         apply(cluster, "a")
@@ -72,7 +72,7 @@ def test_only_objects_in_matching_namespaces_get_passes() -> None:
 
 @pytest.mark.law("G6")
 def test_a_namespace_that_gains_the_label_is_listed_and_reconciled() -> None:
-    """Objects that were there before, and those that come later."""
+    """This covers existing objects and later ones."""
     with Harness(Things(child, **BY_LABEL), manifests=[namespace("a")]) as cluster:
         apply(cluster, "a", "old")
         cluster.settle()
@@ -86,7 +86,7 @@ def test_a_namespace_that_gains_the_label_is_listed_and_reconciled() -> None:
 
 @pytest.mark.law("G6")
 def test_a_namespace_that_loses_the_label_is_forgotten() -> None:
-    """No pass, no watch and no memory of it; its objects stay as they are."""
+    """It has no passes, no watches and no memory; its objects stay as they are."""
     spaces = [namespace("gone-a", SHOP), namespace("b", SHOP)]
     with Harness(Things(child, **BY_LABEL), manifests=spaces) as cluster:
         apply(cluster, "gone-a")
@@ -126,7 +126,7 @@ def test_a_finalizer_in_a_namespace_that_left_runs_when_the_namespace_is_back() 
 
 
 def test_a_namespace_that_is_deleted_lets_its_finalizers_run() -> None:
-    """It matches until it is gone."""
+    """It matches until it is deleted."""
     with Harness(FinalThings(child, **BY_LABEL), manifests=[namespace("a", SHOP)]) as cluster:
         apply(cluster, "a")
         cluster.settle()
@@ -139,7 +139,7 @@ def test_a_namespace_that_is_deleted_lets_its_finalizers_run() -> None:
 
 @pytest.mark.law("G6")
 def test_a_pass_under_way_finishes_when_its_namespace_leaves() -> None:
-    """It reads and writes as if nothing had happened; then the namespace is forgotten."""
+    """It reads and writes normally; afterwards the namespace is forgotten."""
     gates: list[asyncio.Event] = []
 
     async def slow(it: Thing, out: OutputSet, ctx: Context) -> Result:
@@ -166,7 +166,7 @@ def test_a_pass_under_way_finishes_when_its_namespace_leaves() -> None:
 
 
 def test_a_namespace_that_comes_back_during_a_pass_loses_no_change() -> None:
-    """The change that came while it was away is reconciled."""
+    """The change that was made while it did not match is reconciled."""
     gates: list[asyncio.Event] = []
 
     async def slow(it: Thing, out: OutputSet, ctx: Context) -> Result:
@@ -192,7 +192,7 @@ def test_a_namespace_that_comes_back_during_a_pass_loses_no_change() -> None:
 
 @pytest.mark.law("G6")
 def test_a_child_is_not_taken_for_missing_before_its_kind_was_listed() -> None:
-    """A namespace whose ConfigMaps cannot be listed yet has no passes."""
+    """A namespace has no passes until its ConfigMaps could be listed."""
     denied = [True]
 
     def faults(request: HttpRequest) -> Fault | None:
@@ -211,7 +211,7 @@ def test_a_child_is_not_taken_for_missing_before_its_kind_was_listed() -> None:
 
 
 def test_the_managers_selector_is_for_controllers_without_limits_of_their_own() -> None:
-    """A controller's own namespaces win."""
+    """Namespaces that a controller declares itself take precedence."""
     options = ManagerOptions(seed=0, namespace_selector="team=shop")
     spaces = [namespace("a", SHOP), namespace("b")]
     cases: list[tuple[dict[str, Any], Any]] = [
@@ -227,19 +227,19 @@ def test_the_managers_selector_is_for_controllers_without_limits_of_their_own() 
 
 
 def test_wrong_options_are_refused() -> None:
-    """With what to do."""
+    """The error has the fix."""
     with pytest.raises(UsageError, match="fix: drop one"):
         ManagerOptions(namespaces=("a",), namespace_selector="a=b")
 
 
 class Followers(Things):
-    """With the selector in the class, where the roles are made from."""
+    """A controller with the selector in the class, where `generate rbac` reads it."""
 
     options = ControllerOptions(namespace_selector="team=shop")
 
 
 def test_the_generated_role_lets_namespaces_be_followed() -> None:
-    """It is a ClusterRole for every kind: rights cannot follow labels."""
+    """It is a ClusterRole for every kind, because roles cannot follow labels."""
     (role,) = roles([Followers], "demo")
     assert role["kind"] == "ClusterRole"
     wanted = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["list", "watch"]}
@@ -269,7 +269,7 @@ steps = st.lists(
 @settings(max_examples=40, deadline=None)
 @given(steps)
 def test_converged_objects_are_exactly_those_in_matching_namespaces(story: list[Any]) -> None:
-    """Whatever namespaces gain and lose the label in between, and in whichever order."""
+    """After any sequence of changes of the labels."""
     team: dict[str, str | None] = dict.fromkeys(SPACES)
     last: dict[str, str] = {}
     spaces = [namespace(name) for name in SPACES]

@@ -1,4 +1,4 @@
-"""A controller that looks at some namespaces only."""
+"""A controller that is limited to some namespaces."""
 
 from myrmidon.api.objects import kinds
 from myrmidon.runtime import ManagerOptions
@@ -7,8 +7,8 @@ from tests.runtime.things import Thing, Things, thing
 from tests.runtime.webapps import WebApp, WebApps, cluster_role, web_app
 
 
-def test_a_child_without_a_namespace_may_belong_to_somebody_elses_parent() -> None:
-    """Its parent lives where we do not look: no pass, and above all no crash."""
+def test_a_cluster_scoped_child_may_belong_to_a_parent_in_another_namespace() -> None:
+    """The parent is in a namespace that is not handled here: no pass, and no crash."""
     role = cluster_role("other-shop")
     role["metadata"]["annotations"] = {
         "myrmidon.dev/parent": "webapps.test.myrmidon.dev/other/shop"

@@ -1,4 +1,4 @@
-"""Logs, probes, and what is said before the first pass."""
+"""Logs, probes, and the checks before the first pass."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ from tests.runtime.things import Thing, Things, config_map, thing
 
 
 def record(caplog: pytest.LogCaptureFixture, **facts: Any) -> logging.LogRecord:
-    """One line with facts."""
+    """Build a log record with extra fields."""
     with caplog.at_level(logging.INFO, "myrmidon.test"):
         Logger("myrmidon.test", controller="web-app").having(object="ns/a").info("wrote", **facts)
     caplog.records[-1].created = 0.0
@@ -35,7 +35,7 @@ def record(caplog: pytest.LogCaptureFixture, **facts: Any) -> logging.LogRecord:
 
 
 def test_text_lines(caplog: pytest.LogCaptureFixture) -> None:
-    """Constant message, then the facts; what has spaces is quoted."""
+    """A constant message, then the extra fields; values with spaces are quoted."""
     line = TextFormatter().format(record(caplog, error="two words", count=3))
     assert line == (
         '00:00:00 INFO    wrote  controller=web-app object=ns/a error="two words" count=3'
@@ -43,7 +43,7 @@ def test_text_lines(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_json_lines(caplog: pytest.LogCaptureFixture) -> None:
-    """One object a line; what is no JSON is text."""
+    """One object in each line; values that are not JSON are logged as text."""
     ref = ObjectRef(kinds.CONFIG_MAP, "a", "ns")
     line = json.loads(JsonFormatter().format(record(caplog, ref=ref, count=3)))
     assert line == {
@@ -59,7 +59,7 @@ def test_json_lines(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_lines_of_a_pass_carry_its_facts(caplog: pytest.LogCaptureFixture) -> None:
-    """Q3: controller, object, pass, state, and what was the cause."""
+    """Q3: controller, object, pass, state and cause."""
     caplog.set_level(logging.DEBUG, "myrmidon")
     with Harness(Things(lambda *_: Failed("Bad", "no", retry=False))) as cluster:
         cluster.apply(thing())
@@ -81,7 +81,7 @@ def test_lines_of_a_pass_carry_its_facts(caplog: pytest.LogCaptureFixture) -> No
 def test_what_a_state_raised_is_logged_with_its_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A failure that the state reports itself needs none."""
+    """A failure that the state returns has no traceback."""
     for act in (lambda *_: dict[str, str]()["data"], lambda *_: Failed("Bad", KeyError("data"))):
         with Harness(Things(act)) as cluster:
             cluster.apply(thing())
@@ -95,7 +95,7 @@ def test_what_a_state_raised_is_logged_with_its_traceback(
 
 
 def test_every_line_says_what_it_is_about(caplog: pytest.LogCaptureFixture) -> None:
-    """Those of the caches, too: which of them is in sync."""
+    """Lines of the caches have their kind."""
     caplog.set_level(logging.INFO, "myrmidon")
     with Harness(Things()) as cluster:
         cluster.settle()
@@ -109,14 +109,14 @@ def test_every_line_says_what_it_is_about(caplog: pytest.LogCaptureFixture) -> N
 
 
 async def probe(manager: Manager, address: str, path: str) -> tuple[int, str]:
-    """What a kubelet would get."""
+    """Return the response that a kubelet would get."""
     url = f"http://{manager.addresses[address]}{path}"
     async with aiohttp.ClientSession() as session, session.get(url) as answer:
         return answer.status, await answer.text()
 
 
 def test_probes_and_metrics_over_http() -> None:
-    """Readyz lists every cache and task; metrics are text; both share an address if told to."""
+    """Readyz lists every cache and task; metrics are text; both can share an address."""
 
     async def main() -> list[tuple[int, str]]:
         server = ApiServer()
@@ -157,7 +157,7 @@ PATHS = ("/healthz", "/readyz", "/metrics")
 
 
 def test_stale_cache_is_not_ready() -> None:
-    """K4: with what is wrong; and ready again when it hears from the server."""
+    """K4: readyz says what is wrong, and recovers when the server responds again."""
     cut = [False]
 
     def faults(request: HttpRequest) -> Fault | None:
@@ -179,15 +179,15 @@ def test_stale_cache_is_not_ready() -> None:
         assert set(cluster.manager.checks().values()) == {None}
 
 
-def test_a_limit_that_would_call_a_quiet_kind_stale() -> None:
-    """Said when the options are made, not by a probe in the night."""
+def test_a_staleness_limit_below_the_silence_of_a_watch_is_refused() -> None:
+    """The error is raised when the options are created."""
     with pytest.raises(UsageError, match=r"stale_after is 60 s.*\n  fix: make stale_after longer"):
         ManagerOptions(stale_after=timedelta(minutes=1))
 
 
 @pytest.mark.parametrize("address", ["8080", "host:", ":eighty", ":70000"])
 def test_wrong_address(address: str) -> None:
-    """One sentence with a fix."""
+    """The error is one sentence with a fix."""
     with pytest.raises(UsageError, match=r"fix: write :8080 or 127\.0\.0\.1:8080"):
         parse_address(address)
 
@@ -196,7 +196,7 @@ def test_wrong_address(address: str) -> None:
 
 
 def told(fault: Fault | None, *, with_kind: bool = True) -> str:
-    """What the manager says instead of starting."""
+    """Return the error with which the manager refuses to start."""
 
     async def main() -> None:
         server = ApiServer()
@@ -215,7 +215,7 @@ def told(fault: Fault | None, *, with_kind: bool = True) -> str:
 
 
 def test_preflight_says_what_is_missing() -> None:
-    """Before the first pass, in a sentence, with a fix."""
+    """Before the first pass, in one sentence, with a fix."""
     assert told(None, with_kind=False).startswith(
         "the cluster does not know the kind Thing (test.myrmidon.dev/v1), which Things needs.\n  fix: "
     )
@@ -232,7 +232,7 @@ def test_preflight_says_what_is_missing() -> None:
 
 
 def test_triggers_of_children_need_no_parent() -> None:
-    """A child of somebody else's kind wakes nobody, and breaks nothing."""
+    """A child of another kind of parent causes no pass and no error."""
     owner = {"apiVersion": "v1", "kind": "Thing", "name": "it", "uid": "1", "controller": True}
     with Harness(Things(), actors=()) as cluster:
         cluster.apply(thing())

@@ -1,4 +1,4 @@
-"""WorkQueue against a model too simple to be wrong; fairness; causes."""
+"""WorkQueue compared with a simple model; fairness; causes."""
 
 import pytest
 from hypothesis import settings
@@ -14,9 +14,9 @@ ALARMS = ("timer", "resync")
 
 
 class QueueModel(RuleBasedStateMachine):
-    """Model: a key is owed work from its first add until the take that follows it.
+    """The model: a key is owed work from its first add until the take that follows it.
 
-    Of each add the model keeps when it is due, how urgent it is and why.
+    For each add it keeps when it is due, how urgent it is and why.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class QueueModel(RuleBasedStateMachine):
 
     @rule(key=KEYS, delay=st.integers(0, 3), urgency=st.sampled_from(Urgency), relation=RELATIONS)
     def add(self, key: str, delay: int, urgency: Urgency, relation: str) -> None:
-        """Anyone may add any key at any time."""
+        """Add any key at any time."""
         cause = Cause(relation)  # type: ignore[arg-type]
         due = self.now + delay
         self.queue.add(key, now=self.now, due_at=due, urgency=urgency, cause=cause)
@@ -43,7 +43,7 @@ class QueueModel(RuleBasedStateMachine):
 
     @rule()
     def take(self) -> None:
-        """Q1: a taken key is due, was owed, and is in no one else's hands."""
+        """Q1: a taken key is due, was owed, and no other worker has it."""
         turn = self.queue.take(self.now)
         ready = {key for key, due in self.due.items() if due <= self.now} - self.working
         if turn is None:
@@ -58,14 +58,14 @@ class QueueModel(RuleBasedStateMachine):
     @precondition(lambda self: self.working)
     @rule(data=st.data())
     def finish(self, data: st.DataObject) -> None:
-        """Any key in work may finish next."""
+        """Finish any key that is in work."""
         key = data.draw(st.sampled_from(sorted(self.working)))
         self.queue.finish(key, now=self.now)
         self.working.remove(key)
 
     @rule(key=KEYS)
     def forget(self, key: str) -> None:
-        """Nothing is owed any more; work that is under way goes on."""
+        """Drop a key: no work is owed, and work under way continues."""
         self.queue.forget(key)
         for table in (self.due, self.urgency, self.causes):
             table.pop(key, None)
@@ -77,7 +77,7 @@ class QueueModel(RuleBasedStateMachine):
 
     @invariant()
     def wakes_in_time(self) -> None:
-        """The queue never oversleeps an idle key, and never wakes anybody for nothing."""
+        """wake_at is the time at which the first idle key is due, and None without idle keys."""
         idle = [due for key, due in self.due.items() if key not in self.working]
         wake_at = self.queue.wake_at()
         if not idle:
@@ -90,21 +90,21 @@ class QueueModel(RuleBasedStateMachine):
 
     @invariant()
     def counts(self) -> None:
-        """It knows what it owes and what is in work."""
+        """Its counts are those of the model."""
         assert {turn.key for turn in self.queue.owed()} == set(self.due)
         assert set(self.queue.working) == self.working
         assert len(self.queue) == len(self.due) + len(self.working)
 
     @invariant()
     def forgets_what_is_over(self) -> None:
-        """Q12: what the queue holds is bounded by the keys that it owes or has in work."""
+        """Q12: the size of the queue is bounded by the keys that are owed or in work."""
         keys = {*self.due, *self.working}
         assert entries(self.queue) <= 4 * len(keys)
         assert len(self.queue._delayed) <= len(keys)
 
 
 def entries(queue: WorkQueue[str]) -> int:
-    """How many entries the containers of a queue have, all together."""
+    """Return how many entries the containers of a queue have together."""
     tables = [
         table
         for value in vars(queue).values()
@@ -118,7 +118,7 @@ TestQueue.settings = settings(max_examples=200, stateful_step_count=40, deadline
 
 
 def taken(queue: WorkQueue[str], now: float = 0.0) -> Turn[str]:
-    """The next turn, finished at once."""
+    """Take and finish the next turn."""
     turn = queue.take(now)
     assert turn is not None
     queue.finish(turn.key, now=now)
@@ -148,7 +148,7 @@ def test_q12_a_key_that_is_owed_nothing_more_leaves_no_delay() -> None:
 
 
 def test_keys_that_are_due_at_the_same_time_keep_the_order_of_their_adds() -> None:
-    """First set, first taken."""
+    """The key that was added first is taken first."""
     queue: WorkQueue[str] = WorkQueue()
     for key in "cab":
         queue.add(key, now=0.0, due_at=5.0)
@@ -171,7 +171,7 @@ def test_live_changes_go_first_and_the_rest_does_not_starve() -> None:
 
 
 def test_live_change_lifts_what_waited_in_the_background() -> None:
-    """Q4: it does not have to wait for its old place."""
+    """Q4: it does not wait for its old place."""
     queue: WorkQueue[str] = WorkQueue()
     for key in "abc":
         queue.add(key, now=0.0, urgency=Urgency.BACKGROUND)
@@ -180,7 +180,7 @@ def test_live_change_lifts_what_waited_in_the_background() -> None:
 
 
 def test_busy_key_keeps_its_place() -> None:
-    """Q4: a key whose events never end is not pushed back by them."""
+    """Q4: more events for a key do not move it back."""
     queue: WorkQueue[str] = WorkQueue()
     queue.add("busy", now=0.0)
     for key in "abc":
@@ -190,7 +190,7 @@ def test_busy_key_keeps_its_place() -> None:
 
 
 def test_causes_are_bounded_and_counted() -> None:
-    """Q3: how many were not kept is known."""
+    """Q3: the number of causes that were dropped is kept."""
     queue: WorkQueue[int] = WorkQueue()
     relations = ("self", "child", "relative", "channel")
     events = ("create", "update", "delete", "generic")
@@ -203,8 +203,8 @@ def test_causes_are_bounded_and_counted() -> None:
     assert turn.collapsed == len(causes) - CAUSES_MAX
 
 
-def test_overtaken_alarm_is_no_beginning() -> None:
-    """Q3: a change waits since it came, not since the clock was set for a resync hours before."""
+def test_q3_the_waiting_time_of_a_change_does_not_begin_with_an_earlier_resync_timer() -> None:
+    """Q3: a change waits since its watch event, not since a resync was scheduled hours before."""
     queue: WorkQueue[str] = WorkQueue()
     queue.add("a", now=0.0, due_at=36000.0, urgency=Urgency.BACKGROUND, cause=Cause("resync"))
     queue.add("a", now=500.0, cause=Cause("self", "update"))
@@ -219,8 +219,8 @@ def test_overtaken_alarm_is_no_beginning() -> None:
     [(Cause("timer"), 7.0), (Cause("resync"), 7.0), (Cause("self", "update"), 0.0)],
     ids=["timer", "resync", "event"],
 )
-def test_a_key_waits_since_its_first_cause_that_is_no_alarm(first: Cause, since: float) -> None:
-    """An alarm that was overtaken has not rung; an event that was put off has happened."""
+def test_a_key_waits_since_its_first_event_timers_excluded(first: Cause, since: float) -> None:
+    """A timer that is not due yet does not count; an event with a delay does."""
     queue = WorkQueue[str]()
     queue.add("a", now=0.0, due_at=10.0, cause=first)
     queue.add("a", now=7.0, cause=Cause("child", "update"))

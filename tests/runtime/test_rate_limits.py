@@ -1,4 +1,4 @@
-"""Rate limits of passes: never more than allowed, and no wake-up is lost."""
+"""Rate limits of passes: never more passes than allowed, and no wake-up is lost."""
 
 from datetime import timedelta
 from itertools import pairwise
@@ -20,7 +20,7 @@ EIGHTHS = st.integers(0, 400).map(lambda count: count / 8)  # exact as floating 
 def test_no_object_gets_more_passes_in_a_minute_than_allowed(
     limit: int, asked: list[float]
 ) -> None:
-    """In any 60 seconds; and none waits if there were fewer."""
+    """In any 60 seconds; below the limit no object waits."""
     rate, now, began = ObjectRate[str](limit), 0.0, list[float]()
     for gap in asked:
         now = max(now + gap, rate.not_before("a"))
@@ -41,7 +41,7 @@ def test_no_object_gets_more_passes_in_a_minute_than_allowed(
     gaps=st.lists(EIGHTHS, min_size=1, max_size=60),
 )
 def test_a_token_bucket_for_retries(rate: float, burst: int, gaps: list[float]) -> None:
-    """In any span of t seconds begin at most burst and rate times t; a full bucket lets a retry through."""
+    """In t seconds at most burst + rate * t retries begin; with a full bucket none waits."""
     budget, now, begins = RetryBudget(rate, burst), 0.0, list[float]()
     for gap in gaps:
         now += gap
@@ -56,7 +56,7 @@ def test_a_token_bucket_for_retries(rate: float, burst: int, gaps: list[float]) 
 
 
 class Counting:
-    """A state that notes when it ran, and for which value."""
+    """A state that records when it ran, and for which value."""
 
     def __init__(self, result: Result) -> None:
         self.result, self.at, self.values = result, list[float](), list[str]()
@@ -69,7 +69,7 @@ class Counting:
 
 
 def test_an_object_that_changes_all_the_time_gets_its_passes_and_the_last_change() -> None:
-    """Three in a minute; the value that was written last is seen."""
+    """Three passes in a minute; the last written value is seen."""
     first = Counting(Done())
     with Harness(Things(first, passes_per_minute=3)) as cluster:
         cluster.apply(thing())
@@ -88,7 +88,7 @@ def test_an_object_that_changes_all_the_time_gets_its_passes_and_the_last_change
 
 
 def test_a_thousand_failing_objects_share_the_budget_and_changes_do_not_wait() -> None:
-    """First attempts come at once, retries at ten in a second, a changed object at once again."""
+    """First attempts and changed objects are not delayed; retries run at ten per second."""
     first = Counting(Failed("Broken", "x"))
     options: dict[str, Any] = {"retries_per_second": 10, "retries_burst": 5, "workers": 2}
     with Harness(Things(first, **options)) as cluster:

@@ -56,12 +56,12 @@ bodies = st.one_of(
 
 
 def words(_kind: Kind, index: str, obj: Json) -> Iterable[str]:
-    """The index ``size`` of every kind."""
+    """Return the values of the index ``size``, for every kind."""
     return [obj["data"][index]] if obj["data"][index] else []
 
 
 def entry(ref: ObjectRef, body: Any, version: int) -> bytes | None:
-    """A cached object with these labels and this size."""
+    """Build a cached object with these labels and this size."""
     if body is None:
         return None
     if body == "unreadable":
@@ -72,12 +72,12 @@ def entry(ref: ObjectRef, body: Any, version: int) -> bytes | None:
 
 
 def change_of(ref: ObjectRef, before: Any, after: Any) -> Change:
-    """A change from one body to another."""
+    """Build a change from one body to another."""
     return Change(ref, entry(ref, before, 1), entry(ref, after, 2), Source.WATCH)
 
 
 def covers(record: Record, change: Change) -> bool:
-    """The model: whether a read has to do with a change."""
+    """The model: whether a read covers a change."""
     if isinstance(record, ObjectRef):
         return record == change.ref
     return any(
@@ -94,7 +94,7 @@ def covers(record: Record, change: Change) -> bool:
 
 
 class ReadersMachine(RuleBasedStateMachine):
-    """Passes begin, read, end and break, objects change and are forgotten, in any order."""
+    """Passes begin, read, end and are interrupted, objects change and are deleted, in any order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,14 +130,14 @@ class ReadersMachine(RuleBasedStateMachine):
 
     @rule(key=st.sampled_from(KEYS))
     def forget(self, key: ObjectRef) -> None:
-        """The object of a key is gone."""
+        """The object of a key is deleted."""
         if key not in self.under_way:
             self.readers.forget(key)
             self.ended.pop(key, None)
 
     @rule(ref=refs, before=bodies, after=bodies, lag=st.integers(0, 2))
     def change(self, ref: ObjectRef, before: Any, after: Any, lag: int) -> None:
-        """R1: a change concerns the keys that have read the object, and no other."""
+        """R1: a change wakes the keys that have read the object, and no other."""
         self.position += 1
         position = self.position - lag
         change = change_of(ref, before, after)
@@ -153,11 +153,11 @@ class ReadersMachine(RuleBasedStateMachine):
         }
         assert set(found) == expected
         late = {key for key in expected if self.began[key] < position}
-        assert set(self.readers.of(change, position)) == late, "what a pass could see is no news"
+        assert set(self.readers.of(change, position)) == late, "woken by a change that it has seen"
 
     @invariant()
     def holds_what_exists(self) -> None:
-        """Q12: nothing is kept for keys that have read nothing."""
+        """Q12: keys without reads have no entries."""
         if not any(self.ended.values()) and not any(seen for _, seen in self.under_way.values()):
             assert self.readers.is_empty
         assert self.under_way or self.readers.dependencies == sum(map(len, self.ended.values()))
@@ -170,7 +170,7 @@ TestReaders = ReadersMachine.TestCase
 def test_r1_a_pass_with_many_reads_is_still_woken(
     reads: list[Record], limit: int, ref: ObjectRef, before: Any, after: Any
 ) -> None:
-    """Beyond the limit it may be woken too often, within the kind; but never too rarely."""
+    """Above the limit any change of the kind may wake it; no change is missed."""
     assume(before is not None or after is not None)
     change = change_of(ref, before, after)
     with pytest.MonkeyPatch.context() as patch:
@@ -191,7 +191,7 @@ def test_r1_a_pass_with_many_reads_is_still_woken(
 def test_a_pass_that_reads_a_thousand_objects_depends_on_their_namespace(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The namespaces that it did not read stay apart, until there are too many of them."""
+    """Other namespaces do not wake it, until it has read too many namespaces."""
     monkeypatch.setattr(module, "READS_MAX", 3)
     readers = Readers(words)
     reading = readers.begin(KEYS[0])
@@ -217,7 +217,7 @@ def test_a_pass_that_reads_a_thousand_objects_depends_on_their_namespace(
 def test_an_interrupted_pass_with_many_reads_keeps_only_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Q12: passes that are interrupted again and again do not add up."""
+    """Q12: reads of repeatedly interrupted passes do not accumulate."""
     monkeypatch.setattr(module, "READS_MAX", 3)
     readers = Readers(words)
     for number in range(50):
@@ -228,7 +228,7 @@ def test_an_interrupted_pass_with_many_reads_keeps_only_its_own(
 
 
 def test_the_object_of_the_pass_is_not_a_dependency() -> None:
-    """Each of its changes gives it a pass anyway."""
+    """Each change of it causes a pass anyway."""
     readers = Readers(words)
     reading = readers.begin(KEYS[0])
     reading.note(KEYS[0], "state")

@@ -1,4 +1,4 @@
-"""A state reads what an earlier state of the same pass wrote, however late the watch is."""
+"""A state reads what an earlier state of the same pass wrote, however late the watch events are."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ MAP = kinds.CONFIG_MAP
 
 
 def test_a_create_a_change_and_a_delete_are_seen_by_the_next_state() -> None:
-    """The watch of the kind says nothing at all."""
+    """The watch of the kind delivers nothing."""
     seen: list[Any] = []
 
     def first(it: Thing, out: OutputSet, _ctx: Context) -> Result:

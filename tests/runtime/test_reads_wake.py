@@ -1,4 +1,4 @@
-"""R1: what a pass has read wakes it, from the first pass on, and wakes no other object."""
+"""R1: a change of an object that a pass has read wakes that pass's object, and no other."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -24,7 +24,7 @@ Read = Callable[[Thing, Context], Coroutine[Any, Any, Any]]
 
 
 def by_value(obj: Json) -> list[str]:
-    """The value of a ConfigMap."""
+    """Return the value of a ConfigMap."""
     return [obj["data"]["value"]]
 
 
@@ -42,14 +42,14 @@ class Readers(Things):
         self.causes: list[str] = []
 
     async def look(self, it: Thing, _out: OutputSet, ctx: Context) -> Result:
-        """Read as the test says."""
+        """Read what the test asks for."""
         self.passes.append(it.name)
         self.causes += map(str, ctx.cause)
         await self.read(it, ctx)
         return Done()
 
     def woken_by(self, cluster: Harness, act: Callable[[], object]) -> list[str]:
-        """The objects that have a pass after an act, sorted."""
+        """Return the objects that have a pass after an act, sorted."""
         cluster.settle()
         self.passes.clear()
         self.causes.clear()
@@ -64,7 +64,7 @@ async def named(it: Thing, ctx: Context) -> None:
 
 
 def test_r1_an_object_that_was_read_wakes_its_readers_alone() -> None:
-    """Also one that did not exist yet, one that goes, and until the object reads another."""
+    """It may be created or deleted later; it stops to count when the object reads another."""
     controller = Readers(named)
     with Harness(controller) as cluster:
         for name, value in (("a", "one"), ("b", "one"), ("c", "two")):
@@ -90,7 +90,7 @@ def test_r1_an_object_that_was_read_wakes_its_readers_alone() -> None:
 
 
 def test_r1_what_a_list_covers_wakes_before_and_after_a_change() -> None:
-    """By label, by index value, by namespace: an object that leaves the list counts as well."""
+    """By label, index value or namespace; an object that leaves the list counts as well."""
 
     async def listed(it: Thing, ctx: Context) -> None:
         match it.name:
@@ -126,7 +126,7 @@ def test_r1_what_a_list_covers_wakes_before_and_after_a_change() -> None:
 
 
 def test_r1_a_change_between_the_read_and_the_end_of_the_pass_is_not_lost() -> None:
-    """The first pass that reads it is still under way when the object changes."""
+    """The object changes while the first pass that reads it is under way."""
     values: list[str] = []
 
     async def slow(it: Thing, ctx: Context) -> None:
@@ -145,7 +145,7 @@ def test_r1_a_change_between_the_read_and_the_end_of_the_pass_is_not_lost() -> N
 
 
 def test_r1_an_interrupted_pass_keeps_the_earlier_reads() -> None:
-    """It timed out before it came to its read; the change wakes it before the backoff is over."""
+    """It timed out before the read; the change wakes the object before its backoff is over."""
     stuck = False
 
     async def late(it: Thing, ctx: Context) -> None:
@@ -170,7 +170,7 @@ def test_r1_an_interrupted_pass_keeps_the_earlier_reads() -> None:
 
 
 def test_r1_objects_that_were_cached_before_the_pass_wake_nothing() -> None:
-    """A restart costs one pass for each object, although the lists report all that it reads."""
+    """A restart costs one pass per object, although the lists report everything that it reads."""
     controller = Readers(named)
     maps = [config_map(f"m{number}", namespace="default") for number in range(20)]
     with Harness(controller, manifests=maps) as cluster:
@@ -186,7 +186,7 @@ def test_r1_objects_that_were_cached_before_the_pass_wake_nothing() -> None:
 
 
 def test_live_reads_and_the_object_itself_are_not_dependencies() -> None:
-    """ctx.live is for what must not wake; the object itself wakes its pass anyway, once."""
+    """ctx.live never causes wake-ups; a change of the object itself causes one pass, not two."""
 
     async def live(it: Thing, ctx: Context) -> None:
         await ctx.live.get(kinds.CONFIG_MAP, "one")
@@ -210,8 +210,8 @@ class Owners(Things):
     manages = (kinds.CONFIG_MAP,)
 
 
-def test_a_pass_that_writes_what_it_reads_comes_to_rest() -> None:
-    """Its own write does not wake it; that of another object does, and so does a stranger's."""
+def test_a_pass_that_writes_what_it_reads_converges() -> None:
+    """Its own write does not wake it; writes for another object and by other clients do."""
     passes: list[str] = []
     causes: list[str] = []
 
@@ -244,7 +244,7 @@ def test_a_pass_that_writes_what_it_reads_comes_to_rest() -> None:
 
 
 def test_r1_an_object_that_becomes_readable_wakes_its_readers() -> None:
-    """And one that no longer can be read."""
+    """So does an object that can no longer be read."""
     controller = Readers(named)
     maps = [config_map("one", namespace="default")]
     with PoisonedHarness(controller, manifests=maps) as cluster:
@@ -255,8 +255,8 @@ def test_r1_an_object_that_becomes_readable_wakes_its_readers() -> None:
         assert controller.woken_by(cluster, act) == ["it"]
 
 
-def test_q12_the_reads_of_objects_that_are_gone_are_forgotten() -> None:
-    """Memory follows the objects, not the passes."""
+def test_q12_the_reads_of_deleted_objects_are_forgotten() -> None:
+    """Memory depends on the objects, not on the passes."""
     controller = Readers(named)
     with Harness(controller) as cluster:
         for number in range(5):
@@ -271,7 +271,7 @@ def test_q12_the_reads_of_objects_that_are_gone_are_forgotten() -> None:
 
 
 def test_a_change_that_many_objects_have_read_wakes_all_of_them() -> None:
-    """Q8: their keys are added in several turns of the event loop, and the harness waits for all."""
+    """Q8: their keys are added in several turns of the event loop; the harness waits for all."""
     controller = Readers(named)
     with Harness(controller) as cluster:
         for number in range(600):
@@ -309,7 +309,7 @@ def test_r1_objects_are_as_if_every_change_had_given_all_a_pass(
     acts: list[tuple[str, str, str]],
     slow: bool,
 ) -> None:
-    """Whatever happens, in the end each object says what it reads now."""
+    """After any changes, each object's status shows what it reads now."""
 
     async def said(it: Thing, ctx: Context) -> None:
         found = await ctx.get(kinds.CONFIG_MAP, it.spec.value)

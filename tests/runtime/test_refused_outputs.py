@@ -27,7 +27,7 @@ MAP = kinds.CONFIG_MAP
 
 
 def owner(name: str, uid: str, kind: str = "Thing", group: str = Thing.KIND.group) -> Json:
-    """The metadata of an object that names its controller."""
+    """Return the metadata of an object that names its controller."""
     reference = {
         "apiVersion": f"{group}/v1",
         "kind": kind,
@@ -39,7 +39,7 @@ def owner(name: str, uid: str, kind: str = "Thing", group: str = Thing.KIND.grou
 
 
 def refused(cluster: Harness, reason: str) -> None:
-    """Let refusals go on until the backoff is long."""
+    """Let the output be refused until the backoff is long."""
     cluster.advance(timedelta(minutes=20))
     found = cluster.condition(Thing, "it", "First")
     assert found is not None
@@ -57,7 +57,7 @@ def converges_at_once(cluster: Harness) -> None:
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "tracked"])
 def test_a_successor_gets_a_pass_when_the_child_of_its_predecessor_is_deleted(way: str) -> None:
-    """The garbage collector is late: the child with the uid of the dead parent is still there."""
+    """The garbage collector is late: the child with the uid of the deleted parent still exists."""
     with Harness(Things(applying(**WAYS[way])), actors=()) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -92,7 +92,7 @@ FOREIGN = {
 def test_the_parent_gets_a_pass_when_an_object_that_another_owns_is_deleted(
     whose: str, way: str
 ) -> None:
-    """No owner reference leads from that object to the parent; only the parent's output names it."""
+    """Only the parent's output names that object; no owner reference leads to the parent."""
     metadata, reason = FOREIGN[whose]
     child = config_map("child", "foreign", namespace="default", **metadata)
     with Harness(Things(applying(**WAYS[way])), manifests=[child], actors=()) as cluster:
@@ -104,7 +104,7 @@ def test_the_parent_gets_a_pass_when_an_object_that_another_owns_is_deleted(
 
 
 def test_the_parent_gets_a_pass_when_the_adoption_is_allowed() -> None:
-    """The message of the refusal names the command; the parent does not make the user wait."""
+    """The refusal names the command to allow it; the user need not wait for the backoff."""
     child = config_map("child", "foreign", namespace="default")
     with Harness(Things(applying()), manifests=[child], actors=()) as cluster:
         cluster.apply(thing(value="b"))
@@ -114,7 +114,7 @@ def test_the_parent_gets_a_pass_when_the_adoption_is_allowed() -> None:
 
 
 def test_the_parent_gets_a_pass_when_an_object_that_is_being_deleted_is_gone() -> None:
-    """Also if that object never named the parent."""
+    """This holds also if that object never named the parent."""
     child = config_map("child", "foreign", namespace="default", finalizers=["test.example/hold"])
     with Harness(Things(applying()), manifests=[child], actors=()) as cluster:
         cluster.delete(MAP, "child")
@@ -125,7 +125,7 @@ def test_the_parent_gets_a_pass_when_an_object_that_is_being_deleted_is_gone() -
 
 
 def test_other_changes_of_the_object_in_the_way_cause_no_pass() -> None:
-    """An object that is written often would end the backoff again and again."""
+    """Frequent writes to it would defeat the backoff."""
     entered: list[None] = []
 
     def act(it: Thing, out: OutputSet, ctx: Context) -> Any:
@@ -145,7 +145,7 @@ def test_other_changes_of_the_object_in_the_way_cause_no_pass() -> None:
 
 @pytest.mark.parametrize("change", ["deleted", "given up"])
 def test_an_object_that_goes_while_the_other_outputs_are_written_is_noticed(change: str) -> None:
-    """Its watch event comes after the refusal was decided and before the pass can note it."""
+    """Its watch event arrives after the refusal and before the pass records it."""
 
     def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
         out.apply(config_map("child", "b"))
@@ -173,7 +173,7 @@ def test_an_object_that_goes_while_the_other_outputs_are_written_is_noticed(chan
 
 
 def test_two_parents_that_want_one_name_are_both_woken() -> None:
-    """The first one gets it; the second one is refused for another reason and waits again."""
+    """The first one gets the name; the second one is refused because of it and waits again."""
     child = config_map("child", "foreign", namespace="default", **owner("other", "of-other"))
     with Harness(Things(applying()), manifests=[child], actors=()) as cluster:
         for name in ("one", "two"):
@@ -200,7 +200,7 @@ OUTPUTS = [ObjectRef(MAP, name, "default") for name in "xyz"]
 
 
 def deletion(ref: ObjectRef) -> Change:
-    """A change that ends every refusal."""
+    """Return a change that ends every refusal."""
     obj = config_map(ref.name, namespace=ref.namespace)
     return Change(ref, encode(obj, "uid", 1), None, Source.WATCH)
 
@@ -209,7 +209,7 @@ def deletion(ref: ObjectRef) -> Change:
     st.lists(st.tuples(st.sampled_from(PARENTS), st.none() | st.sampled_from(OUTPUTS)), max_size=30)
 )
 def test_the_notes_are_those_of_the_last_pass(steps: list[tuple[ObjectRef, Any]]) -> None:
-    """None stands for a new pass of the parent; nothing is kept that was dropped."""
+    """None stands for a new pass of the parent; entries of earlier passes are dropped."""
     notes, model = RefusedOutputs(), set[tuple[ObjectRef, ObjectRef]]()
     for parent, output in steps:
         if output is None:
@@ -228,8 +228,8 @@ def test_the_notes_are_those_of_the_last_pass(steps: list[tuple[ObjectRef, Any]]
     assert not notes._parents
 
 
-def test_nothing_is_remembered_of_a_parent_that_converged_or_is_gone() -> None:
-    """Q12: memory is a function of the objects that exist."""
+def test_nothing_is_kept_for_a_parent_that_converged_or_was_deleted() -> None:
+    """Q12: memory depends on the objects that exist."""
     child = config_map("child", "foreign", namespace="default", **owner("other", "of-other"))
     with Harness(Things(applying()), manifests=[child], actors=()) as cluster:
         cluster.apply(thing(value="b"))

@@ -45,7 +45,7 @@ class FinalSpread(FinalThings):
 
 
 def both(it: Thing, out: OutputSet, _ctx: Context) -> Result:
-    """One child here, and ``size`` children of the same names on the other cluster."""
+    """Apply one child here, and ``size`` children of the same names on the other cluster."""
     out.apply(config_map(f"{it.name}-0", it.spec.value))
     for number in range(it.spec.size):
         out.apply(config_map(f"{it.name}-{number}", it.spec.value), cluster="edge")
@@ -53,7 +53,7 @@ def both(it: Thing, out: OutputSet, _ctx: Context) -> Result:
 
 
 def value(cluster: Harness, kind: Any, name: str) -> str | None:
-    """The content of a ConfigMap."""
+    """Return the content of a ConfigMap."""
     found = cluster.get(kind, name)
     return None if found is None else str(found["data"]["value"])
 
@@ -85,7 +85,7 @@ def test_a_child_on_another_cluster_is_written_tracked_and_recorded() -> None:
 
 
 def test_a_change_of_a_remote_child_wakes_its_parent() -> None:
-    """It is put right, as one in the same cluster would be."""
+    """The difference is corrected, as in the home cluster."""
     with Harness(Spread(both), remotes={"edge": ApiServer()}) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -98,8 +98,8 @@ def test_a_change_of_a_remote_child_wakes_its_parent() -> None:
 
 
 @pytest.mark.parametrize("controller", [Spread, FinalSpread])
-def test_remote_children_go_before_their_parent(controller: Any) -> None:
-    """Nothing else would delete them."""
+def test_remote_children_are_deleted_before_their_parent(controller: Any) -> None:
+    """No garbage collector would delete them."""
     with Harness(controller(both), remotes={"edge": ApiServer()}) as cluster:
         cluster.apply(thing(size=3))
         cluster.settle()
@@ -110,7 +110,7 @@ def test_remote_children_go_before_their_parent(controller: Any) -> None:
 
 
 def test_remote_children_are_pruned() -> None:
-    """Only those that are no longer emitted there; the namesake here stays."""
+    """Only children that are no longer emitted there; the one of the same name here stays."""
     with Harness(Spread(both, prune=True), remotes={"edge": ApiServer()}) as cluster:
         cluster.apply(thing(size=3))
         cluster.settle()
@@ -122,7 +122,7 @@ def test_remote_children_are_pruned() -> None:
 
 
 def test_a_state_reads_another_cluster() -> None:
-    """From its cache, live, and as a list; what is not declared there is refused."""
+    """From its cache, live, and as a list; an undeclared kind is refused."""
     seen: list[Any] = []
 
     async def read(_it: Thing, out: OutputSet, ctx: Context) -> Result:
@@ -162,7 +162,7 @@ def test_an_output_on_a_cluster_where_its_kind_is_not_managed_is_refused() -> No
 
 
 def test_an_unreachable_cluster_holds_up_only_its_own_outputs() -> None:
-    """The child here is written, the reason names the cluster, and all is well when it is back."""
+    """The child here is written, the reason names the cluster, and a return of it resolves all."""
     down = [True]
     edge = FaultyTransport(LocalTransport(ApiServer()), lambda _: Refuse() if down[0] else None)
     with Harness(Spread(both), remotes={"edge": edge}) as cluster:
@@ -186,8 +186,8 @@ def test_an_unreachable_cluster_holds_up_only_its_own_outputs() -> None:
         assert cluster.list(EDGE) == []
 
 
-def test_a_cluster_that_is_no_longer_declared_blocks_the_deletion_and_says_what_to_do() -> None:
-    """Its children are recorded, so they are not lost in silence."""
+def test_a_cluster_that_is_no_longer_declared_blocks_the_deletion_with_a_fix() -> None:
+    """Its children are recorded, so they are not silently left behind."""
     with Harness(Spread(both), remotes={"edge": ApiServer()}) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -202,7 +202,7 @@ def test_a_cluster_that_is_no_longer_declared_blocks_the_deletion_and_says_what_
 
 
 def test_only_the_leader_writes_to_a_remote_cluster() -> None:
-    """The fence is that of the home cluster's Lease."""
+    """The fence is the Lease of the home cluster."""
     options = ManagerOptions(seed=0, leader_election=True, identity="one")
     with Harness(Spread(both), remotes={"edge": ApiServer()}, options=options) as cluster:
         cluster.apply(thing())
@@ -216,8 +216,8 @@ def test_only_the_leader_writes_to_a_remote_cluster() -> None:
         assert value(cluster, EDGE, "it-0") == "a"
 
 
-def test_a_deletion_after_a_restart_waits_for_an_unreachable_cluster_and_says_so() -> None:
-    """Its children there cannot be looked for yet, so none of them is taken for gone."""
+def test_a_deletion_after_a_restart_waits_for_an_unreachable_cluster_and_reports_it() -> None:
+    """Its children there cannot be listed yet, so none is assumed to be deleted."""
     down = [False]
     edge = FaultyTransport(LocalTransport(ApiServer()), lambda _: Refuse() if down[0] else None)
     with Harness(FinalSpread(both), remotes={"edge": edge}) as cluster:
@@ -238,7 +238,7 @@ def test_a_deletion_after_a_restart_waits_for_an_unreachable_cluster_and_says_so
 
 
 def story(number: int, answer_lost: bool, prune: bool) -> int:
-    """Live through creation, change and deletion, with a crash at one write; return the writes."""
+    """Run creation, change and deletion, with a crash at one write; return the writes."""
     count = [0]
     clusters: list[Harness] = []
 
@@ -283,7 +283,7 @@ def story(number: int, answer_lost: bool, prune: bool) -> int:
 @pytest.mark.parametrize("prune", [False, True])
 @pytest.mark.parametrize("answer_lost", [False, True])
 def test_no_crash_leaks_a_child_on_either_cluster(answer_lost: bool, prune: bool) -> None:
-    """At every single write, whether or not it took effect."""
+    """Each write is tested twice: with and without taking effect."""
     writes = story(0, answer_lost, prune)
     assert writes >= 8
     for number in range(1, writes + 1):

@@ -14,11 +14,11 @@ from myrmidon.testing import Harness, run
 
 
 class MirrorSpec(Model):
-    """What is mirrored."""
+    """An empty spec."""
 
 
 class Mirror(Resource[MirrorSpec, Status], group="demo.myrmidon.dev", version="v1"):
-    """Counts how often it was looked at, and why."""
+    """A resource whose status lists the causes of its passes."""
 
 
 class Mirrors(Controller[Mirror]):
@@ -31,7 +31,7 @@ class Mirrors(Controller[Mirror]):
 
     @state(initial=True, condition="Seen")
     def seen(self, mirror: Mirror, out: OutputSet, ctx: Context) -> Result:
-        """It was looked at."""
+        """Its pass is recorded."""
         self.causes += [f"{cause.relation} {cause.event}" for cause in ctx.cause]
         return Done()
 
@@ -46,7 +46,7 @@ def config_map(name: str) -> Json:
 
 
 def test_a_change_in_another_cluster_wakes_ours() -> None:
-    """Its objects are mapped to ours, and nothing of it is listed in our own cluster."""
+    """Its objects are mapped to ours, and none of its kinds is listed in our own cluster."""
     east, mirrors = ApiServer(), Mirrors()
     with Harness(mirrors, remotes={"east": LocalTransport(east)}) as cluster:
         cluster.apply(Mirror(name="a", spec=MirrorSpec()))
@@ -62,7 +62,7 @@ def test_a_change_in_another_cluster_wakes_ours() -> None:
 
 
 def test_an_unknown_cluster_is_an_error_with_a_fix() -> None:
-    """Before anything runs."""
+    """It is raised before anything runs."""
     server = ApiServer()
     manager = Manager(transport=LocalTransport(server))
     manager.add(Mirrors())

@@ -1,4 +1,4 @@
-"""How many requests what costs: k children, one status, one finalizer, and then none."""
+"""The number of requests: k children, one status, one finalizer, and none afterwards."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,7 +21,7 @@ def three(it: Thing, out: OutputSet, _ctx: Context) -> Result:
 
 
 def requests(cluster: Harness, since: int) -> list[Exchange]:
-    """What was asked since then, caches aside: they watch, and ask after a silence, by themselves."""
+    """Return the requests since then, without the lists and watches of the caches."""
     by_caches = {("watch", "true"), ("limit", "1")}
     return [one for one in cluster.transport.log[since:] if not by_caches & set(one.request.query)]
 
@@ -38,8 +38,8 @@ def test_new_parent_costs_its_children_and_one_status() -> None:
         assert asked == ["POST", "POST", "POST", "PATCH"]
 
 
-def test_finalizer_costs_one_more() -> None:
-    """A3, W3: and comes before the first effect."""
+def test_a_finalizer_costs_one_more_write() -> None:
+    """A3, W3: it is written before the first output."""
     with Harness(FinalThings(three)) as cluster:
         cluster.settle()
         before = len(cluster.transport.log)
@@ -50,8 +50,8 @@ def test_finalizer_costs_one_more() -> None:
         assert asked == ["PATCH", "POST", "POST", "POST", "PATCH"]
 
 
-def test_change_costs_what_it_changes() -> None:
-    """A3: a patch per child and one of the status."""
+def test_a_change_costs_a_patch_per_child_and_one_status() -> None:
+    """A3: k + 1 patches and no read."""
     with Harness(Things(three)) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -62,8 +62,8 @@ def test_change_costs_what_it_changes() -> None:
         assert [one.request.method for one in requests(cluster, before)] == ["PATCH"] * 4
 
 
-def test_rest_asks_nothing() -> None:
-    """A2: resyncs pass over every converged object, and not one request is sent."""
+def test_converged_objects_cause_no_requests() -> None:
+    """A2: resyncs run a pass over every object, and not one request is sent."""
     with Harness(Things(three, sync_period=timedelta(minutes=5))) as cluster:
         for number in range(5):
             cluster.apply(thing(f"t{number}"))
@@ -76,8 +76,8 @@ def test_rest_asks_nothing() -> None:
         assert passes.count >= 5 * 10
 
 
-def test_restart_writes_nothing() -> None:
-    """A3: also where the server fills in fields, and for quantities that it prints otherwise."""
+def test_a_restart_writes_nothing() -> None:
+    """A3: also for fields that the server fills in and quantities that it normalizes."""
     with Harness(WebApps()) as cluster:
         cluster.apply(web_app(hosts=["a.example", "b.example"]))
         cluster.settle()
@@ -91,8 +91,8 @@ def test_restart_writes_nothing() -> None:
         assert world(cluster) == then
 
 
-def test_drift_is_repaired_and_nothing_else() -> None:
-    """F32: what somebody changed or deleted is put back; what we never set stays theirs."""
+def test_drift_is_corrected_and_other_fields_stay() -> None:
+    """F32: changed and deleted outputs are restored; fields that we never set stay."""
     with Harness(Things(three)) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -106,10 +106,10 @@ def test_drift_is_repaired_and_nothing_else() -> None:
 
 
 def test_controllers_share_one_list_and_watch_per_kind() -> None:
-    """K1: one list of each kind however many controllers; what nobody declared is never listed."""
+    """K1: one list per kind for any number of controllers; undeclared kinds are never listed."""
 
     class Other(WebApps):
-        """Another controller of the same children, for another kind of parent."""
+        """Another controller with the same kind of children, for another kind of parent."""
 
     with Harness(Things(three), Other()) as cluster:
         cluster.apply(thing())

@@ -1,4 +1,4 @@
-"""When the next pass is due: the earliest of what the outcome, the options and a failure ask for."""
+"""When the next pass is due: the earliest time that outcome, options or a failure ask for."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,7 +24,7 @@ SECONDS = st.none() | st.floats(0, 1e6)
 def test_no_pass_comes_later_than_the_earliest_that_was_asked_for(
     after: float | None, again: float | None, retry: float | None, resync: float | None
 ) -> None:
-    """Nor sooner, apart from the shortest delay; only a settled object waits for its resync."""
+    """Nor earlier, apart from the shortest delay; only a settled object waits for its resync."""
     outcome = Outcome(
         after=None if after is None else timedelta(seconds=after),
         again=None if again is None else Schedule(NOW + timedelta(seconds=again), "a"),
@@ -45,7 +45,7 @@ def test_no_pass_comes_later_than_the_earliest_that_was_asked_for(
 
 
 def test_a_schedule_beside_a_resync() -> None:
-    """The sooner one is queued; the pass that it causes asks for the other again."""
+    """The earlier one is queued; the pass that it causes asks for the other one again."""
     soon = Outcome(ended=True, again=Schedule(NOW + timedelta(hours=1), "a"))
     late = Outcome(ended=True, again=Schedule(NOW + timedelta(days=9), "a"))
 

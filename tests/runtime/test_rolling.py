@@ -1,4 +1,4 @@
-"""A rolling replacement of custom objects keeps as many ready as it promises."""
+"""A rolling replacement of custom objects keeps as many of them ready as it must."""
 
 import asyncio
 from datetime import timedelta
@@ -37,7 +37,7 @@ class Machine(Resource[MachineSpec, Status], group="test.myrmidon.dev", version=
 
 
 class Machines(Controller[Machine]):
-    """Boots machines, and says nothing until they have booted."""
+    """Boots machines, and reports no condition until they have booted."""
 
     @state(initial=True)
     async def booted(self, machine: Machine, out: OutputSet) -> Result:
@@ -57,7 +57,7 @@ class Pool(Resource[PoolSpec, Status], group="test.myrmidon.dev", version="v1"):
 
 
 def machine(name: str, image: str) -> Json:
-    """The manifest of a machine."""
+    """Build the manifest of a machine."""
     kind = Machine.KIND
     return {
         "apiVersion": kind.api_version,
@@ -68,7 +68,7 @@ def machine(name: str, image: str) -> Json:
 
 
 class Pools(Controller[Pool]):
-    """Replaces machines as long as two others are ready."""
+    """Replaces a machine only if two others are ready."""
 
     manages = (Machine,)
 
@@ -95,7 +95,7 @@ class Pools(Controller[Pool]):
 
 
 def ready_machines(cluster: Harness) -> int:
-    """How many machines have booted, by their own conditions."""
+    """Return how many machines have booted, by their own conditions."""
     return sum(cluster.ready(Machine, one.name) for one in cluster.list(Machine))
 
 
@@ -123,7 +123,7 @@ SILENT = Kind("silent.example.com", "v1", "Silent", "silents")
 
 
 class Owner(Controller[Pool]):
-    """Manages an object of a kind that never reports anything."""
+    """Manages an object of a kind that never reports conditions."""
 
     manages = (SILENT,)
 
@@ -139,7 +139,7 @@ class Owner(Controller[Pool]):
 
 
 class KnowingOwner(Owner):
-    """Says that existing is enough."""
+    """Declares that such an object is ready as soon as it exists."""
 
     readiness = {SILENT: exists}  # noqa: RUF012 - a ClassVar of the base
 
@@ -165,7 +165,7 @@ SILENT_CRD: Json = {
 
 
 def condition_of(controller: Any) -> tuple[str, str]:
-    """What the state that waits for children says."""
+    """Return the condition of the state that waits for children."""
     with Harness(controller, manifests=[SILENT_CRD]) as cluster:
         cluster.apply(Pool(name="pool", spec=PoolSpec(image="a")))
         cluster.advance(timedelta(minutes=5))
@@ -175,7 +175,7 @@ def condition_of(controller: Any) -> tuple[str, str]:
 
 
 def test_c9_a_kind_that_never_reports_is_waited_for_unless_the_controller_says_otherwise() -> None:
-    """C9: ``readiness`` is used by ready-made states, too, and the message says what to do."""
+    """C9: ready-made states use ``readiness``, too, and the message says what to do."""
     status, message = condition_of(Owner())
 
     assert status == "False"

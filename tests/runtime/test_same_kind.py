@@ -50,7 +50,7 @@ class Alphas(Base):
 
 
 class Betas(Base):
-    """The other one, whose child the spec may take away."""
+    """The other controller, whose child depends on the spec."""
 
     name = "betas"
     child = "b"
@@ -68,7 +68,7 @@ class Betas(Base):
 
 
 class NotedBetas(Betas):
-    """The other one, with its conditions in an annotation."""
+    """The other controller, with its conditions in an annotation."""
 
     options = ControllerOptions(prune=True, conditions="annotation")
 
@@ -76,7 +76,7 @@ class NotedBetas(Betas):
 @pytest.mark.law("G4")
 @pytest.mark.parametrize("second", [Betas, NotedBetas])
 def test_each_writes_its_own_conditions_and_finalizer(second: type[Betas]) -> None:
-    """Both come to rest, and each prunes only its own children."""
+    """Both converge, and each prunes only its own children."""
     with Harness(Alphas(), second()) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -106,7 +106,7 @@ def test_each_writes_its_own_conditions_and_finalizer(second: type[Betas]) -> No
 
 @pytest.mark.law("G4")
 def test_a_write_of_one_wakes_the_other() -> None:
-    """Own writes are recognised for each controller; its own status does not wake it."""
+    """Each controller recognises its own writes; its own status does not wake it."""
     with Harness(Alphas(), Betas(), options=ManagerOptions(seed=0, trace=True)) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -122,13 +122,13 @@ def test_a_write_of_one_wakes_the_other() -> None:
 
 
 class Overlapping(Betas):
-    """Writes Ready, too."""
+    """A controller that writes Ready, too."""
 
     options = ControllerOptions()
 
 
 class Elsewhere(Controller[Unstructured], kind=kinds.CONFIG_MAP):
-    """Another kind, the same name."""
+    """A controller of another kind with the same name."""
 
     name = "alphas"
 
@@ -139,7 +139,7 @@ class Elsewhere(Controller[Unstructured], kind=kinds.CONFIG_MAP):
 
 
 class SameName(Betas):
-    """The name of the other."""
+    """A controller with the name of the other one."""
 
     name = "alphas"
 
@@ -163,10 +163,8 @@ REFUSED: dict[type[Controller[Any]], str] = {
 
 @pytest.mark.law("G4")
 @pytest.mark.parametrize(("other", "said"), REFUSED.items())
-def test_controllers_that_would_get_in_each_others_way_are_refused(
-    other: type[Controller[Any]], said: str
-) -> None:
-    """When they are added, with the fix."""
+def test_controllers_that_conflict_are_refused(other: type[Controller[Any]], said: str) -> None:
+    """The error is raised when they are added, with the fix."""
 
     async def add() -> None:
         manager = Manager()

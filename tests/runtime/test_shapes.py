@@ -17,14 +17,14 @@ from tests.runtime.things import FinalThings, Thing, Things, config_map, thing
 
 
 class Passes:
-    """Notes the name of the object in each pass, then does what the test says."""
+    """Records the name of the object in each pass, then does what the test says."""
 
     def __init__(self, act: Callable[..., Any] = lambda _it, _out, _ctx: Done()) -> None:
         self.names: list[str] = []
         self._act = act
 
     async def __call__(self, it: Thing, out: OutputSet, ctx: Context) -> Result:
-        """Note."""
+        """Record the pass."""
         self.names.append(it.name)
         result = self._act(it, out, ctx)
         return result if isinstance(result, Done) else await result
@@ -51,7 +51,7 @@ def secret(name: str, namespace: str = "default", **labels: str) -> Json:
 
 
 def queries(cluster: Harness, plural: str) -> list[dict[str, str]]:
-    """The queries of all lists and watches of a kind."""
+    """Return the queries of all lists and watches of a kind."""
     return [
         dict(exchange.request.query)
         for exchange in cluster.transport.log
@@ -100,14 +100,14 @@ def child(it: Thing, out: OutputSet, _ctx: Context) -> Result:
 
 
 def test_changes_of_children_are_filtered() -> None:
-    """A child that is new, goes, or cannot be judged counts; so does one that changes its parent."""
+    """Creation, deletion, a predicate that raises and a change of the parent always count."""
 
     def judged(_before: Json | None, after: Json | None) -> bool:
         assert after is not None
         return bool(int(after["metadata"]["annotations"]["weight"]) > 1)
 
     class Filtering(Things):
-        """Looks at heavy changes."""
+        """Wakes its objects only for heavy changes."""
 
         manages = (Manages(kinds.CONFIG_MAP, when=Predicate(judged, "heavy")),)
 
@@ -133,7 +133,7 @@ def test_changes_of_children_are_filtered() -> None:
     ids=["default", "never", "filtered"],
 )
 def test_changes_of_what_was_read_are_filtered(options: dict[str, Any], woken: list[int]) -> None:
-    """By a predicate, or altogether."""
+    """By a predicate, or all of them."""
 
     class Reading(Things):
         """Reads a ConfigMap."""
@@ -168,7 +168,7 @@ def test_a_managed_kind_with_a_selector_is_cached_by_it() -> None:
     """An output that does not carry the labels is refused before anything is written."""
 
     class Selecting(Things):
-        """Has labels on its ConfigMaps."""
+        """Labels its ConfigMaps."""
 
         manages = (Manages(kinds.CONFIG_MAP, selector="app=shop"),)
 
@@ -192,7 +192,7 @@ def test_a_managed_kind_with_a_selector_is_cached_by_it() -> None:
 
 
 def test_a_managed_kind_may_have_namespaces_of_its_own() -> None:
-    """They take precedence over those of the controller, for the cache and for the role."""
+    """They take precedence over those of the controller, in the cache and in the role."""
 
     def elsewhere(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         namespace = "kube-system" if it.spec.size else "kube-public"
@@ -217,12 +217,12 @@ def test_a_managed_kind_may_have_namespaces_of_its_own() -> None:
 
 
 async def found_by(ctx: Context, *names: str) -> list[Any]:
-    """What a pass reads of Secrets, by name in two namespaces."""
+    """Return what a pass reads of Secrets, by name in two namespaces."""
     return [await ctx.get(kinds.SECRET, *name.split("/")[::-1]) for name in names]
 
 
 def test_a_kind_that_is_not_cached_is_read_from_the_server() -> None:
-    """No list and no watch, no wake-up; a list is an error, also a live one."""
+    """It is neither listed nor watched and wakes nothing; listing it is an error, also live."""
     seen: list[Any] = []
 
     class Careful(Things):
@@ -278,7 +278,7 @@ def test_a_kind_that_is_not_cached_is_read_from_the_server() -> None:
 def test_a_read_kind_is_cached_as_far_as_declared(
     options: dict[str, Any], kept: list[set[str] | None], asked: dict[str, str]
 ) -> None:
-    """The server sends no more than that, where it can leave out the rest."""
+    """The server sends only the declared part, where it can filter."""
     seen: list[set[str] | None] = []
 
     class Reading(Things):
@@ -310,7 +310,7 @@ def test_a_read_kind_is_cached_as_far_as_declared(
 
 
 def test_a_read_kind_may_have_namespaces_of_its_own() -> None:
-    """A controller of one namespace reads certificates of another, and the role says so."""
+    """A controller of one namespace reads Secrets of another, and the role allows it."""
     seen: list[Any] = []
 
     class Reading(Things):
@@ -335,10 +335,10 @@ def test_a_read_kind_may_have_namespaces_of_its_own() -> None:
 
 
 def test_a_field_selector_that_the_server_does_not_know_stops_the_start() -> None:
-    """One sentence, instead of a log full of retries."""
+    """The error is one sentence, instead of endless retries in the log."""
 
     class Reading(Things):
-        """Selects by a field that is not there."""
+        """Selects by a field that does not exist."""
 
         reads = (Reads(kinds.NODE, field_selector="spec.colour=red"),)
 

@@ -1,4 +1,4 @@
-"""Manages and Reads on remote clusters, and together with namespaces that are chosen by labels."""
+"""Manages and Reads on remote clusters, and with namespaces selected by labels."""
 
 from typing import Any, ClassVar
 
@@ -25,7 +25,7 @@ class Spread(Things):
 
 
 class Shared(Things):
-    """Manages ConfigMaps of one namespace, and Services where its objects are."""
+    """Manages ConfigMaps of one namespace, and Services in the namespaces of its objects."""
 
     manages: ClassVar[tuple[Any, ...]] = (
         Manages(kinds.CONFIG_MAP, namespaces=("shared",)),
@@ -57,7 +57,7 @@ def namespace(name: str, **labels: str) -> Json:
 
 
 def test_a_change_of_what_was_read_on_another_cluster_wakes() -> None:
-    """And a read of a kind that is not cached there is answered by that cluster."""
+    """A read of a kind that is not cached there is sent to that cluster."""
     seen: list[tuple[bool, bool]] = []
 
     async def read(_it: Thing, _out: OutputSet, ctx: Context) -> Result:
@@ -81,7 +81,7 @@ def test_a_change_of_what_was_read_on_another_cluster_wakes() -> None:
 
 
 def test_outputs_on_another_cluster_must_match_its_selector() -> None:
-    """Before anything is written; the cache there would never show the child."""
+    """It is refused before anything is written; the cache there would never show the child."""
     label = [False]
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
@@ -104,7 +104,7 @@ def test_outputs_on_another_cluster_must_match_its_selector() -> None:
 
 
 def test_patches_releases_and_deletes_by_selector_reach_the_other_cluster() -> None:
-    """A released child stays there when its parent goes, and is no longer recorded."""
+    """A released child stays there when its parent is deleted, and is no longer recorded."""
     step = ["make"]
 
     def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
@@ -139,7 +139,7 @@ def test_patches_releases_and_deletes_by_selector_reach_the_other_cluster() -> N
 
 
 def test_namespaces_of_a_kind_do_not_follow_the_labels() -> None:
-    """A kind with namespaces of its own stays cached there when namespaces come and go."""
+    """A kind with namespaces of its own stays cached there, whichever namespaces match."""
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         out.apply(config_map(it.namespace, it.spec.value, namespace="shared"), owner_refs=False)

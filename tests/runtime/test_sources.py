@@ -1,4 +1,4 @@
-"""What wakes an object: channels, watches, resyncs, objects that do not exist yet."""
+"""What wakes an object: channels, watches, resyncs, and objects that have to be created."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -51,24 +51,24 @@ def secret(name: str, value: str = "a", **metadata: Any) -> Json:
 
 
 class Seen:
-    """Causes of every pass, in order."""
+    """The causes of every pass, in order."""
 
     def __init__(self) -> None:
         self.passes: list[tuple[str, tuple[Cause, ...], float]] = []
 
     def __call__(self, it: Thing, out: OutputSet, ctx: Context) -> Result:
-        """Note."""
+        """Record the causes."""
         self.passes.append((it.name, ctx.cause, ctx.now.timestamp()))
         out.apply(config_map(it.name))
         return Done()
 
     def causes(self) -> list[str]:
-        """All causes of all passes, as words."""
+        """Return all causes of all passes, as words."""
         return [str(cause) for _, causes, _ in self.passes for cause in causes]
 
 
 def test_causes_name_object_and_event() -> None:
-    """Q3: self, child, timer and resync; an alarm that was overtaken is no cause."""
+    """Q3: self, child, timer and resync; a timer that was superseded is not a cause."""
     seen = Seen()
     with Harness(Things(seen, sync_period=timedelta(hours=2))) as cluster:
         cluster.settle()
@@ -88,8 +88,8 @@ def test_causes_name_object_and_event() -> None:
         ]
 
 
-def test_own_writes_wake_nobody() -> None:
-    """C7: a pass over a new object is one pass; the echoes of its writes cause none."""
+def test_own_writes_cause_no_pass() -> None:
+    """C7: a new object gets one pass; the watch events of its writes cause none."""
     seen = Seen()
     with Harness(Things(seen)) as cluster:
         cluster.settle()
@@ -98,8 +98,10 @@ def test_own_writes_wake_nobody() -> None:
         assert len(seen.passes) == 1
 
 
-def test_own_writes_wake_nobody_when_the_watch_is_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy server tells the watch before it answers; what others do meanwhile is news."""
+def test_own_writes_cause_no_pass_if_the_watch_event_comes_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A busy server may send the event before the response; changes by others still count."""
     seen = Seen()
     send = FaultyTransport.send
 
@@ -123,8 +125,8 @@ def test_own_writes_wake_nobody_when_the_watch_is_first(monkeypatch: pytest.Monk
         assert len(seen.passes) == 3
 
 
-def test_an_echo_that_is_looked_at_after_its_pass_wakes_nobody() -> None:
-    """The watch told it during the pass, and only now is somebody there to listen."""
+def test_the_event_of_an_own_write_that_is_read_after_the_pass_causes_no_pass() -> None:
+    """The event arrived during the pass, and is handled after it."""
     seen = Seen()
     with Harness(Things(seen)) as cluster:
         cluster.apply(thing())
@@ -137,11 +139,13 @@ def test_an_echo_that_is_looked_at_after_its_pass_wakes_nobody() -> None:
             entry = encode(obj, "uid", number)
             loop.take(Change(ref, entry, entry, Source.WATCH))
             cluster.settle()
-            assert len(seen.passes) == 1 + (number > version), "only the other one is news"
+            assert len(seen.passes) == 1 + (number > version), (
+                "only the change by the other writer counts"
+            )
 
 
-def test_what_a_list_finds_waits_behind_what_happens() -> None:
-    """Q4: it may be a thousand objects, all of them as they should be."""
+def test_objects_of_a_list_wait_behind_live_changes() -> None:
+    """Q4: a list may have a thousand objects, all of them converged."""
     with Harness(Things(Seen())) as cluster:
         cluster.settle()
         (loop,) = cluster.manager.loops
@@ -153,7 +157,7 @@ def test_what_a_list_finds_waits_behind_what_happens() -> None:
 
 
 def test_resync_is_spread() -> None:
-    """Objects that converged together are not looked at together for ever."""
+    """Objects that converged at the same time get their resyncs at different times."""
     seen = Seen()
     with Harness(Things(seen, sync_period=timedelta(hours=1))) as cluster:
         for number in range(6):
@@ -168,12 +172,12 @@ def test_resync_is_spread() -> None:
 
 
 def test_channel_with_debounce() -> None:
-    """A burst of events is one pass, after the pause; an object that is gone is nobody's business."""
+    """A burst of events is one pass, after the pause; an event for a missing object is ignored."""
     seen = Seen()
     calls = Channel("calls", debounce=timedelta(seconds=10))
 
     class Called(Things):
-        """Hears of things from outside."""
+        """A controller with a channel."""
 
         channels = (calls,)
 
@@ -198,17 +202,17 @@ def test_channel_with_debounce() -> None:
         seen.passes.clear()
         calls.send("default/it")
         cluster.settle()
-        assert len(seen.passes) == 1, "the old process hears nothing any more"
-    calls.send("default/it")  # and after the end there is nobody to raise
+        assert len(seen.passes) == 1, "a stopped process has no subscription"
+    calls.send("default/it")  # sending after the end raises nothing
 
 
 def things_of(obj: Json) -> Iterable[str]:
-    """The Things that a Secret names."""
+    """Return the Things that a Secret names."""
     return str((obj["metadata"].get("annotations") or {}).get("for", "")).split()
 
 
 def test_watch_maps_objects_to_keys() -> None:
-    """Predicates filter, both sides of a change count, and a broken function harms nobody."""
+    """Predicates filter, both sides of a change count, and a function that raises is skipped."""
     seen = Seen()
 
     def to(obj: Json) -> Iterable[str]:
@@ -217,7 +221,7 @@ def test_watch_maps_objects_to_keys() -> None:
         return things_of(obj)
 
     class Watching(Things):
-        """Looks at Secrets."""
+        """Watches Secrets."""
 
         manages = (kinds.CONFIG_MAP,)
         watches = (Watch(kinds.SECRET, to=to, when=changed("data", "metadata.annotations")),)
@@ -236,16 +240,18 @@ def test_watch_maps_objects_to_keys() -> None:
 
         cluster.patch(kinds.SECRET, "s", {"metadata": {"annotations": {"for": "b"}}})
         cluster.settle()
-        assert sorted(name for name, _, _ in seen.passes) == ["a", "b"], "the old one and the new"
+        assert sorted(name for name, _, _ in seen.passes) == ["a", "b"], (
+            "the objects that it named before and after"
+        )
         assert set(seen.causes()) == {"relative update of Secret default/s"}
 
 
 def test_watch_asks_for_labels_and_namespaces() -> None:
-    """Objects that it does not ask for wake nobody."""
+    """Objects that it does not select cause no pass."""
     seen = Seen()
 
     class Watching(Things):
-        """Looks at some Secrets."""
+        """Watches some Secrets."""
 
         manages = (kinds.CONFIG_MAP,)
         watches = (
@@ -273,12 +279,12 @@ def test_watch_asks_for_labels_and_namespaces() -> None:
 
 
 def by_value(obj: Json) -> list[str]:
-    """The Secret that a Thing names."""
+    """Return the Secret that a Thing names."""
     return [obj["spec"]["value"]]
 
 
 def looked_up(obj: Json, lookup: Lookup) -> Iterable[Json]:
-    """The Things of size 1 that name a Secret."""
+    """Return the Things of size 1 that name a Secret."""
     return [it for it in lookup("secret", obj["metadata"]["name"]) if it["spec"]["size"] == 1]
 
 
@@ -288,11 +294,11 @@ def looked_up(obj: Json, lookup: Lookup) -> Iterable[Json]:
     ids=["index", "lookup"],
 )
 def test_watch_finds_objects_by_their_index(to: Any, woken: list[list[str]]) -> None:
-    """By name in the same namespace, by namespace and name in any; or as the function decides."""
+    """By name in the same namespace, by namespace and name in any, or by a function."""
     seen = Seen()
 
     class Watching(Things):
-        """Names a Secret."""
+        """Watches the Secrets that its objects name."""
 
         manages = (kinds.CONFIG_MAP,)
         indexes = {Thing: {"secret": by_value}}  # noqa: RUF012
@@ -311,18 +317,18 @@ def test_watch_finds_objects_by_their_index(to: Any, woken: list[list[str]]) -> 
         assert found == woken
 
 
-def test_object_that_a_watch_names_is_made() -> None:
-    """create_if_not_found: for a relative, once, and not for its own deletion."""
+def test_an_object_that_a_watch_names_is_created() -> None:
+    """create_if_not_found: once for each related object, and not for its deletion."""
 
     class Made(Things):
-        """One Thing for each annotated Secret."""
+        """Creates one Thing for each annotated Secret."""
 
         manages = (kinds.CONFIG_MAP,)
         watches = (Watch(kinds.SECRET, to=things_of),)
         options = ControllerOptions(create_if_not_found=True)
 
         def create(self, namespace: str, name: str) -> Thing:
-            """The Thing that a Secret asked for."""
+            """Return the Thing that a Secret asked for."""
             return Thing(name=name, namespace=namespace, spec=ThingSpec(value="made"))
 
     with Harness(Made()) as cluster:
@@ -336,7 +342,7 @@ def test_object_that_a_watch_names_is_made() -> None:
 
 
 def test_children_that_become_ready() -> None:
-    """when_children_ready holds when all are, and forgets one that is not wanted any more."""
+    """when_children_ready waits for all children, without one that is not wanted any more."""
 
     class Ready(Controller[WebApp]):
         """Waits for its Deployment."""
@@ -346,7 +352,7 @@ def test_children_that_become_ready() -> None:
 
         @state(initial=True, then="children_ready")
         def deployed(self, app: WebApp, out: OutputSet) -> Result:
-            """It runs."""
+            """Its Deployment is ready."""
             out.apply(deployment(app))
             if app.spec.hosts:
                 out.apply(config_map("extra"))
@@ -373,7 +379,7 @@ class Wish(Resource[ThingSpec, ThingStatus], group="test.myrmidon.dev", version=
 
 
 class GrantSpec(ThingSpec):
-    """What is claimed, and by whom."""
+    """What is claimed, and the user who claims it."""
 
     claim_ref: dict[str, Any] = Field(default_factory=dict)
 
@@ -389,16 +395,16 @@ class Wishes(ClaimController[Wish, Grant]):
 
 
 class Grants(Controller[Grant]):
-    """Makes what was claimed."""
+    """Provides what was claimed."""
 
     @state(initial=True)
     def granted(self, grant: Grant, _out: OutputSet) -> Result:
-        """It is there, after a while."""
+        """It is provided after a while."""
         return Done() if grant.labels.get("go") else Wait("Working", after=HOUR)
 
 
-def test_claim_gets_its_object_and_gives_it_back() -> None:
-    """ClaimController: bound to one object, ready with it, and gone only after it."""
+def test_a_claim_gets_its_object_and_is_deleted_after_it() -> None:
+    """ClaimController: a claim has one object, is ready with it, and is deleted after it."""
     with Harness(Wishes(), Grants()) as cluster:
         cluster.apply(Wish(name="w", spec=ThingSpec(value="x")))
         cluster.advance(timedelta(seconds=5))
@@ -423,13 +429,13 @@ def test_claim_gets_its_object_and_gives_it_back() -> None:
         assert cluster.list(Grant) == []
 
 
-def test_objects_of_other_namespaces_are_nobodys_business() -> None:
-    """A child in no namespace, a channel or a watch may name one; the process must survive that."""
+def test_keys_in_other_namespaces_are_ignored() -> None:
+    """A cluster-scoped child, a channel or a watch may name one; the process must not fail."""
     calls = Channel("calls")
     seen = Seen()
 
     class Called(Things):
-        """Hears of things from everywhere."""
+        """A controller with a channel that sends keys of all namespaces."""
 
         channels = (calls,)
 

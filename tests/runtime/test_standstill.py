@@ -1,4 +1,4 @@
-"""Q8, Q5: however many objects there are and whatever they ask for, the event loop turns."""
+"""Q8, Q5: the event loop keeps running for any number of objects and any requested delays."""
 
 import asyncio
 from collections import Counter
@@ -21,7 +21,7 @@ MINUTE = timedelta(minutes=1)
 
 
 class Turns:
-    """Counts what happens in each turn of a loop."""
+    """Counts events in each turn of an event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._number, self.events = 0, Counter[int]()
@@ -33,17 +33,17 @@ class Turns:
         self._run_once()
 
     def note(self) -> None:
-        """One more in this turn."""
+        """Count one more in this turn."""
         self.events[self._number] += 1
 
     @property
     def most(self) -> int:
-        """The largest number in one turn."""
+        """Return the largest number in one turn."""
         return max(self.events.values())
 
 
 def test_q8_a_restart_over_many_objects_keeps_the_lease() -> None:
-    """Passes that never wait, for longer than the lease lasts: it is renewed in between."""
+    """Passes that never wait take longer than the lease lasts: it is renewed between them."""
 
     def slow(_it: Thing, _out: OutputSet, _ctx: Context) -> Result:
         cluster.loop.jump(0.05)  # the time that computing takes
@@ -78,7 +78,7 @@ def test_q8_a_restart_over_many_objects_keeps_the_lease() -> None:
 def test_q5_an_object_that_asks_for_its_next_pass_at_once_leaves_time_for_the_others(
     asks: Any,
 ) -> None:
-    """It has ten passes a second, with a single worker, and the others converge."""
+    """It gets ten passes a second, with a single worker, and the others converge."""
     passes: list[str] = []
 
     def act(it: Thing, _out: OutputSet, _ctx: Context) -> Result:
@@ -98,7 +98,7 @@ def test_q5_an_object_that_asks_for_its_next_pass_at_once_leaves_time_for_the_ot
 
 @pytest.mark.parametrize("asked", [timedelta.max, timedelta(days=100_000)])
 def test_an_object_may_ask_for_a_pass_in_a_million_years(asked: timedelta) -> None:
-    """No time that a timedelta can hold breaks the queue, the clock or the picture of it."""
+    """No timedelta breaks the queue, the clock or the snapshot."""
 
     def act(_it: Thing, _out: OutputSet, _ctx: Context) -> Result:
         return Wait("Later", after=asked)
@@ -112,7 +112,7 @@ def test_an_object_may_ask_for_a_pass_in_a_million_years(asked: timedelta) -> No
 
 
 class Called(Things):
-    """Things that a channel wakes."""
+    """Things with a channel."""
 
     channel = Channel("calls")
     channels: ClassVar[tuple[Channel, ...]] = (channel,)
@@ -122,7 +122,7 @@ class Called(Things):
 
 
 def test_q8_a_flood_of_a_channel_is_taken_in_portions() -> None:
-    """Other tasks have their turn in between; sends of the same key are one pass."""
+    """Other tasks run in between; sends of the same key are one pass."""
     passes: list[str] = []
 
     def act(it: Thing, _out: OutputSet, _ctx: Context) -> Result:
@@ -145,7 +145,7 @@ def test_q8_a_flood_of_a_channel_is_taken_in_portions() -> None:
 
 
 def test_q8_a_long_list_is_fed_in_portions() -> None:
-    """Thousands of changes that arrive at once are turned into keys in more than one turn."""
+    """Thousands of changes that arrive at once become keys in more than one turn."""
     with Harness(Things()) as cluster:
         cluster.settle()
         (loop,) = cluster.manager.loops
@@ -160,7 +160,7 @@ def test_q8_a_long_list_is_fed_in_portions() -> None:
 
 
 def test_q8_many_passes_are_run_in_portions() -> None:
-    """Passes that never wait: their number in a turn of the event loop is limited."""
+    """The number of passes in one turn is limited, also if they never wait."""
     turns: Turns | None = None
 
     def act(_it: Thing, _out: OutputSet, _ctx: Context) -> Result:

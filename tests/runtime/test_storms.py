@@ -1,4 +1,4 @@
-"""Whatever fails, in whatever order: the world converges to what a calm life leaves, then rests."""
+"""After any faults in any order, the cluster converges to the state of a life without faults."""
 
 from datetime import timedelta
 from typing import Literal
@@ -56,7 +56,7 @@ WATCHING: list[Trouble] = [
 
 
 class Storm:
-    """Faults by number, for requests and for watches, once the process is up."""
+    """Faults by the number of the request or the watch, once the process is up."""
 
     def __init__(self, requests: dict[int, Trouble], watches: dict[int, Trouble]) -> None:
         self._requests, self._watches = requests, watches
@@ -64,7 +64,7 @@ class Storm:
         self.cluster: Harness | None = None
 
     def __call__(self, request: HttpRequest) -> Fault | None:
-        """The fault of this request."""
+        """Return the fault of this request."""
         if self.cluster is None:
             return None
         trouble = self._of(request)
@@ -84,7 +84,7 @@ class Storm:
 
 
 def live_through(storm: Storm) -> None:
-    """Live, and compare after every step."""
+    """Run the steps, and compare the clusters after each."""
     _, worlds = calm()
     with Harness(WebApps(), manifests=FOREIGN, faults=storm) as cluster:
         cluster.settle()
@@ -103,7 +103,7 @@ def live_through(storm: Storm) -> None:
 
 
 def rest(cluster: Harness) -> None:
-    """Come to rest; a process that crashed is started again, as often as it takes."""
+    """Settle; a process that crashed is started again, as often as needed."""
     cluster.settle(timedelta(hours=2))
     while cluster.crashed:
         storm, cluster._faults = cluster._faults, None
@@ -125,6 +125,8 @@ NUMBERS = st.integers(1, 30)
 @example(requests={number: Lose() for number in range(1, 19)}, watches={})
 @example(requests={number: Truncate() for number in range(1, 19)}, watches={})
 @example(requests={number: Status(500) for number in range(1, 19)}, watches={})
-def test_any_storm_passes(requests: dict[int, Trouble], watches: dict[int, Trouble]) -> None:
-    """Method: one life in calm, one through the drawn faults; after each step both worlds are equal."""
+def test_any_sequence_of_faults_converges(
+    requests: dict[int, Trouble], watches: dict[int, Trouble]
+) -> None:
+    """One life without and one with the drawn faults: after each step both clusters are equal."""
     live_through(Storm(requests, watches))

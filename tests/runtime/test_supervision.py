@@ -1,4 +1,4 @@
-"""Q9: no task of the process disappears in silence, and what a state raises is its own failure."""
+"""Q9: no task of the process ends unnoticed, and an exception of a state fails only its pass."""
 
 import asyncio
 from collections.abc import Callable
@@ -28,14 +28,14 @@ MINUTE = timedelta(minutes=1)
 
 
 async def awaits_a_cancelled_task() -> None:
-    """Wait for a result that never comes, because the task was cancelled by other code."""
+    """Wait for a task that other code has cancelled."""
     gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     gone.cancel()
     await gone
 
 
 async def calls_exit() -> None:
-    """Call a library that ends the process."""
+    """Call a library that calls exit()."""
     raise SystemExit(3)
 
 
@@ -50,7 +50,7 @@ async def calls_exit() -> None:
 def test_q9_no_exception_of_a_state_ends_a_worker(
     breaks: Callable[[], Any], said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """More of them than there are workers; the objects say why, and all others converge."""
+    """More exceptions than workers; the objects report them, and all others converge."""
 
     async def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         if it.name.startswith("bad"):
@@ -76,7 +76,7 @@ def test_q9_no_exception_of_a_state_ends_a_worker(
 
 
 def test_a_pass_that_is_cancelled_at_its_limit_is_not_a_failure_of_the_state() -> None:
-    """The framework cancelled it, and says so."""
+    """The framework cancelled it, and the condition says so."""
 
     async def act(_it: Thing, _out: OutputSet, _ctx: Context) -> Result:
         await asyncio.Event().wait()
@@ -91,7 +91,7 @@ def test_a_pass_that_is_cancelled_at_its_limit_is_not_a_failure_of_the_state() -
         assert condition.reason == "PassTimeout"
 
 
-def test_q9_an_exception_outside_of_a_state_ends_no_worker() -> None:
+def test_q9_an_exception_outside_a_state_ends_no_worker() -> None:
     """``Controller.create`` is the user's code as well."""
 
     class Creators(Called):
@@ -120,11 +120,11 @@ def test_q9_an_exception_outside_of_a_state_ends_no_worker() -> None:
 
 
 async def returns(*_args: Any, **_kwargs: Any) -> None:
-    """End, and say nothing."""
+    """Return at once."""
 
 
 async def ends_by_cancellation(*_args: Any, **_kwargs: Any) -> None:
-    """End as a task does that was cancelled, although no one cancelled it."""
+    """Raise CancelledError, although the task was not cancelled."""
     await awaits_a_cancelled_task()
 
 
@@ -144,7 +144,7 @@ PARTS = {
 def test_q9_the_unexpected_end_of_a_task_is_fatal(
     part: str, end: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Each task of the manager: the error names it, and so does readyz."""
+    """For each task of the manager, the error and readyz name it."""
     owner, name = PARTS[part]
     original = getattr(owner, name)
 
@@ -186,8 +186,8 @@ def test_a_task_may_end_when_it_is_cancelled_or_its_owner_says_so() -> None:
     run(main())
 
 
-def test_a_manager_that_stops_has_no_complaint() -> None:
-    """Workers that end because they were told to are not missed."""
+def test_a_manager_that_stops_reports_no_ended_tasks() -> None:
+    """Workers that end at the shutdown are not reported."""
     options = ManagerOptions(seed=0, leader_election=True, leader_election_id="myrmidon")
     with Harness(Called(), options=options) as cluster:
         cluster.apply(thing())

@@ -1,4 +1,4 @@
-"""The trace: what the last pass of every object did, as ``Manager.snapshot`` shows it."""
+"""The trace: what the last pass over every object did, as in ``Manager.snapshot``."""
 
 from datetime import timedelta
 
@@ -9,18 +9,18 @@ from tests.testing.machines import Calm, Thing, ThingSpec
 
 
 def harness() -> Harness:
-    """A controller whose passes are traced."""
+    """Return a harness whose passes are traced."""
     return Harness(Calm(), options=ManagerOptions(seed=0, trace=True))
 
 
 def only(cluster: Harness) -> ObjectView:
-    """The one object there is."""
+    """Return the only object."""
     (one,) = cluster.manager.snapshot().objects
     return one
 
 
 def test_a_converged_object() -> None:
-    """Its path, what it wrote, and why it was looked at."""
+    """Its path, its writes, and the causes of its pass."""
     with harness() as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
         cluster.settle()
@@ -36,7 +36,7 @@ def test_a_converged_object() -> None:
 
 
 def test_an_object_that_waits() -> None:
-    """For what, since when (not since the last look), and when it is looked at again."""
+    """What it waits for, since when (not since the last pass), and when the next pass is."""
     with harness() as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=10)))
         cluster.advance(timedelta(seconds=150))
@@ -52,8 +52,8 @@ def test_an_object_that_waits() -> None:
     assert one.passes == 3
 
 
-def test_an_object_that_went() -> None:
-    """It is shown for a moment longer, and then forgotten."""
+def test_a_deleted_object() -> None:
+    """It is shown for a short time, and then removed."""
     with harness() as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
         cluster.settle()
@@ -66,7 +66,7 @@ def test_an_object_that_went() -> None:
 
 
 def test_without_a_trace_nothing_is_kept() -> None:
-    """Production pays nothing: no wrapper is in the way."""
+    """Without the option no wrapper is installed, so production pays nothing."""
     with Harness(Calm()) as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
         cluster.settle()

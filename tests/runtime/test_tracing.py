@@ -34,15 +34,15 @@ class Spans:
         self.tracer = provider.get_tracer("test")
 
     def clear(self) -> None:
-        """Forget the spans so far."""
+        """Drop the spans so far."""
         self._exporter.clear()
 
     def named(self, name: str) -> list[Any]:
-        """The ended spans of that name, in the order of their ends."""
+        """Return the ended spans of that name, in the order of their ends."""
         return [span for span in self._exporter.get_finished_spans() if span.name == name]
 
     def tree(self) -> dict[str, list[str]]:
-        """The names of the spans below each span; the roots are below the empty name."""
+        """Return the names of the spans below each span; roots are below the empty name."""
         spans = self._exporter.get_finished_spans()
         names = {span.context.span_id: span.name for span in spans}
         found: dict[str, list[str]] = {}
@@ -54,12 +54,12 @@ class Spans:
 
 @pytest.fixture
 def spans() -> Spans:
-    """A tracer; the test is skipped if the SDK is not installed."""
+    """Return a tracer; skip the test if the SDK is not installed."""
     return Spans()
 
 
 def traced(controller: Things, spans: Spans, **more: Any) -> Harness:
-    """A cluster whose manager has the tracer."""
+    """Return a cluster whose manager has the tracer."""
     return Harness(controller, options=ManagerOptions(seed=0, tracer=spans.tracer), **more)
 
 
@@ -71,7 +71,7 @@ async def child(it: Thing, out: OutputSet, ctx: Context) -> Result:
 
 
 def test_a_pass_with_its_states_and_requests(spans: Spans) -> None:
-    """What a state sends is below the state; what the pass writes is below the pass."""
+    """Requests of a state are below the state; writes of the pass are below the pass."""
     with traced(Things(child), spans) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -113,7 +113,7 @@ def test_requests_outside_a_pass_have_no_spans(spans: Spans) -> None:
 
 
 def test_spans_of_a_state_are_below_it(spans: Spans) -> None:
-    """Another instrumented library finds its parent, also after an await."""
+    """A span of another instrumented library is below it, also after an await."""
 
     async def act(_it: Thing, _out: OutputSet, _ctx: Context) -> Result:
         await asyncio.sleep(0)  # noqa: TID251 - lets other tasks run
@@ -141,7 +141,7 @@ def test_spans_of_a_state_are_below_it(spans: Spans) -> None:
 def test_the_result_of_a_pass(
     spans: Spans, result: Result, said: tuple[str, str], error: str | None
 ) -> None:
-    """A failure is an error of the state and of the pass; waiting is not."""
+    """A failure marks the state and the pass as an error; waiting does not."""
     with traced(Things(lambda _it, _out, _ctx: result), spans) as cluster:
         cluster.apply(thing())
         cluster.step()
@@ -153,7 +153,7 @@ def test_the_result_of_a_pass(
 
 
 def test_a_refused_request_is_an_error(spans: Spans) -> None:
-    """With the status code that the server sent."""
+    """It has the status code that the server sent."""
     refused = [Status(403)]
 
     def faults(request: HttpRequest) -> Fault | None:
@@ -197,7 +197,7 @@ def test_requests_carry_the_context(spans: Spans) -> None:
     ids=["valid", "too short", "zeros", "empty", "garbage"],
 )
 def test_the_annotation_traceparent_is_linked(spans: Spans, annotation: str, linked: bool) -> None:
-    """The trace of the pipeline that applied the object; a value that is not valid is ignored."""
+    """It is the trace of the pipeline that applied the object; an invalid value is ignored."""
     with traced(Things(), spans) as cluster:
         cluster.apply(Thing(name="it", annotations={"traceparent": annotation}, spec=ThingSpec()))
         cluster.settle()
@@ -210,7 +210,7 @@ def test_the_annotation_traceparent_is_linked(spans: Spans, annotation: str, lin
 
 
 def test_off_installs_nothing() -> None:
-    """Without a tracer no wrapper is in the way of passes, states and requests."""
+    """Without a tracer no wrapper is installed."""
     with Harness(Things()) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -220,7 +220,7 @@ def test_off_installs_nothing() -> None:
 
 
 def test_off_imports_nothing() -> None:
-    """The extra is neither needed nor loaded."""
+    """The package is neither needed nor imported."""
     code = (
         "import sys, myrmidon.cli.commands.run, myrmidon.runtime.manager as m; m.Manager();"
         "print([name for name in sys.modules if name.startswith('opentelemetry')])"
@@ -230,7 +230,7 @@ def test_off_imports_nothing() -> None:
 
 
 def test_tracing_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One sentence, and what to install."""
+    """The error is one sentence with the package to install."""
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(
         UsageError, match=r"(?s)opentelemetry-api.*fix: pip install 'myrmidon\[otel\]'"

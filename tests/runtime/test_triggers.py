@@ -1,4 +1,4 @@
-"""Triggers: which of our objects a change concerns, and why."""
+"""Triggers: which of our objects a change wakes, and for which cause."""
 
 import asyncio
 import logging
@@ -39,7 +39,7 @@ def ours(name: str, namespace: str = "default") -> ObjectRef:
 
 
 def child(owner: str | None, *, kind: str = "Thing", group: str = THING.group, **more: Any) -> Json:
-    """A ConfigMap that names its controller, or none."""
+    """Build a ConfigMap that names its controller, or none."""
     owners = [
         {
             "apiVersion": f"{group}/v1",
@@ -55,7 +55,7 @@ def child(owner: str | None, *, kind: str = "Thing", group: str = THING.group, *
 
 
 def change(ref: ObjectRef, old: Json | None, new: Json | None) -> Change:
-    """A change of an object, as a cache tells it."""
+    """Build a change of an object as a cache delivers it."""
 
     def entry(obj: Json | None, version: int) -> bytes | None:
         return None if obj is None else encode(obj, "uid", version)
@@ -64,7 +64,7 @@ def change(ref: ObjectRef, old: Json | None, new: Json | None) -> Change:
 
 
 def concerned(changed_: Change, controller: type[Controller[Any]] = Things) -> list[str]:
-    """The names of our objects that a change concerns, with how."""
+    """Return the names of our objects that a change concerns, with the relation."""
     return [f"{one.cause.relation} {one.key.name}" for one in Triggers(controller).of(changed_)]
 
 
@@ -73,14 +73,14 @@ parents = st.none() | st.sampled_from(["a", "b", "c"])
 
 @given(before=parents, after=parents)
 def test_a_child_concerns_its_old_and_its_new_parent(before: str | None, after: str | None) -> None:
-    """Each once, and nobody else."""
+    """Each is woken once, and no other object."""
     found = concerned(change(MAP, child(before), child(after)))
 
     assert sorted(found) == sorted({f"child {one}" for one in (before, after) if one is not None})
 
 
-def test_a_delete_of_a_pass_is_no_cause_of_another() -> None:
-    """The same as a story: a child goes, and the pass that deleted it is the last."""
+def test_a_delete_by_a_pass_does_not_cause_another_pass() -> None:
+    """A child is deleted, and the pass that deleted it is the last one."""
     passes: list[tuple[Cause, ...]] = []
 
     def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
@@ -104,7 +104,7 @@ def test_a_delete_of_a_pass_is_no_cause_of_another() -> None:
     ids=["create", "update", "delete"],
 )
 def test_a_change_of_the_object_itself(old: Json | None, new: Json | None, event: Any) -> None:
-    """Is its own cause, with what happened to it."""
+    """It is its own cause, with the type of the event."""
     assert Triggers(Things).of(change(ours("a"), old, new)) == [
         Trigger(ours("a"), Cause("self", event, ours("a")))
     ]
@@ -113,22 +113,22 @@ def test_a_change_of_the_object_itself(old: Json | None, new: Json | None, event
 @pytest.mark.parametrize(
     "other",
     [child("a", kind="Other"), child("a", group="other.example"), child(None)],
-    ids=["kind", "group", "nobody"],
+    ids=["kind", "group", "no-owner"],
 )
-def test_somebody_elses_child_is_no_concern_of_ours(other: Json) -> None:
+def test_a_child_of_another_kind_of_parent_is_ignored(other: Json) -> None:
     """The owner must be of our kind and group; its version may be an older one."""
     assert concerned(change(MAP, other, other)) == []
     assert parent_of(child("a"), Kind(THING.group, "v2", "Thing", "things")) is not None
 
 
 def test_a_kind_that_is_not_managed_has_no_parents_here() -> None:
-    """A Pod may name one of ours: nobody said that it is written by this controller."""
+    """A Pod may name one of ours, but this controller does not manage Pods."""
     pod = ObjectRef(kinds.POD, "child", "default")
     assert concerned(change(pod, None, child("a"))) == []
 
 
 def test_the_parent_of_a_cluster_scoped_kind_has_no_namespace() -> None:
-    """Whatever namespace its child is in."""
+    """The namespace of its child does not matter."""
     wide = Kind(THING.group, "v1", "Thing", "things", namespaced=False)
     assert parent_of(child("a"), wide) == ObjectRef(wide, "a")
 
@@ -139,7 +139,7 @@ def test_the_parent_of_a_cluster_scoped_kind_has_no_namespace() -> None:
 def watching(
     to: Callable[[Json], Iterable[Any]] = lambda obj: [obj["data"]["of"]], **options: Any
 ) -> type[Controller[Any]]:
-    """A controller with one watch of Secrets."""
+    """Define a controller with one watch of Secrets."""
 
     class Watchers(Controller[Thing]):
         watches = (Watch(kinds.SECRET, to=to, **options),)
@@ -156,29 +156,31 @@ SECRET = ObjectRef(kinds.SECRET, "s", "default")
 
 
 def secret(of: str, namespace: str = "default", **labels: str) -> Json:
-    """A Secret that says whom it concerns."""
+    """Build a Secret that names the objects it concerns."""
     metadata = {"name": "s", "namespace": namespace, "labels": labels}
     return {"metadata": metadata, "data": {"of": of}}
 
 
 @given(before=st.sampled_from("abc"), after=st.sampled_from("abc"))
-def test_a_relative_concerns_what_it_named_and_what_it_names(before: str, after: str) -> None:
-    """So that the one that it left can do without it."""
+def test_a_watched_object_concerns_the_keys_before_and_after_a_change(
+    before: str, after: str
+) -> None:
+    """The object that it named before is woken as well, so that it can react."""
     found = concerned(change(SECRET, secret(before), secret(after)), watching())
 
     assert sorted(found) == sorted({f"relative {one}" for one in (before, after)})
 
 
 def test_a_filter_sees_both_sides() -> None:
-    """A change that is none to the watch concerns nobody."""
+    """A change that the predicate rejects wakes no object."""
     controller = watching(when=changed("data.of"))
 
     assert concerned(change(SECRET, secret("a"), secret("a", x="y")), controller) == []
     assert concerned(change(SECRET, None, secret("a")), controller) == ["relative a"]
 
 
-def test_a_watch_looks_where_it_was_told_to() -> None:
-    """Only at the side of a change that is in its namespaces and has its labels."""
+def test_a_watch_covers_its_namespaces_and_labels_only() -> None:
+    """Only the side of a change that is in its namespaces and has its labels counts."""
     near = watching(namespaces=("default",))
     labelled = watching(selector="tier=web")
 
@@ -187,8 +189,8 @@ def test_a_watch_looks_where_it_was_told_to() -> None:
     assert concerned(left, labelled) == ["relative a"]
 
 
-def test_a_watch_of_another_cluster_hears_of_that_one_only() -> None:
-    """And nothing of it is our own object or child."""
+def test_a_watch_of_another_cluster_gets_events_of_that_cluster_only() -> None:
+    """Objects of that cluster are never taken for our own objects or children."""
     here, there = watching(), watching(remote="east")
     told = change(SECRET, None, secret("a"))
 
@@ -213,10 +215,10 @@ def _raising(error: BaseException) -> Callable[..., Any]:
     ids=lambda error: type(error).__name__,
 )
 @pytest.mark.parametrize("which", ["to", "when"])
-def test_q5_a_watch_function_that_fails_harms_no_other(
+def test_q5_a_watch_function_that_fails_affects_no_other(
     which: str, error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whatever it raises is logged with the object and the function, and counted."""
+    """The exception is logged with the object and the function, and counted."""
     caplog.set_level(logging.ERROR)
     failed: list[tuple[str, str]] = []
     function = _raising(error)
@@ -233,7 +235,7 @@ def test_q5_a_watch_function_that_fails_harms_no_other(
 
 
 def test_an_interrupt_from_the_keyboard_is_not_a_failure_of_the_function() -> None:
-    """It ends the process, wherever it hits."""
+    """It ends the process, wherever it is raised."""
     with pytest.raises(KeyboardInterrupt):
         concerned(change(SECRET, None, secret("a")), watching(to=_raising(KeyboardInterrupt())))
 
@@ -251,20 +253,20 @@ def test_an_interrupt_from_the_keyboard_is_not_a_failure_of_the_function() -> No
     ids=["name", "key", "reference", "one name", "one reference", "none"],
 )
 def test_what_a_watch_function_may_return(keys: Any, refs: list[ObjectRef]) -> None:
-    """Each key once; one name alone is one key, not one per letter."""
+    """Each key is used once; a single name is one key, not one key per letter."""
     found = Triggers(watching(to=lambda _: keys)).of(change(SECRET, None, secret("a", "far")))
 
     assert [one.key for one in found] == refs
 
 
 def test_a_key_of_a_cluster_scoped_kind_has_no_namespace() -> None:
-    """Whatever the function says."""
+    """A namespace that the function returns is dropped."""
     wide = Kind(THING.group, "v1", "Thing", "things", namespaced=False)
     assert key_of(wide, "near/a") == key_of(wide, "a", "far") == ObjectRef(wide, "a")
 
 
 def test_k7_neither_a_bad_function_nor_a_bad_object_ends_the_feed() -> None:
-    """The function is counted, the object is skipped, and the next change is taken."""
+    """The function's failure is counted, the object is skipped, and the next change is handled."""
 
     def bad(_obj: Json) -> list[str]:
         raise asyncio.CancelledError

@@ -1,4 +1,4 @@
-"""Bad objects and bad states: each harms itself and nobody else."""
+"""Invalid objects and failing states affect only themselves."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ def child(it: Thing, out: OutputSet, _ctx: Context) -> Result:
 
 
 def reason(cluster: Harness, name: str = "it", condition_type: str = "First") -> str:
-    """Why the condition is what it is."""
+    """Return the reason of a condition."""
     condition = cluster.condition(Thing, name, condition_type)
     return condition.reason if condition else "none"
 
@@ -55,8 +55,8 @@ def loosen(cluster: Harness) -> None:
     ],
     ids=["type", "text", "status", "word", "number", "conditions", "condition", "references"],
 )
-def test_unfit_object_is_quarantined(broken: Json, where: str) -> None:
-    """F28, Q5: its own Ready names the field, it is not hammered, and the others go on."""
+def test_an_invalid_object_is_quarantined(broken: Json, where: str) -> None:
+    """F28, Q5: its Ready names the field, it is not retried in a loop, and the others converge."""
     with Harness(Things(child)) as cluster:
         cluster.settle()
         loosen(cluster)
@@ -71,17 +71,17 @@ def test_unfit_object_is_quarantined(broken: Json, where: str) -> None:
         assert cluster.ready(Thing, "a")
         assert cluster.ready(Thing, "z")
         bad = next(one for one in cluster.list(Thing.KIND) if one["metadata"]["name"] == "bad")
-        # The test's own status write makes one of ours stale, which is then made anew.
+        # The test's status write makes one of ours stale, which is then decided again.
         assert len([one for one in cluster.writes if "/things/bad" in one.request.path]) <= 3
         ready = [one for one in bad["status"]["conditions"] if isinstance(one, dict)]
         if where.startswith("status") and cluster.get(kinds.CONFIG_MAP, "bad"):
-            return  # our own write has healed it
+            return  # our own write has repaired it
         assert ready[-1]["reason"] == "InvalidObject"
         assert where in ready[-1]["message"]
 
 
 def test_quarantine_ends_with_the_correction() -> None:
-    """F28: no restart is needed."""
+    """F28: it needs no restart."""
     with Harness(Things(child)) as cluster:
         cluster.settle()
         loosen(cluster)
@@ -93,8 +93,8 @@ def test_quarantine_ends_with_the_correction() -> None:
         assert cluster.ready(Thing, "it")
 
 
-def test_one_that_hangs_is_cancelled_and_says_so() -> None:
-    """Q5, F26: its pass ends at its limit, its condition says why, and the others go on."""
+def test_a_pass_that_hangs_is_cancelled_and_reported() -> None:
+    """Q5, F26: its pass ends at the limit, its condition says why, and the others converge."""
 
     async def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         if it.name == "bad":
@@ -117,8 +117,8 @@ def test_one_that_hangs_is_cancelled_and_says_so() -> None:
         assert metrics.reconcile_total.labels("thing", "error").count >= 1
 
 
-def test_one_that_always_fails_harms_no_other() -> None:
-    """Q5: with a single worker."""
+def test_an_object_that_always_fails_affects_no_other() -> None:
+    """Q5: this holds with a single worker."""
 
     def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
         if it.name == "bad":
@@ -174,8 +174,8 @@ def _generated_name(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
     ],
     ids=["nonsense", "edge", "output", "read", "live-read", "generate-name"],
 )
-def test_what_was_never_declared_is_not_retried(act: Any, why: str, text: str) -> None:
-    """D3: an error with names and fix, on the object, once, until the object changes."""
+def test_an_undeclared_output_or_edge_is_not_retried(act: Any, why: str, text: str) -> None:
+    """D3: the error on the object has names and fix, once, until the object changes."""
     runs: list[str] = []
 
     def counted(it: Thing, out: OutputSet, ctx: Context) -> Any:
@@ -198,7 +198,7 @@ def test_what_was_never_declared_is_not_retried(act: Any, why: str, text: str) -
 
 
 def test_expected_refusals_leave_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
-    """F08, F09: a server in trouble is a warning, also where the object itself cannot be read."""
+    """F08, F09: errors of the server are warnings, also where the object itself cannot be read."""
     trouble = iter([Lose(), Status(500), Status(500), Status(503)])
 
     def faults(request: HttpRequest) -> Any:
@@ -214,8 +214,8 @@ def test_expected_refusals_leave_no_traceback(caplog: pytest.LogCaptureFixture) 
     assert not [one for one in caplog.records if one.levelno >= logging.ERROR]
 
 
-def test_server_says_when_to_come_back() -> None:
-    """F08: Retry-After is obeyed by the queue, and the condition says what is the matter."""
+def test_retry_after_of_the_server_is_obeyed() -> None:
+    """F08: the queue waits for Retry-After, and the condition says why."""
     sent: list[float] = []
 
     def faults(request: HttpRequest) -> Any:
@@ -244,10 +244,8 @@ def test_server_says_when_to_come_back() -> None:
         (0.0, 0.7, 1),
     ],
 )
-def test_k8_a_server_cannot_send_an_object_away_for_a_day(
-    asked: float, least: float, most: float
-) -> None:
-    """A minute at most; what is not a time to wait is a failure, with its growing delay."""
+def test_k8_a_retry_after_of_a_day_is_limited(asked: float, least: float, most: float) -> None:
+    """A minute at most; an invalid Retry-After is a failure with its growing backoff."""
     sent: list[float] = []
 
     def faults(request: HttpRequest) -> Any:
@@ -264,7 +262,7 @@ def test_k8_a_server_cannot_send_an_object_away_for_a_day(
 
 
 def test_ambiguous_write_is_decided_on_a_live_read() -> None:
-    """A9: the create that got no answer is looked for, not repeated."""
+    """A9: the create without a response is looked up, not repeated."""
     faults = iter([Lose()])
 
     def lose(request: HttpRequest) -> Any:
@@ -283,8 +281,8 @@ def test_ambiguous_write_is_decided_on_a_live_read() -> None:
         assert cluster.ready(Thing, "it")
 
 
-def test_pass_that_is_cancelled_during_a_write_looks_before_the_next() -> None:
-    """A9: its time limit struck while the answer was on its way."""
+def test_a_pass_that_is_cancelled_during_a_write_reads_before_the_next_write() -> None:
+    """A9: the time limit was reached while the response was on its way."""
     hung: list[str] = []
 
     def hang(request: HttpRequest) -> Any:

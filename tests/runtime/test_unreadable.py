@@ -1,4 +1,4 @@
-"""K7, Q5: an object that cannot be read stops its own pass, says why, and heals by itself."""
+"""K7, Q5: an object that cannot be read fails only its own pass, with a reason, and recovers."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -25,7 +25,7 @@ ABYSMAL = {b'"poison"': b'{"a":' * 3000 + b"1" + b"}" * 3000}
 
 
 class Poisoning:
-    """A transport that replaces texts in answers."""
+    """A transport that replaces texts in responses."""
 
     def __init__(self, inner: Transport, texts: dict[bytes, bytes]) -> None:
         self._inner, self._texts = inner, texts
@@ -43,7 +43,7 @@ class Poisoning:
         """Nothing to close."""
 
     def replaced(self, text: bytes) -> bytes:
-        """The text with others in it."""
+        """Return the text with the replacements."""
         for old, new in self._texts.items():
             text = text.replace(old, new)
         return text
@@ -68,7 +68,7 @@ class _Replaced:
 
 
 class PoisonedHarness(Harness):
-    """A harness whose controllers read something else than the server has."""
+    """A harness whose controllers read other texts than the server has."""
 
     texts: dict[bytes, bytes] = UNREADABLE
 
@@ -77,7 +77,7 @@ class PoisonedHarness(Harness):
 
 
 class DeepHarness(PoisonedHarness):
-    """Objects that are merely deep."""
+    """A harness with deeply nested objects that can be read."""
 
     def __init__(self, *controllers: Controller[Any]) -> None:
         self.texts = {b'"poison"': nested(300)}
@@ -85,7 +85,7 @@ class DeepHarness(PoisonedHarness):
 
 
 class AbysmalHarness(PoisonedHarness):
-    """Objects that are too deep."""
+    """A harness with objects that are too deeply nested to be read."""
 
     texts = ABYSMAL
 
@@ -97,14 +97,14 @@ def child(it: Thing, out: OutputSet, _ctx: Context) -> Result:
 
 
 async def looking_after(it: Thing, out: OutputSet, ctx: Context) -> Result:
-    """Create the child if it is not there."""
+    """Create the child if it does not exist."""
     if await ctx.get(kinds.CONFIG_MAP, it.name) is None:
         out.apply(config_map(it.name, it.spec.value))
     return Done()
 
 
 def reasons(cluster: Harness, name: str) -> list[str]:
-    """The reasons of an object's events."""
+    """Return the reasons of an object's events."""
     return [
         event["reason"]
         for event in cluster.list(kinds.EVENT)
@@ -113,21 +113,21 @@ def reasons(cluster: Harness, name: str) -> list[str]:
 
 
 def unreadable(metrics: Metrics, kind: str) -> float | None:
-    """The metric of a kind."""
+    """Return the metric of a kind."""
     group, version = ("", "v1") if kind == "ConfigMap" else ("test.myrmidon.dev", "v1")
     labels = {"group": group, "version": version, "kind": kind}
     return metrics.registry.get_sample_value("myrmidon_unreadable_objects", labels)
 
 
 def why(cluster: Harness, condition_type: str) -> tuple[str, str]:
-    """Reason and message of a condition."""
+    """Return reason and message of a condition."""
     condition = cluster.condition(Thing, "it", condition_type)
     return (condition.reason, condition.message) if condition else ("none", "")
 
 
 @pytest.mark.parametrize("cluster_type", [PoisonedHarness, AbysmalHarness])
-def test_an_unreadable_parent_harms_no_other(cluster_type: type[Harness]) -> None:
-    """It has an Event and is counted, the others are Ready, and it is not tried again."""
+def test_an_unreadable_parent_affects_no_other(cluster_type: type[Harness]) -> None:
+    """It has an Event and is counted, the others are Ready, and it is not retried."""
     with cluster_type(Things(child)) as cluster:
         for name in ("a", "bad", "z"):
             cluster.apply(thing(name, value="poison" if name == "bad" else "good"))
@@ -153,7 +153,7 @@ def test_an_unreadable_parent_harms_no_other(cluster_type: type[Harness]) -> Non
 def test_an_unreadable_child_is_not_taken_for_absent(
     states: tuple[Any, Any], condition_type: str
 ) -> None:
-    """Its parent says which object it is and what to do, sends nothing, and heals with the child."""
+    """Its parent's condition names the object and the fix; nothing is sent until it is readable."""
     with PoisonedHarness(Things(*states), manifests=[thing()]) as cluster:
         cluster.settle()
         cluster.patch(kinds.CONFIG_MAP, "it", {"data": {"value": "poison"}})
@@ -172,7 +172,7 @@ def test_an_unreadable_child_is_not_taken_for_absent(
 
 
 def test_an_unreadable_child_stops_pruning_and_deletion_with_a_condition() -> None:
-    """What the pass itself looks at after the states, too: nothing breaks, and nothing is deleted."""
+    """This holds for the reads after the states, too: nothing fails, and nothing is deleted."""
 
     def both(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         for number in range(it.spec.size):
@@ -197,13 +197,16 @@ def test_an_unreadable_child_stops_pruning_and_deletion_with_a_condition() -> No
 
 
 @pytest.mark.parametrize("levels", [300, 600, 800])
-def test_a_deep_parent_says_so_and_harms_no_other(levels: int) -> None:
-    """A real server accepts it.  It is read; a model cannot hold it, so its condition says so."""
+def test_a_deep_parent_is_reported_and_affects_no_other(levels: int) -> None:
+    """A real server accepts it.
+
+    It can be read, but not parsed as a model; its condition says so.
+    """
     with DeepHarness(Things(child)) as cluster:
         cluster.texts[b'"poison"'] = nested(levels)
         cluster.settle()
         loosen(cluster)
-        cluster.restart()  # a watch that is open shows objects by the schema that it began with
+        cluster.restart()  # an open watch keeps the schema with which it began
         cluster.settle()
         cluster.apply(thing("a"))
         cluster.apply(deep_thing())
@@ -217,7 +220,7 @@ def test_a_deep_parent_says_so_and_harms_no_other(levels: int) -> None:
 
 
 def test_a_deep_child_is_read() -> None:
-    """K7: 300 levels of nesting in a free-form field are unusual and nothing else."""
+    """K7: 300 levels of nesting in a free-form field are handled."""
     seen: list[Json] = []
 
     async def look(_it: Thing, _out: OutputSet, ctx: Context) -> Result:
@@ -229,7 +232,7 @@ def test_a_deep_child_is_read() -> None:
     with DeepHarness(Things(look)) as cluster:
         cluster.settle()
         loosen(cluster)
-        cluster.restart()  # a watch that is open shows objects by the schema that it began with
+        cluster.restart()  # an open watch keeps the schema with which it began
         cluster.settle()
         cluster.apply(deep_thing())
         cluster.apply(thing("a"))
@@ -240,7 +243,7 @@ def test_a_deep_child_is_read() -> None:
 
 
 def nested(levels: int) -> bytes:
-    """A JSON value that deep."""
+    """Build a JSON value that is nested so deeply."""
     return b'{"a":' * levels + b"1" + b"}" * levels
 
 

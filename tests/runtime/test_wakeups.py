@@ -1,4 +1,4 @@
-"""Q10: queue, wakeup and workers together: a key that is due is taken at once if a worker is idle."""
+"""Q10: queue, wakeup and workers together: an idle worker takes a key as soon as it is due."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ WORKERS = 4
 
 
 class Office:
-    """Four workers; each pass takes as long as its key says, and ends with nothing more to do."""
+    """Four workers; each pass takes as long as its key says, and asks for no other."""
 
     def __init__(self, seconds: dict[str, float]) -> None:
         loop = asyncio.get_running_loop()
@@ -31,13 +31,13 @@ class Office:
         self.pool = worker_pool(loop, self.reconcile, ended=self.ended)
 
     def ended(self, key: ObjectRef) -> None:
-        """A key can be taken again, and a worker is idle."""
+        """The key can be taken again, and a worker is idle."""
         self.finished_at[key] = self.loop.time()
         if len(self.pool.queue.working) == WORKERS:
             self.all_busy_until = self.loop.time()
 
     async def reconcile(self, turn: Turn[ObjectRef]) -> Outcome | None:
-        """Note how long the key waited although a worker was idle; then work."""
+        """Record how long the key waited although a worker was idle; then work."""
         self.passes += 1
         takeable_at = max(turn.due_at, self.finished_at.get(turn.key, 0.0), self.all_busy_until)
         waited = self.loop.time() - takeable_at
@@ -50,9 +50,9 @@ class Office:
 Day = list[tuple[float, str, float]]
 ADDS = st.lists(
     st.tuples(
-        st.sampled_from([0.0, 0.0, 1.0, 2.5]),  # seconds after the add before it
+        st.sampled_from([0.0, 0.0, 1.0, 2.5]),  # seconds after the previous add
         st.sampled_from("abcdef"),
-        st.sampled_from([0.0, 1.0, 3.0, 10.0, 20.0]),  # due so many seconds later
+        st.sampled_from([0.0, 1.0, 3.0, 10.0, 20.0]),  # due that many seconds later
     ),
     max_size=25,
 )
@@ -60,7 +60,7 @@ LENGTHS = st.fixed_dictionaries({key: st.sampled_from([0.0, 0.5, 14.0]) for key 
 
 
 def late(day: Day, seconds: dict[str, float]) -> list[tuple[str, float]]:
-    """The keys that waited although a worker was idle, and for how long."""
+    """Return the keys that waited although a worker was idle, and for how long."""
 
     async def main() -> list[tuple[str, float]]:
         office = Office(seconds)
@@ -72,7 +72,7 @@ def late(day: Day, seconds: dict[str, float]) -> list[tuple[str, float]]:
                 office.pool.add(ObjectRef(Thing.KIND, key, "default"), delay=delay)
             while len(office.pool.queue):
                 await office.pool.clock.sleep(1.0)
-                # A queue that is owed nothing for longer than the longest delay has lost a wakeup.
+                # If no key is owed for longer than the longest delay, a wakeup was lost.
                 assert office.loop.time() < 1000.0
             office.pool.stop()
         return office.late
@@ -85,17 +85,17 @@ def late(day: Day, seconds: dict[str, float]) -> list[tuple[str, float]]:
 def test_q10_an_idle_worker_takes_a_key_as_soon_as_it_is_due(
     day: Day, seconds: dict[str, float]
 ) -> None:
-    """Whatever is added when, and however long the passes take."""
+    """For any adds at any times, and passes of any duration."""
     assert late(day, seconds) == []
 
 
-def test_q10_who_takes_a_key_leaves_an_alarm_for_the_next() -> None:
+def test_q10_a_worker_that_takes_a_key_sets_the_timer_for_the_next() -> None:
     """Three of four workers sleep; a long pass begins; the next key is due before it ends."""
     assert late([(0.0, "a", 1.0), (0.0, "b", 3.0)], {"a": 17.0, "b": 0.0}) == []
 
 
 @pytest.mark.parametrize("victim", range(WORKERS))
-def test_q10_a_ring_for_a_cancelled_worker_is_passed_on(victim: int) -> None:
+def test_q10_a_wakeup_of_a_cancelled_worker_is_passed_on(victim: int) -> None:
     """A worker that is woken and cancelled in the same turn has not taken the key."""
 
     async def main() -> tuple[float, int]:

@@ -1,4 +1,4 @@
-"""Worker: when a key comes back, and what ends the work."""
+"""Worker: when a key is queued again, and what ends the worker."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,7 +23,7 @@ Said = Outcome | None | Exception
 
 
 class Day:
-    """One worker, and passes that say what a test tells them to."""
+    """One worker, and passes with the results that a test lists."""
 
     def __init__(self, *said: Said) -> None:
         loop = asyncio.get_running_loop()
@@ -39,7 +39,7 @@ class Day:
         )
 
     async def reconcile(self, turn: Turn[ObjectRef]) -> Outcome | None:
-        """Say the next thing; after the last the pool is over."""
+        """Return the next result; after the last one the pool is closed."""
         causes = " ".join(cause.relation for cause in turn.causes)
         self.passes.append((round(self.loop.time(), 3), causes, turn.urgency))
         said = self.said.pop(0)
@@ -51,7 +51,7 @@ class Day:
 
 
 def lived(*said: Said) -> Day:
-    """A day with one key, whose passes say this."""
+    """Run one key whose passes have these results."""
 
     async def main() -> Day:
         day = Day(*said)
@@ -63,7 +63,7 @@ def lived(*said: Said) -> Day:
 
 
 def times(*said: Said) -> list[float]:
-    """When the passes ran that said this; one more follows."""
+    """Return when the passes with these results ran; one more follows."""
     return [at for at, _, _ in lived(*said, None).passes]
 
 
@@ -84,13 +84,16 @@ FAILED = Outcome(failure=Failed("Bad", "no"), backoff=True)
     ],
     ids=["after", "resync", "backoff", "failures", "later", "sooner", "reset"],
 )
-def test_when_a_key_comes_back(said: list[Said], at: list[float]) -> None:
-    """As it asks; the sooner of a delay of its own and of a growing one; success resets that."""
+def test_when_a_key_is_queued_again(said: list[Said], at: list[float]) -> None:
+    """At the requested delay or after the backoff, the earlier of them.
+
+    Success resets the backoff.
+    """
     assert times(*said) == pytest.approx(at)
 
 
-def test_why_a_key_comes_back() -> None:
-    """A timer is live, a resync lets live changes go first."""
+def test_the_cause_of_the_next_pass() -> None:
+    """A timer is live, a resync has background urgency."""
     day = lived(Outcome(after=HOUR), Outcome(ended=True), None)
 
     assert [(causes, urgency) for _, causes, urgency in day.passes] == [
@@ -101,8 +104,8 @@ def test_why_a_key_comes_back() -> None:
     assert len(day.ended) == 3
 
 
-def test_an_object_that_is_gone_is_owed_nothing() -> None:
-    """A pass over nothing asks for no other."""
+def test_a_deleted_object_has_no_next_pass() -> None:
+    """A pass without an object asks for no other."""
 
     async def main() -> list[Turn[ObjectRef]]:
         day = Day(None)
@@ -114,7 +117,7 @@ def test_an_object_that_is_gone_is_owed_nothing() -> None:
 
 
 def test_a_lost_lease_ends_the_work() -> None:
-    """It is no failure of the object, and nothing is tried again by this process."""
+    """It is not a failure of the object, and this process retries nothing."""
 
     async def main() -> Day:
         day = Day(LeadershipLostError("another leads"), None)
@@ -135,7 +138,7 @@ def test_a_lost_lease_ends_the_work() -> None:
     ids=["stop", "add"],
 )
 def test_an_idle_worker_wakes(wake: Callable[[Day], None]) -> None:
-    """When the pool ends, and when something is added."""
+    """When the pool ends, and when a key is added."""
 
     async def main() -> float:
         day = Day(None)
@@ -148,8 +151,8 @@ def test_an_idle_worker_wakes(wake: Callable[[Day], None]) -> None:
     assert run(main()) == 5.0
 
 
-def test_what_is_added_during_its_own_work_is_taken_by_an_idle_worker() -> None:
-    """One worker sleeps while the other works on the key; each pass is one worker's alone."""
+def test_a_key_that_is_added_during_its_pass_is_taken_by_an_idle_worker() -> None:
+    """One worker sleeps while the other works on the key; each pass has one worker."""
 
     async def main() -> list[float]:
         day = Day(None, None)
@@ -174,7 +177,7 @@ def test_what_is_added_during_its_own_work_is_taken_by_an_idle_worker() -> None:
 
 @pytest.mark.parametrize("raises", [False, True], ids=["swallowed", "another error"])
 def test_q9_a_cancelled_worker_ends_whatever_a_state_makes_of_it(raises: bool) -> None:
-    """A process that lost its lease must not go on with passes because a state caught everything."""
+    """A process that lost its lease must not continue because a state caught the cancellation."""
 
     async def main() -> int:
         day = Day()

@@ -1,4 +1,4 @@
-"""A controller whose states do what a test tells them to."""
+"""A controller whose states do what a test tells them."""
 
 from collections.abc import Callable
 from inspect import isawaitable
@@ -22,25 +22,25 @@ class ThingSpec(Model):
 
 
 class ThingStatus(Status):
-    """What a state may say."""
+    """A field that states set."""
 
     note: str | None = None
 
 
 class Thing(Resource[ThingSpec, ThingStatus], group="test.myrmidon.dev", version="v1"):
-    """Anything."""
+    """The resource of the tests."""
 
 
 Act: TypeAlias = Callable[[Thing, OutputSet, Context], Any]
 
 
 def done(_thing: Thing, _out: OutputSet, _ctx: Context) -> Result:
-    """Nothing to do."""
+    """Return Done."""
     return Done()
 
 
 class Things(Controller[Thing]):
-    """Two states, each a function of the test's own."""
+    """Two states, each a function of the test."""
 
     manages: ClassVar[tuple[Any, ...]] = (
         kinds.CONFIG_MAP,
@@ -66,7 +66,7 @@ class Things(Controller[Thing]):
 
 
 class FinalThings(Things):
-    """With a finalizer."""
+    """The same, with a finalizer."""
 
     def __init__(
         self, first: Act = done, second: Act = done, last: Act = done, **options: Any
@@ -86,7 +86,7 @@ def thing(name: str = "it", **spec: Any) -> Thing:
 
 
 def config_map(name: str, value: str = "a", **metadata: Any) -> Json:
-    """The smallest child there is."""
+    """Build the smallest child."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -85,7 +85,7 @@ class WebApps(Controller[WebApp]):
 
     @state(finalizer=True, condition="Drained", then="forgotten")
     async def drained(self, app: WebApp, out: OutputSet, ctx: Context) -> Result:
-        """Nobody reaches it any more."""
+        """No client reaches it any more."""
         out.delete(kinds.INGRESS, app.name)
         if await ctx.get(kinds.INGRESS, app.name) is not None:
             return Wait("Draining", "the ingress is still there", keep_outputs=True)
@@ -109,7 +109,7 @@ def role_name(app: WebApp) -> str:
 
 
 def config_map(name: str, content: dict[str, str], **metadata: Any) -> Json:
-    """The smallest child there is."""
+    """Build the smallest child."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -119,7 +119,7 @@ def config_map(name: str, content: dict[str, str], **metadata: Any) -> Json:
 
 
 def cluster_role(name: str) -> Json:
-    """A child without a namespace."""
+    """Build a cluster-scoped child."""
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
@@ -129,7 +129,7 @@ def cluster_role(name: str) -> Json:
 
 
 def deployment(app: WebApp) -> Json:
-    """A child with many fields that the server fills in."""
+    """Build a child with many fields that the server fills in."""
     labels = {"app": app.name}
     return {
         "apiVersion": "apps/v1",
@@ -156,7 +156,7 @@ def deployment(app: WebApp) -> Json:
 
 
 def service(app: WebApp) -> Json:
-    """Another one, with an address that the server chooses."""
+    """Build a child with an address that the server chooses."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -166,7 +166,7 @@ def service(app: WebApp) -> Json:
 
 
 def ingress(app: WebApp) -> Json:
-    """What one branch has and the other has not."""
+    """Build the child that only one branch has."""
     backend = {"service": {"name": app.name, "port": {"number": 80}}}
     paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
     return {
@@ -183,7 +183,7 @@ _VOLATILE = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "ge
 
 
 def world(cluster: Harness) -> dict[str, Json]:
-    """Everything that the life of an application leaves, without what differs from run to run."""
+    """Return all objects that a life leaves, without values that differ from run to run."""
     found: dict[str, Json] = {}
     for kind in (WebApp.KIND, *KINDS):
         for obj in cluster.list(kind, ""):
@@ -193,7 +193,7 @@ def world(cluster: Harness) -> dict[str, Json]:
 
 
 def normalised(obj: Json) -> Json:
-    """An object without identities, versions, times and addresses."""
+    """Return an object without uids, versions, times and addresses."""
     meta = {key: value for key, value in obj["metadata"].items() if key not in _VOLATILE}
     labels = {**meta.get("labels", {})}
     if "myrmidon.dev/parent-uid" in labels:

@@ -1,8 +1,8 @@
-"""A model of the API server: what it does to a write, as far as a plan depends on it.
+"""A model of the API server: how it stores a write, as far as a plan depends on it.
 
 It follows RFC 7386 with the departures of the real server (golden/FACTS.md 25, 26): nulls are also
-dropped from maps inside of lists.  It fills in a default in every object inside of a list.  For
-built-in kinds and for metadata it drops what is empty.  Versions and uids are checked.
+dropped from maps inside lists.  It fills in a default in every object inside a list.  For built-in
+kinds and for metadata it drops empty values.  Versions and uids are checked.
 """
 
 from copy import deepcopy
@@ -27,7 +27,7 @@ MAPS = ("annotations", "data", "labels", "limits")
 
 
 class ModelServer:
-    """Objects by reference; ``writes`` counts what changed something."""
+    """Objects by reference; ``writes`` counts the requests that changed an object."""
 
     def __init__(self, *, drops_empty: bool = False, fills_in: bool = True) -> None:
         self.objects: dict[ObjectRef, Json] = {}
@@ -38,15 +38,15 @@ class ModelServer:
         self._managed: dict[tuple[ObjectRef, str], Json] = {}
 
     def get(self, ref: ObjectRef) -> Json | None:
-        """The object as a watch delivers it."""
+        """Return the object as a watch delivers it."""
         return deepcopy(self.objects.get(ref))
 
     def put(self, ref: ObjectRef, obj: Json) -> Json:
-        """Let somebody else write the whole object."""
+        """Store the whole object, as another writer would."""
         return self._store(ref, obj)
 
     def send(self, request: Request | None) -> None:
-        """Do what the request says, or refuse as the server does."""
+        """Do what the request says, or refuse it as the server does."""
         if request is None:
             return
         self.requests.append(request)
@@ -160,7 +160,7 @@ def _without_nulls_in_lists(value: Any) -> Any:
 
 
 def _without_empty(value: Any, *, of_map: bool = False) -> Any:
-    """Drop what a Go struct with ``omitempty`` does not print; entries of maps stay."""
+    """Drop the values that a Go struct with ``omitempty`` does not print; entries of maps stay."""
     if isinstance(value, dict):
         return {
             key: _without_empty(item, of_map=key in MAPS)
@@ -173,7 +173,7 @@ def _without_empty(value: Any, *, of_map: bool = False) -> Any:
 
 
 def _without(current: Any, before: Any, now: Any) -> Any:
-    """Drop what a manager applied before and does not apply now."""
+    """Drop the fields that a manager applied before and does not apply now."""
     if not (isinstance(current, dict) and isinstance(before, dict) and isinstance(now, dict)):
         return current
     return {

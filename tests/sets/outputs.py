@@ -1,4 +1,4 @@
-"""Outputs for tests of planning: one child, one parent, and what may be declared."""
+"""Outputs for tests of planning: one child, one parent, and the possible declarations."""
 
 from typing import Any, Final
 
@@ -36,12 +36,12 @@ SPECS = documents()
 
 
 def ref_of(kind: Kind = WIDGET) -> ObjectRef:
-    """The child."""
+    """Return the reference of the child."""
     return ObjectRef(kind, "child", "default")
 
 
 def manifest(spec: Json, kind: Kind = WIDGET, **meta: Any) -> Json:
-    """The child as a state declares it."""
+    """Return the child as a state declares it."""
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,
@@ -51,7 +51,7 @@ def manifest(spec: Json, kind: Kind = WIDGET, **meta: Any) -> Json:
 
 
 def apply(obj: Json, *, adopt: bool = True, **options: Any) -> Apply:
-    """The output of a state that applies the object, whoever it belonged to before."""
+    """Return the output of a state that applies the object and may adopt it."""
     out = OutputSet((*kinds.ALL, WIDGET), namespace="default", controller="Things", state="made")
     out.apply(obj, adopt=adopt, **options)
     (output,) = out.applied()
@@ -59,5 +59,5 @@ def apply(obj: Json, *, adopt: bool = True, **options: Any) -> Apply:
 
 
 def options_of(way: str, **more: Any) -> ApplyOptions:
-    """The options of one way to write."""
+    """Return the options of one way to write."""
     return ApplyOptions(**WAYS[way], **more)

@@ -1,4 +1,4 @@
-"""Objects of every kind that people apply, and what a real server made of them."""
+"""Objects of the kinds that people apply, and how a real server stored them."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "server-side": {"server_side": True},
 }
 
-# A change of each kind that the server refuses for ever.
+# A change of each kind that the server always refuses.
 REFUSED: Final[dict[str, Json]] = {
     "Deployment": {
         "spec": {
@@ -44,7 +44,7 @@ REFUSED: Final[dict[str, Json]] = {
 
 
 def outputs(namespace: str, **options: Any) -> list[Apply]:
-    """The samples as the outputs of a state, for one namespace."""
+    """Return the samples as the outputs of a state, for one namespace."""
     out = OutputSet(kinds.ALL, namespace=namespace, controller="Samples", state="applied")
     text = (HERE / "samples.yaml").read_text().replace("${namespace}", namespace)
     out.apply_all(yaml.safe_load_all(text), owner_refs=False, **options)
@@ -52,6 +52,6 @@ def outputs(namespace: str, **options: Any) -> list[Apply]:
 
 
 def recorded() -> list[Json]:
-    """What kube-apiserver v1.36.4 made of the samples, in the same order."""
+    """Return the samples as kube-apiserver v1.36.4 stored them, in the same order."""
     answers: list[Json] = json.loads(RECORDED.read_text())
     return answers

@@ -1,4 +1,4 @@
-"""O6, O7: which existing objects are ours to write or delete."""
+"""O6, O7: which existing objects a controller may write or delete."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ WRITTEN: list[Json] = [{"manager": "Things", "operation": "Update"}]
 
 
 def outputs(spec: Json, *, adopt: bool = False) -> list[Output]:
-    """Every way to write or delete the child."""
+    """Draw every way to write or delete the child."""
     applied: list[Output] = [
         apply(manifest(spec), adopt=adopt, **options, **more)
         for options in WAYS.values()
@@ -39,7 +39,7 @@ def outputs(spec: Json, *, adopt: bool = False) -> list[Output]:
 def test_o6_an_object_without_parent_is_never_written_or_deleted_unasked(
     spec: Json, owners: list[Json], creating: bool
 ) -> None:
-    """Whatever the way to write it; the error names the object and both ways to allow it."""
+    """However it is written; the error names the object and both ways to allow the adoption."""
     there = manifest({}, ownerReferences=owners, **STRANGER)
     for output in outputs(spec):
         with pytest.raises(NotAdoptedError) as caught:
@@ -70,7 +70,7 @@ def test_o6_adoption_is_asked_for_by_option_or_annotation(spec: Json, allowed: s
 
 @pytest.mark.parametrize("value", ["false", "", "parent", "default/other"])
 def test_o6_an_annotation_for_another_parent_allows_nothing(value: str) -> None:
-    """Nor does any other value."""
+    """Nor does an annotation with any other value."""
     there = manifest({}, annotations={"myrmidon.dev/adopt": value}, **STRANGER)
     for output in outputs({}):
         with pytest.raises(NotAdoptedError):
@@ -94,7 +94,9 @@ def test_o6_an_annotation_for_another_parent_allows_nothing(value: str) -> None:
         "written",
     ],
 )
-def test_what_names_the_parent_or_was_written_by_the_controller_is_ours(ours: Json) -> None:
+def test_an_object_that_names_the_parent_or_was_written_by_the_controller_is_ours(
+    ours: Json,
+) -> None:
     """It needs no permission, and writing it is not an adoption."""
     there = manifest({"old": 1}, **ours, **STRANGER)
     for output in outputs({"new": 1}):
@@ -106,8 +108,8 @@ def test_what_names_the_parent_or_was_written_by_the_controller_is_ours(ours: Js
         assert not is_adoption(there, output, PARENT)
 
 
-def test_who_wrote_only_the_status_did_not_create_the_object() -> None:
-    """A controller may report into an object of another party."""
+def test_writing_only_the_status_is_not_creating_the_object() -> None:
+    """A controller may write conditions into an object of another party."""
     fields = [{"manager": "Things", "operation": "Update", "subresource": "status"}]
     with pytest.raises(NotAdoptedError):
         plan(apply(manifest({}), adopt=False), manifest({}, managedFields=fields), PARENT)
@@ -142,7 +144,7 @@ def test_a_label_says_nothing_beside_a_controller_reference() -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_terminating_object_without_parent_is_waited_for(way: str) -> None:
-    """When it is gone, the child can be created; there is nothing to adopt."""
+    """When it is deleted, the child can be created; there is nothing to adopt."""
     going = manifest({}, deletionTimestamp="2026-01-01T00:00:00Z")
     with pytest.raises(TerminatingError):
         plan(apply(manifest({}), adopt=False, **WAYS[way]), going, PARENT)
@@ -151,7 +153,7 @@ def test_a_terminating_object_without_parent_is_waited_for(way: str) -> None:
 
 @given(way=WAY, spec=SPECS)
 def test_every_write_names_its_field_manager_and_is_strict(way: str, spec: Json) -> None:
-    """That is the record of who created an object; the name fits what the server allows (A14)."""
+    """The manager records who created an object; its name fits the server's limit (A14)."""
     for validation in ("Strict", "Warn"):
         output = apply(manifest(spec), **WAYS[way], field_validation=validation)
         for there in (None, manifest({"x": 1}, **STRANGER)):
@@ -167,7 +169,7 @@ def test_every_write_names_its_field_manager_and_is_strict(way: str, spec: Json)
 
 
 def test_the_command_names_built_in_and_cluster_scoped_kinds() -> None:
-    """As kubectl wants it."""
+    """It is a command that kubectl accepts."""
     out = OutputSet(kinds.ALL, namespace="default", controller="Things", state="made")
     out.delete(kinds.NAMESPACE, "n")
     (output,) = out

@@ -1,4 +1,4 @@
-"""Patches: what is sent, when nothing is, and what is refused where it is written."""
+"""Patches: what is sent, when nothing is sent, and what is refused where it is written."""
 
 from typing import Any
 
@@ -35,12 +35,12 @@ OPERATIONS = st.lists(
 
 
 def stored(spec: Json, **meta: Any) -> Json:
-    """The object as the server has it."""
+    """Build the object as the server has it."""
     return manifest(spec, uid="u", resourceVersion="7", **meta)
 
 
 def outputs() -> OutputSet:
-    """A set that takes every kind of the tests."""
+    """Return an output set that takes every kind of the tests."""
     own = ObjectRef(WIDGET, "own", "default")
     return OutputSet((*kinds.ALL, WIDGET), namespace="default", controller="Things", own=own)
 
@@ -48,7 +48,7 @@ def outputs() -> OutputSet:
 @pytest.mark.law("G7")
 @given(current=SPECS, body=SPECS)
 def test_a2_a_merge_patch_is_sent_only_if_it_has_an_effect(current: Json, body: Json) -> None:
-    """Its effect is that of the body alone; the uid only guards it."""
+    """The effect is judged without the uid, which is sent only as a guard."""
     before = stored(without_nulls(current))
     request = plan(Edit(REF, {"spec": body}), before, PARENT)
     after = merge(before, {"spec": body})
@@ -60,8 +60,8 @@ def test_a2_a_merge_patch_is_sent_only_if_it_has_an_effect(current: Json, body: 
 
 
 @given(current=SPECS, operations=OPERATIONS)
-def test_a2_a_json_patch_comes_to_rest_or_is_refused(current: Json, operations: Any) -> None:
-    """What is sent can be performed on the object, and afterwards nothing is sent."""
+def test_a2_a_json_patch_converges_or_is_refused(current: Json, operations: Any) -> None:
+    """It applies to the object, and a second plan sends nothing."""
     before = stored({**without_nulls(current), "list": [1]})
     output = Edit(REF, operations, "json")
     try:
@@ -78,7 +78,7 @@ def test_a2_a_json_patch_comes_to_rest_or_is_refused(current: Json, operations: 
 
 
 def test_a_json_patch_tests_the_version_that_it_was_decided_on() -> None:
-    """So that it takes effect on exactly that object; removals without effect are left out."""
+    """It takes effect on exactly that object; removals without effect are left out."""
     operations = [
         {"op": "remove", "path": "/spec/gone"},
         {"op": "replace", "path": "/spec/a", "value": 2},
@@ -93,7 +93,7 @@ def test_a_json_patch_tests_the_version_that_it_was_decided_on() -> None:
 
 
 def test_a_test_that_fails_ends_a_json_patch_without_effect() -> None:
-    """Its author made it conditional."""
+    """A failed test is the condition that its author wrote, and not an error."""
     guarded = [
         {"op": "test", "path": "/spec/list", "value": [1]},
         {"op": "add", "path": "/spec/list/-", "value": 2},
@@ -115,15 +115,15 @@ def test_a_test_that_fails_ends_a_json_patch_without_effect() -> None:
     ],
     ids=["append", "move", "no parent", "no map"],
 )
-def test_a_json_patch_that_can_never_rest_is_an_error(operations: Any, said: str) -> None:
-    """It says why, and how to fix it."""
+def test_a_json_patch_that_never_converges_is_an_error(operations: Any, said: str) -> None:
+    """The error says why, and how to fix it."""
     with pytest.raises(OutputError, match=said) as caught:
         plan(Edit(REF, operations, "json"), stored({"list": [1]}), PARENT)
     assert "\n  fix: " in str(caught.value)
 
 
 def test_only_the_server_knows_the_effect_of_a_strategic_patch() -> None:
-    """Unless it has neither lists nor directives."""
+    """Without lists and directives it is compared like a merge patch."""
     pod = ObjectRef(kinds.POD, "child", "default")
     current = stored({"a": [1], "b": {"c": 1}})
 
@@ -135,7 +135,7 @@ def test_only_the_server_knows_the_effect_of_a_strategic_patch() -> None:
 
 
 def test_a_status_patch_carries_the_version() -> None:
-    """The server ignores a uid there."""
+    """The server ignores a uid in a write to the status."""
     output = Edit(REF, {"status": {"a": 1}}, subresource="status")
     request = plan(output, stored({}), PARENT)
 
@@ -146,7 +146,7 @@ def test_a_status_patch_carries_the_version() -> None:
 
 @pytest.mark.law("G7")
 def test_a_missing_object_is_waited_for_but_not_during_a_deletion() -> None:
-    """W5: while the parent goes, nothing has to come into being."""
+    """W5: while the parent is being deleted, no object has to appear."""
     output = Edit(REF, {"spec": {}})
 
     with pytest.raises(MissingObjectError, match="does not exist"):
@@ -155,7 +155,7 @@ def test_a_missing_object_is_waited_for_but_not_during_a_deletion() -> None:
 
 
 def test_the_effect_of_a_patch_depends_on_the_content_alone() -> None:
-    """A new version, generation or status does not ask the server again."""
+    """A new version, generation or status does not cause another request."""
     edit, status = Edit(REF, {}), Edit(REF, {}, subresource="status")
     one = {**stored({"a": 1}, generation=1), "status": {"x": 1}}
     two = {**stored({"a": 1}, generation=2), "status": {"x": 2}}
@@ -169,7 +169,7 @@ def test_the_effect_of_a_patch_depends_on_the_content_alone() -> None:
 
 
 def test_two_patches_of_one_object_become_one() -> None:
-    """Merge patches are merged, with their nulls; JSON patches are put one after the other."""
+    """Merge patches are merged, with their nulls; JSON patches are concatenated."""
     out = outputs()
     out.patch(WIDGET, "child", {"spec": {"a": 1, "b": {"c": 1}}})
     out.patch(WIDGET, "child", {"spec": {"a": None, "b": {"d": 2}}})
@@ -216,14 +216,14 @@ def test_two_strategic_patches_of_one_object_are_an_error() -> None:
     ],
 )
 def test_mistakes_are_refused_where_they_are_written(call: Any, said: str) -> None:
-    """With the object, the problem and the fix."""
+    """The error names the object, the problem and the fix."""
     with pytest.raises(OutputError, match=said) as caught:
         call(outputs())
     assert "\n  fix: " in str(caught.value)
 
 
 def test_labels_and_annotations_of_the_object_itself_are_one_patch() -> None:
-    """No other patch counts as one of these."""
+    """A patch of any other field is not such a patch."""
     out = outputs()
     out.label_self({"a": "b"})
     out.label_self({})
@@ -239,7 +239,7 @@ def test_labels_and_annotations_of_the_object_itself_are_one_patch() -> None:
 
 
 def test_the_outputs_that_a_state_can_declare() -> None:
-    """Each is a value; nothing has been sent."""
+    """Each output is a value; declaring it sends nothing."""
     out = outputs()
     out.scale(kinds.DEPLOYMENT, "a", replicas=0)
     out.apply({**manifest({}), "status": {"phase": "Up"}}, subresource="status")
@@ -263,8 +263,8 @@ def test_the_outputs_that_a_state_can_declare() -> None:
     assert REF not in out
 
 
-def test_a_status_that_the_state_made_itself_cannot_be_applied_with_the_object() -> None:
-    """That of an object that was read is left out."""
+def test_a_status_that_the_state_built_cannot_be_applied_with_the_object() -> None:
+    """The status of an object that was read is left out instead."""
     made = {**manifest({}), "status": {"phase": "Up"}}
     with pytest.raises(OutputError, match="which the API server would drop"):
         outputs().apply(made)

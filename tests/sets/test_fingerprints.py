@@ -1,4 +1,4 @@
-"""Short names for declarations."""
+"""Fingerprints of declarations."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ from tests.strategies import documents
 
 
 @given(left=documents(), right=documents())
-def test_a5_equal_content_has_one_name(left: Json, right: Json) -> None:
-    """And other content another one, as JSON sees it."""
+def test_a5_equal_content_has_one_fingerprint(left: Json, right: Json) -> None:
+    """Other content has another one; content is compared as JSON."""
 
     def as_floats(value: Any) -> Any:
         if isinstance(value, dict):
@@ -30,7 +30,7 @@ def test_a5_equal_content_has_one_name(left: Json, right: Json) -> None:
 
 @given(spec=SPECS, foreign=SPECS)
 def test_a7_a_foreign_field_is_seen_beside_unknown_defaults(spec: Json, foreign: Json) -> None:
-    """A full update of a custom kind rests beside defaults, and wakes when somebody adds a field."""
+    """A full update of a custom kind is sent again for another writer's field, not for defaults."""
     server, ref = ModelServer(), ref_of()
     output = apply(manifest({"list": [{"a": 1}], "spec": spec}), as_update=True)
     server.send(plan(output, None, PARENT))
@@ -44,7 +44,7 @@ def test_a7_a_foreign_field_is_seen_beside_unknown_defaults(spec: Json, foreign:
 
 
 def test_a2_an_update_that_changed_nothing_is_not_sent_for_ever() -> None:
-    """The object was there with the same content and defaults, created by somebody else."""
+    """The object existed with the same content and defaults, created by another writer."""
     server, ref = ModelServer(), ref_of()
     server.put(ref, manifest({"list": [{"a": 1}]}))
     output = apply(manifest({"list": [{"a": 1}]}), as_update=True)
@@ -55,8 +55,8 @@ def test_a2_an_update_that_changed_nothing_is_not_sent_for_ever() -> None:
     assert plan(output, server.get(ref), PARENT) is None
 
 
-def test_each_author_has_a_mark_of_its_own() -> None:
-    """Two states never argue about one value; long names keep within 63 characters."""
+def test_each_state_has_an_annotation_of_its_own() -> None:
+    """Two states never share one annotation; long names keep within 63 characters."""
     long = "C" * 40 + "." + "s" * 40
     for author in ("", "Things.made", long):
         output = apply(manifest({"list": [{"a": 1}]}))

@@ -1,4 +1,4 @@
-"""From what a user hands over to the manifest that is sent."""
+"""From the object that a user passes to the manifest that is sent."""
 
 import math
 from base64 import b64decode
@@ -38,8 +38,8 @@ def test_a_manifest_is_a_copy(spec: Json) -> None:
     assert manifest["metadata"] is not original["metadata"]
 
 
-def test_what_only_the_server_may_say_is_dropped() -> None:
-    """An object that was read can be applied again; its lock and uid stay for those who ask."""
+def test_fields_that_only_the_server_sets_are_dropped() -> None:
+    """An object that was read can be applied again; resourceVersion and uid stay for locks."""
     manifest = manifest_of(
         {
             "metadata": {
@@ -70,7 +70,7 @@ def test_a5_string_data_is_compared_as_data(texts: dict[str, str | None]) -> Non
 
 
 def test_typed_resources_send_what_was_set() -> None:
-    """Unset is not sent, None is sent as null, and the status is nobody's output."""
+    """Unset fields are not sent, None is sent as null, and the status is never sent."""
     thing = Thing(name="a", spec=ThingSpec(size=1, note=None))
 
     assert manifest_of(thing) == {
@@ -82,7 +82,7 @@ def test_typed_resources_send_what_was_set() -> None:
 
 
 def test_client_models_are_manifests() -> None:
-    """kubernetes-asyncio's models: what is None was never set."""
+    """In models of kubernetes-asyncio, None means not set."""
     owner = V1OwnerReference(api_version="v1", kind="X", name="x", uid="u")
     meta = V1ObjectMeta(
         name="a",
@@ -107,7 +107,7 @@ def test_client_models_are_manifests() -> None:
 
 
 class Model:
-    """As far as we care, a model of the client."""
+    """A model like those of the client, as far as this matters here."""
 
     attribute_map = {"when": "when", "day": "day", "many": "many"}  # noqa: RUF012 - as the client has it
 
@@ -117,7 +117,7 @@ class Model:
 
 
 def test_times_in_models_are_written_as_kubernetes_writes_them() -> None:
-    """Whole seconds, UTC."""
+    """In UTC, with whole seconds."""
     assert manifest_of(Model()) == {
         "when": "2026-01-02T03:04:05Z",
         "day": "2026-01-02",
@@ -153,7 +153,7 @@ def test_times_in_models_are_written_as_kubernetes_writes_them() -> None:
     ids=["not an object", "key", "value"],
 )
 def test_what_is_not_an_object_is_refused(obj: Any, text: str) -> None:
-    """With what it is and what it should be."""
+    """The error says what it is and what it should be."""
     with pytest.raises(OutputError) as caught:
         manifest_of(obj)
 
@@ -183,7 +183,7 @@ ANYTHING = st.recursive(
 
 @given(value=ANYTHING)
 def test_a_value_is_sent_as_it_is_or_refused_with_its_path(value: Any) -> None:
-    """Never changed in silence: NaN is not null, a lone surrogate is not a question mark."""
+    """Values are never changed silently: NaN does not become null, a lone surrogate not "?"."""
     obj = {"apiVersion": "v1", "kind": "X", "metadata": {"name": "a"}, "spec": {"value": value}}
     try:
         manifest = manifest_of(obj)
@@ -197,7 +197,7 @@ def test_a_value_is_sent_as_it_is_or_refused_with_its_path(value: Any) -> None:
 
 
 def same_value(sent: Any, value: Any) -> bool:
-    """Whether the JSON says what the value says."""
+    """Whether the JSON has the same meaning as the value."""
     match value:
         case bool() | None:
             return sent is value
@@ -220,7 +220,7 @@ def same_value(sent: Any, value: Any) -> bool:
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("beside", [{}, {"other": None}, {"other": "null"}, {"other": 2**60}])
 def test_a_number_that_json_does_not_have_is_refused(number: float, beside: Json) -> None:
-    """In a merge patch the null that the encoder writes for it would delete the field."""
+    """The encoder writes null for it, which would delete the field in a merge patch."""
     with pytest.raises(
         OutputError, match=r"spec\.rate is -?(nan|inf), and JSON has no such number"
     ):
@@ -228,7 +228,7 @@ def test_a_number_that_json_does_not_have_is_refused(number: float, beside: Json
 
 
 def test_an_object_that_contains_itself_or_is_too_deep_is_refused() -> None:
-    """With the path, before the encoder gives up."""
+    """The error has the path and is raised before the encoder fails."""
     loop: Json = {"kind": "X", "metadata": {"name": "a"}}
     loop["spec"] = {"again": loop}
     with pytest.raises(
@@ -245,7 +245,7 @@ def test_an_object_that_contains_itself_or_is_too_deep_is_refused() -> None:
 
 
 def test_a_large_integer_is_sent_exactly() -> None:
-    """Up to the 64 bits that the server keeps."""
+    """This holds for all 64-bit integers, which the server keeps."""
     assert manifest_of({"spec": {"a": 2**63 - 1}}) == {"spec": {"a": 2**63 - 1}}
     with pytest.raises(OutputError, match="more than 64 bits"):
         manifest_of({"spec": {"a": 2**63}})
@@ -272,7 +272,7 @@ class Free(Resource[FreeSpec, Status], group="example.com", version="v1"):
     ids=["nan", "surrogate", "object", "bytes"],
 )
 def test_a_typed_resource_is_refused_like_a_manifest(value: Any, told: str) -> None:
-    """Fields of its model without a type can hold anything."""
+    """Fields without a type in its model can hold any value."""
     it = Free(name="a", spec=FreeSpec())
     it.spec.free["x"] = value
 
@@ -282,7 +282,7 @@ def test_a_typed_resource_is_refused_like_a_manifest(value: Any, told: str) -> N
 
 
 class Untold:
-    """An object that cannot tell its JSON, for reasons of its own."""
+    """An object whose to_json fails."""
 
     def to_json(self) -> Json:
         """Raise."""
@@ -306,8 +306,8 @@ class Endless:
         return "Endless"
 
 
-def test_an_object_that_cannot_tell_its_json_says_why() -> None:
-    """Instead of breaking the pass."""
+def test_an_object_whose_to_json_fails_says_why() -> None:
+    """The error is reported instead of breaking the pass."""
     with pytest.raises(
         OutputError, match="Untold cannot be written as JSON: RuntimeError: not today"
     ):
@@ -326,7 +326,7 @@ def test_an_object_that_cannot_tell_its_json_says_why() -> None:
     ids=["value", "stringData", "data"],
 )
 def test_a_secret_holds_strings(parts: Json, told: str) -> None:
-    """The server would refuse the same, with less of a hint."""
+    """The server would refuse other values with a less helpful message."""
     with pytest.raises(OutputError, match=told):
         manifest_of({"kind": "Secret", "metadata": {"name": "a"}, **parts})
 

@@ -1,4 +1,4 @@
-"""ObjectSet is a set by reference, in a stable order."""
+"""ObjectSet: a set of objects by reference, in a stable order."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ SETS = st.dictionaries(refs(), st.fixed_dictionaries({"n": st.integers(0, 3)})).
 
 @given(left=SETS, right=SETS, third=SETS)
 def test_algebra_of_sets(left: ObjectSet, right: ObjectSet, third: ObjectSet) -> None:
-    """By reference they are the sets of mathematics."""
+    """By reference they follow the algebra of sets."""
     assert left | right == right | left
     assert left & right == right & left
     assert (left | right) | third == left | (right | third)
@@ -31,7 +31,7 @@ def test_algebra_of_sets(left: ObjectSet, right: ObjectSet, third: ObjectSet) ->
 
 @given(left=SETS, right=SETS)
 def test_the_left_side_keeps_its_objects_and_its_order(left: ObjectSet, right: ObjectSet) -> None:
-    """What is printed or sent never depends on hashes."""
+    """The order of output never depends on hashes."""
     union = left | right
 
     assert union.refs[: len(left)] == left.refs
@@ -42,7 +42,7 @@ def test_the_left_side_keeps_its_objects_and_its_order(left: ObjectSet, right: O
 
 @given(found=SETS, ref=refs())
 def test_adding_and_discarding(found: ObjectSet, ref: ObjectRef) -> None:
-    """An object of the same reference is replaced, a missing one is no error."""
+    """An object of the same reference is replaced; discarding a missing one is not an error."""
     found.add(ref, {"n": 9})
     assert ref in found
     assert found.get(ref) == {"n": 9}
@@ -57,7 +57,7 @@ def test_adding_and_discarding(found: ObjectSet, ref: ObjectRef) -> None:
 
 
 def test_it_prints_its_references() -> None:
-    """And it cannot be a key: it changes."""
+    """It is not hashable, because it is mutable."""
     found = ObjectSet()
     assert repr(found) == "ObjectSet()"
     assert ObjectSet.__hash__ is None

@@ -65,7 +65,7 @@ from myrmidon.sets.outputs.options import DEFAULT, ApplyOptionsDict, chosen
     ids=lambda value: "+".join(value) if isinstance(value, dict) else "",
 )
 def test_senseless_combinations_are_refused(options: dict[str, Any], text: str) -> None:
-    """The message names both and the way out."""
+    """The message names both options and the fix."""
     with pytest.raises(OutputError) as caught:
         ApplyOptions(**options)
 
@@ -73,7 +73,7 @@ def test_senseless_combinations_are_refused(options: dict[str, Any], text: str) 
 
 
 def test_the_defaults_ask_for_nothing() -> None:
-    """And sensible combinations pass."""
+    """The defaults and sensible combinations are accepted."""
     assert ApplyOptions().owner_refs
     assert ApplyOptions(server_side=True, force=True, field_manager="me").force
     assert ApplyOptions(as_update=True, optimistic_lock=True).as_update
@@ -90,7 +90,7 @@ def test_the_defaults_ask_for_nothing() -> None:
     ],
 )
 def test_an_option_that_is_none_is_refused(name: str, fix: str) -> None:
-    """As a mistake of the controller, which no retry mends."""
+    """It is a mistake of the controller, so it is not retried."""
     with pytest.raises(OutputError) as caught:
         chosen(cast("Any", {name: True}))
 

@@ -47,7 +47,7 @@ INTENTIONS = st.lists(
 def test_a1_the_last_intention_wins_with_its_own_options(
     intentions: list[tuple[ObjectRef, str]],
 ) -> None:
-    """And takes the last place: the order is that of the last words."""
+    """It also takes the last place in the order."""
     out = outputs()
     for ref, what in intentions:
         if what == "delete":
@@ -74,7 +74,7 @@ def test_a1_the_last_intention_wins_with_its_own_options(
 
 
 def test_objects_go_to_the_namespace_of_the_parent() -> None:
-    """Unless they name one; cluster-scoped ones have none, whatever they say."""
+    """A namespace in the manifest takes precedence; cluster-scoped objects never have one."""
     out = outputs()
     out.apply_all(
         [
@@ -97,7 +97,7 @@ def test_objects_go_to_the_namespace_of_the_parent() -> None:
 
 
 def test_without_a_list_of_kinds_the_well_known_ones_are_declared() -> None:
-    """For use outside of a controller."""
+    """For use outside a controller."""
     out = OutputSet(state="alone")
     out.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}})
 
@@ -168,7 +168,7 @@ CONFIG_MAP: Json = {"apiVersion": "v1", "kind": "ConfigMap"}
     ids=["undeclared", "undeclared delete", "generated", "version", "kind", "name", "delete"],
 )
 def test_d3_a11_outputs_that_cannot_be_written_are_refused(act: Any, text: str) -> None:
-    """With controller, state and fix."""
+    """The error names the controller, the state and the fix."""
     with pytest.raises(
         (UndeclaredOutputError, GeneratedNameError, UnidentifiedObjectError)
     ) as caught:
@@ -178,7 +178,7 @@ def test_d3_a11_outputs_that_cannot_be_written_are_refused(act: Any, text: str) 
 
 
 def test_a_parent_without_a_namespace_has_none_to_give() -> None:
-    """Then the child must name one."""
+    """The child must name a namespace itself."""
     out = OutputSet((kinds.CONFIG_MAP,))
 
     with pytest.raises(
@@ -190,8 +190,8 @@ def test_a_parent_without_a_namespace_has_none_to_give() -> None:
 
 
 @given(name=st.sampled_from(["a", "b"]), prefix=st.sampled_from(["a-", "x"]))
-def test_a11_a_name_makes_generate_name_harmless(name: str, prefix: str) -> None:
-    """The server ignores it then."""
+def test_a11_generate_name_is_allowed_beside_a_name(name: str, prefix: str) -> None:
+    """The server ignores generateName if there is a name."""
     out = outputs()
     out.apply({**CONFIG_MAP, "metadata": {"name": name, "generateName": prefix}})
 

@@ -1,4 +1,4 @@
-"""How a child says whose it is (O1, O3)."""
+"""How a child names its parent (O1, O3)."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ NAMESPACES = st.sampled_from(["default", "other"])
 
 
 def created(output: Apply, parent: Parent = PARENT) -> Json:
-    """What is sent for a child that is not there."""
+    """Return what is sent to create a child."""
     request = plan(output, None, parent)
     assert request is not None
     body: Json = request.body
@@ -33,7 +33,7 @@ def created(output: Apply, parent: Parent = PARENT) -> Json:
 def test_o3_a_reference_that_kubernetes_forbids_is_never_sent(
     where: str, at_home: str, child: Kind, cluster_parent: bool
 ) -> None:
-    """Across namespaces, or from a cluster-scoped child to a namespaced parent."""
+    """An owner in another namespace, or a namespaced owner of a cluster-scoped child."""
     kind = CLUSTER_KIND if cluster_parent else PARENT_KIND
     parent = Parent(ObjectRef(kind, "parent", "" if cluster_parent else at_home), "parent-uid")
     output = apply(manifest({}, child, namespace=where))
@@ -55,7 +55,7 @@ def test_o3_a_reference_that_kubernetes_forbids_is_never_sent(
 
 
 def test_o3_the_errors_say_why() -> None:
-    """Word for word."""
+    """The messages are compared word for word."""
     with pytest.raises(OwnerReferenceError) as across:
         created(apply(manifest({}, kinds.CONFIG_MAP, namespace="other")))
     with pytest.raises(OwnerReferenceError) as upwards:
@@ -80,7 +80,7 @@ def test_o3_the_errors_say_why() -> None:
 def test_o3_a_child_without_owner_reference_leads_back_to_its_parent(
     name: str, namespace: str, owned: bool
 ) -> None:
-    """By label and annotation, in both directions; a controlled child needs neither."""
+    """A label and an annotation name it; a child with an owner reference needs neither."""
     kind = PARENT_KIND if namespace else CLUSTER_KIND
     parent = Parent(ObjectRef(kind, name, namespace), "parent-uid")
     output = apply(manifest({}, kinds.CONFIG_MAP), owner_refs=owned)
@@ -94,7 +94,7 @@ def test_o3_a_child_without_owner_reference_leads_back_to_its_parent(
 
 
 def test_tracking_adds_to_what_was_declared() -> None:
-    """Labels and annotations of the state stay, empty ones do not get in the way."""
+    """Labels and annotations of the state stay; empty maps are handled."""
     meta: dict[str, Any] = {"labels": {"a": "b"}, "annotations": {"c": "d"}}
     child = created(apply(manifest({}, kinds.CONFIG_MAP, **meta), owner_refs=False))
     bare = created(
@@ -127,7 +127,7 @@ def test_an_owner_may_be_a_typed_object() -> None:
 
 @pytest.mark.parametrize("field", ["uid", "name", "kind", "apiVersion"])
 def test_an_owner_that_no_server_has_seen_is_refused(field: str) -> None:
-    """There is nothing to refer to."""
+    """It has no uid to refer to."""
     owner: Json = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "uid": "u"}}
     (owner["metadata"] if field in owner["metadata"] else owner).pop(field)
 

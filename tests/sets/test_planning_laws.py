@@ -36,13 +36,13 @@ OWNERS = st.sampled_from([[], [OTHER], [OURS], [OTHER, OURS]])
 
 
 def server_for(kind: Kind, way: str) -> ModelServer:
-    """Built-in kinds drop what is empty, and their defaults are known to a full update."""
+    """Return a model server: built-in kinds drop empty values and have known defaults."""
     built_in = kind is not WIDGET
     return ModelServer(drops_empty=built_in, fills_in=not (built_in and way == "update"))
 
 
 def content(obj: Json | None) -> Any:
-    """What was declared, as the server stored it, without what it filled in."""
+    """Return what was declared as the server stored it, without the values that it filled in."""
 
     def stripped(value: Any) -> Any:
         if isinstance(value, dict):
@@ -59,14 +59,14 @@ def content(obj: Json | None) -> Any:
 def test_a2_applying_twice_is_applying_once(  # noqa: PLR0917 - all that may vary
     way: str, kind: Kind, before: Json, spec: Json, labels: Any, owners: list[Json]
 ) -> None:
-    """Whatever was there, the second plan is empty, also in a process that remembers nothing."""
+    """From any object, the second plan is empty, also in a process with no memory of the first."""
     server, ref = server_for(kind, way), ref_of(kind)
     server.put(ref, manifest(without_nulls(before), kind, ownerReferences=owners))
 
     output = apply(manifest(spec, kind, labels=labels), **WAYS[way])
     server.send(plan(output, server.get(ref), PARENT))
     if (way, kind) == ("update", WIDGET):
-        # Whether it removed anything but defaults is seen only now: at most one more write.
+        # Only now it is known whether the update removed only defaults: at most one more write.
         server.send(plan(output, server.get(ref), PARENT))
     restarted = apply(manifest(spec, kind, labels=labels), **WAYS[way])
 
@@ -75,7 +75,7 @@ def test_a2_applying_twice_is_applying_once(  # noqa: PLR0917 - all that may var
 
 @given(way=WAY, kind=KINDS, spec=SPECS, labels=LABELS)
 def test_a3_a_new_child_costs_one_write(way: str, kind: Kind, spec: Json, labels: Any) -> None:
-    """Created once, and that is all."""
+    """The child is created by one request, and nothing else is sent."""
     server, ref = server_for(kind, way), ref_of(kind)
     output = apply(manifest(spec, kind, labels=labels), **WAYS[way])
 
@@ -89,7 +89,7 @@ def test_a3_a_new_child_costs_one_write(way: str, kind: Kind, spec: Json, labels
 def test_a2_a_changed_declaration_converges_in_one_write(
     way: str, kind: Kind, first: Json, second: Json
 ) -> None:
-    """And what it says is then so, whatever was declared before."""
+    """The object then has the declared content, whatever was declared before."""
     server, ref = server_for(kind, way), ref_of(kind)
     server.send(plan(apply(manifest(first, kind), **WAYS[way]), None, PARENT))
 
@@ -101,10 +101,13 @@ def test_a2_a_changed_declaration_converges_in_one_write(
 
 
 @given(way=WAY, spec=SPECS, change=st.dictionaries(st.sampled_from("abc"), st.integers(5, 6)))
-def test_a2_an_object_that_is_read_changed_and_applied_again_comes_to_rest(
+def test_a2_an_object_that_is_read_changed_and_applied_again_converges(
     way: str, spec: Json, change: Json
 ) -> None:
-    """Old marks on it are no declaration; each pass reads what the pass before has written."""
+    """Its old annotations are not part of the declaration.
+
+    Each pass reads the result of the last.
+    """
     server, ref = ModelServer(), ref_of()
     server.send(plan(apply(manifest(spec), **WAYS[way]), None, PARENT))
     for _ in range(2):
@@ -135,7 +138,7 @@ def test_a4_fields_not_mentioned_survive(kind: Kind, current: Json, spec: Json) 
 
 @given(kind=KINDS, current=SPECS, spec=SPECS)
 def test_a4_null_deletes(kind: Kind, current: Json, spec: Json) -> None:
-    """Explicit None is the way to remove a field."""
+    """An explicit None removes a field."""
     server, ref = ModelServer(), ref_of(kind)
     server.put(ref, manifest(without_nulls(current), kind))
 
@@ -147,7 +150,7 @@ def test_a4_null_deletes(kind: Kind, current: Json, spec: Json) -> None:
 
 @given(current=SPECS, spec=SPECS, stale=SPECS)
 def test_a4_the_request_is_what_was_declared(current: Json, spec: Json, stale: Json) -> None:
-    """Not a difference from a read that may be stale: any read leads to the same result."""
+    """The request is not a difference from a possibly stale read: any read has the same result."""
     server, ref = ModelServer(), ref_of()
     server.put(ref, manifest(without_nulls(current), ownerReferences=[OURS]))
     read = server.get(ref)
@@ -177,7 +180,7 @@ ELEMENTS = st.lists(
 def test_a4_a_field_removed_inside_a_list_element_is_removed(
     way: str, kind: Kind, first: list[Json], second: list[Json]
 ) -> None:
-    """It looks like a default of the server; the fingerprint tells, also after a restart."""
+    """The fingerprint tells it from a default of the server, also after a restart."""
     server, ref = server_for(kind, way), ref_of(kind)
     server.send(plan(apply(manifest({"list": first}, kind), **WAYS[way]), None, PARENT))
 
@@ -194,10 +197,10 @@ def test_a4_a_field_removed_inside_a_list_element_is_removed(
 
 @pytest.mark.parametrize("way", ["merge", "server-side"])
 @given(kind=KINDS, first=ELEMENTS, second=ELEMENTS)
-def test_a4_a_mark_is_renewed_as_long_as_it_is_there(
+def test_a4_a_fingerprint_on_the_object_is_never_stale(
     way: str, kind: Kind, first: list[Json], second: list[Json]
 ) -> None:
-    """A declaration without doubts in between leaves no old mark behind that could lie later."""
+    """Each write updates or removes it, also one whose declaration needs no fingerprint."""
     server, ref = server_for(kind, way), ref_of(kind)
     specs: list[Json] = [{"list": first}, {"list": []}, {"plain": "text"}, {"list": second}]
     for spec in specs:
@@ -224,7 +227,7 @@ def test_a4_a_mark_is_renewed_as_long_as_it_is_there(
 def test_a6_a_lock_holds_on_every_path(  # noqa: PLR0917 - the paths
     way: str, spec: Json, there: Json | None, seen: int, creating: bool, owners: list[Json]
 ) -> None:
-    """Whatever is read, absent or stale: what is written was locked by the version declared."""
+    """Whether the read was stale or empty: a write is locked by the declared version."""
     server, ref = ModelServer(), ref_of()
     for count in range(2):
         server.put(ref, manifest({"n": count}, ownerReferences=owners))
@@ -250,8 +253,8 @@ def test_a6_a_lock_holds_on_every_path(  # noqa: PLR0917 - the paths
 
 @pytest.mark.parametrize("way", WAYS)
 @given(spec=SPECS)
-def test_a6_what_is_locked_and_gone_does_not_come_back(way: str, spec: Json) -> None:
-    """Neither if we know that it is gone, nor if we do not."""
+def test_a6_a_locked_object_that_was_deleted_is_not_created_again(way: str, spec: Json) -> None:
+    """Whether or not the cache knows about the deletion."""
     server, ref = ModelServer(), ref_of()
     there = server.put(ref, manifest({"n": 1}))
     output = apply(manifest(spec, resourceVersion="1"), optimistic_lock=True, **WAYS[way])
@@ -287,8 +290,10 @@ def test_a6_a_lock_without_a_version_is_an_error_before_anything_is_sent(
 @example(kind=WIDGET, spec={"a": 1}, extra={"b": 2}, labels={})
 @example(kind=WIDGET, spec={"a": 1}, extra={}, labels={"theirs": "x"})
 @example(kind=kinds.CONFIG_MAP, spec={"a": 1}, extra={"b": 2}, labels={})
-def test_a7_an_update_overwrites(kind: Kind, spec: Json, extra: Json, labels: Json) -> None:
-    """What the state left out is gone afterwards, though all that it declared was there before."""
+def test_a7_a_full_update_removes_undeclared_fields(
+    kind: Kind, spec: Json, extra: Json, labels: Json
+) -> None:
+    """Fields that the state left out are removed, also if all declared fields are there already."""
     server, ref = ModelServer(fills_in=False), ref_of(kind)
     there = without_nulls({**extra, **spec})
     server.put(ref, manifest(there, kind, ownerReferences=[OURS], labels=labels))
@@ -301,7 +306,7 @@ def test_a7_an_update_overwrites(kind: Kind, spec: Json, extra: Json, labels: Js
 
 @given(spec=SPECS)
 def test_a7_an_update_takes_the_version_that_it_was_decided_on(spec: Json) -> None:
-    """Without a lock the newest; a conflict is then a reason to decide again, not to give up."""
+    """Without a lock it is the cached version; a conflict then causes a new pass, not a failure."""
     server, ref = ModelServer(), ref_of()
     server.put(ref, manifest({"n": 1}))
     read = server.get(ref)
@@ -315,10 +320,10 @@ def test_a7_an_update_takes_the_version_that_it_was_decided_on(spec: Json) -> No
 
 
 @given(spec=SPECS, claims=st.sampled_from([[], ["example.com/theirs"]]), owners=OWNERS)
-def test_a7_an_update_keeps_what_others_hold_on_to(
+def test_a7_an_update_keeps_finalizers_and_owner_references_of_others(
     spec: Json, claims: list[str], owners: list[Json]
 ) -> None:
-    """Finalizers and owner references are not ours to remove."""
+    """They are not ours to remove."""
     server, ref = ModelServer(), ref_of()
     server.put(ref, manifest({"n": 1}, finalizers=claims, ownerReferences=owners))
 
@@ -333,10 +338,10 @@ def test_a7_an_update_keeps_what_others_hold_on_to(
 
 
 @given(way=WAY, owners=OWNERS, declared=OWNERS, spec=SPECS)
-def test_o1_a_child_is_ours_and_stays_everybody_elses(
+def test_o1_a_child_gets_our_reference_and_keeps_all_others(
     way: str, owners: list[Json], declared: list[Json], spec: Json
 ) -> None:
-    """Our controller reference is there, and so is every reference that was there or was declared."""
+    """It has our controller reference, and every reference that existed or was declared."""
     server, ref = ModelServer(), ref_of()
     server.put(ref, manifest({}, ownerReferences=owners))
     output = apply(manifest(spec, ownerReferences=declared), **WAYS[way])
@@ -370,10 +375,10 @@ def test_o1_adopting_cannot_lose_a_reference_that_was_added_meanwhile(
 
 
 @given(way=WAY, spec=SPECS, owners=OWNERS)
-def test_o1_owner_references_are_left_alone_when_told_so(
+def test_o1_owner_references_are_left_alone_on_request(
     way: str, spec: Json, owners: list[Json]
 ) -> None:
-    """``owner_refs=False``: neither added nor touched."""
+    """With ``owner_refs=False`` they are neither added nor changed."""
     server, ref = ModelServer(), ref_of()
     server.put(ref, manifest({}, ownerReferences=owners))
     output = apply(manifest(spec), owner_refs=False, **WAYS[way])
@@ -385,10 +390,10 @@ def test_o1_owner_references_are_left_alone_when_told_so(
 
 
 @given(owners=OWNERS, declared=OWNERS)
-def test_o1_who_manages_owner_references_declares_them(
+def test_o1_a_state_that_manages_owner_references_declares_them(
     owners: list[Json], declared: list[Json]
 ) -> None:
-    """With ``owner_refs=False`` a declared list is a list like any other: it replaces."""
+    """With ``owner_refs=False`` a declared list replaces the existing one, like any other list."""
     server, ref = ModelServer(), ref_of()
     server.put(ref, manifest({}, ownerReferences=owners))
     output = apply(manifest({}, ownerReferences=declared), owner_refs=False)
@@ -400,10 +405,10 @@ def test_o1_who_manages_owner_references_declares_them(
 
 
 @given(way=WAY, spec=SPECS, deleting=st.booleans(), creating=st.booleans())
-def test_o2_what_another_controller_owns_is_left_alone(
+def test_o2_an_object_that_another_controller_owns_is_left_alone(
     way: str, spec: Json, deleting: bool, creating: bool
 ) -> None:
-    """Never taken over, never patched, never deleted; the error names the owner."""
+    """It is never adopted, patched or deleted; the error names the owner."""
     there = manifest({}, ownerReferences=[OTHER, {**FOREIGN, "uid": "foreign-uid"}])
     if deleting:
         there["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -421,7 +426,7 @@ def test_o2_what_another_controller_owns_is_left_alone(
 
 @given(spec=SPECS)
 def test_o4_a_delete_does_nothing_to_a_namesake(spec: Json) -> None:
-    """It carries the uid of the object that was meant."""
+    """The request carries the uid of the object that was meant."""
     server, ref = ModelServer(), ref_of()
     server.put(ref, manifest(without_nulls(spec)))
     request = plan(Delete(ref, adopt=True), server.get(ref), PARENT)
@@ -444,7 +449,7 @@ def test_o4_a_delete_does_nothing_to_a_namesake(spec: Json) -> None:
 def test_o4_a_change_does_nothing_to_a_namesake(
     way: str, spec: Json, owned: bool, lock: bool
 ) -> None:
-    """O2, O6: an object that was created under the name since is another party's."""
+    """O2, O6: an object created under the same name since the read belongs to another party."""
     server, ref = ModelServer(), ref_of()
     there = server.put(ref, manifest({"old": 1}, ownerReferences=[OURS] if owned else []))
     meta: dict[str, Any] = {"resourceVersion": version_of(there)} if lock else {}
@@ -458,8 +463,8 @@ def test_o4_a_change_does_nothing_to_a_namesake(
     assert server.objects[ref]["spec"] == {"theirs": True}
 
 
-def test_o4_what_is_gone_or_going_is_not_deleted_again() -> None:
-    """No request for it."""
+def test_o4_an_absent_or_terminating_object_is_not_deleted_again() -> None:
+    """No request is sent."""
     going = manifest({}, uid="u", deletionTimestamp="2026-01-01T00:00:00Z")
 
     assert plan(Delete(ref_of()), None, PARENT) is None
@@ -473,7 +478,7 @@ def test_o4_what_is_gone_or_going_is_not_deleted_again() -> None:
 def test_w5_nothing_appears_while_the_parent_is_deleted(
     way: str, there: Json | None, spec: Json
 ) -> None:
-    """What exists may change."""
+    """Existing objects may be changed."""
     server, ref = ModelServer(), ref_of()
     if there is not None:
         server.put(ref, manifest(without_nulls(there)))
@@ -489,8 +494,8 @@ def test_w5_nothing_appears_while_the_parent_is_deleted(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_going_is_waited_for(way: str) -> None:
-    """It can not be made to exist; while the parent goes, too, that is nobody's trouble."""
+def test_a_terminating_object_is_waited_for(way: str) -> None:
+    """It cannot be created before it is gone; while the parent is deleted there is no wait."""
     going = manifest({}, deletionTimestamp="2026-01-01T00:00:00Z")
     output = apply(manifest({}), **WAYS[way])
 
@@ -501,7 +506,7 @@ def test_what_is_going_is_waited_for(way: str) -> None:
 
 @given(there=SPECS, spec=SPECS)
 def test_create_only_creates_and_never_changes(there: Json, spec: Json) -> None:
-    """What is there stays as it is."""
+    """An existing object stays as it is."""
     output = apply(manifest(spec), create_only=True)
     created = plan(output, None, PARENT)
 
@@ -512,7 +517,7 @@ def test_create_only_creates_and_never_changes(there: Json, spec: Json) -> None:
 
 @given(spec=SPECS)
 def test_server_side_apply_names_its_manager(spec: Json) -> None:
-    """The controller by default, and it takes nothing by force unless told so."""
+    """The default is the controller's name, and conflicts are not forced unless asked for."""
     request = plan(apply(manifest(spec), server_side=True), None, PARENT)
     named = plan(
         apply(manifest(spec), server_side=True, field_manager="me", force=True), None, PARENT
@@ -527,7 +532,7 @@ def test_server_side_apply_names_its_manager(spec: Json) -> None:
 
 @given(spec=SPECS, extra=SPECS)
 def test_pods_keep_what_admission_appended(spec: Json, extra: Json) -> None:
-    """Tolerations and volumes; sending the shorter list would be refused for ever."""
+    """Tolerations and volumes: the server would always refuse the shorter list."""
     output = apply(manifest({"tolerations": [{"key": "a"}], "spec": spec}, kinds.POD))
     server = ModelServer(drops_empty=True)
     server.send(plan(output, None, PARENT))

@@ -1,4 +1,4 @@
-"""A12: what was managed and is no longer emitted."""
+"""A12: pruning of children that a controller managed and no longer emits."""
 
 import pytest
 from hypothesis import given
@@ -14,10 +14,10 @@ FORGOTTEN = ObjectRef(Kind("example.com", "v1", "Old", ""), "x", "default")
 
 
 @given(recorded=st.lists(refs(), unique=True), emitted=st.lists(refs()), limit=st.integers(1, 4))
-def test_a12_what_is_no_longer_emitted_goes_unless_it_is_too_much(
+def test_a12_children_that_are_no_longer_emitted_are_deleted_up_to_the_guard(
     recorded: list[ObjectRef], emitted: list[ObjectRef], limit: int
 ) -> None:
-    """Never what was emitted, never more at once than the guard allows, never an unknown kind."""
+    """Never an emitted child, never more at once than the guard allows, never an unknown kind."""
     gone = [ref for ref in recorded if ref not in emitted]
     if len(gone) > limit:
         with pytest.raises(PruneRefusedError, match=f"but at most {limit} are pruned at once"):

@@ -15,7 +15,7 @@ ANSWERS = recorded()
 @pytest.mark.parametrize("way", ["merge", "update"])
 @pytest.mark.parametrize("index", range(len(ANSWERS)), ids=lambda i: f"{ANSWERS[i]['kind']}-{i}")
 def test_a3_a_restart_on_converged_objects_costs_no_write(index: int, way: str) -> None:
-    """Whatever the server adds: defaults, shorter quantities, admission."""
+    """Whatever the server adds: defaults, normalized quantities, fields from admission."""
     output = outputs("default", as_update=way == "update")[index]
 
     assert plan(output, ANSWERS[index], PARENT) is None

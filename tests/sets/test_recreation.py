@@ -1,4 +1,4 @@
-"""Which refused changes are worth a new object, decided by the causes that the server lists."""
+"""Which refused changes recreate the object, decided by the causes that the server lists."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ THERE = manifest({}, uid="u")
 
 
 def refused(field: str, reason: str = "FieldValueInvalid", message: str = "no") -> InvalidError:
-    """The answer of the server to a change that it does not allow."""
+    """Build the response of the server to a change that it does not allow."""
     cause = {"field": field, "reason": reason, "message": message}
     return InvalidError(422, "Invalid", message, details={"causes": [cause]})
 
@@ -36,7 +36,7 @@ def refused(field: str, reason: str = "FieldValueInvalid", message: str = "no") 
 def test_a_refused_field_of_the_output_is_tried_as_a_new_object(
     field: str, reason: str, message: str
 ) -> None:
-    """Whatever the text says: the words of a transition rule are its author's."""
+    """The text of the message does not matter: a transition rule has its author's words."""
     output = apply(manifest({"a": 1}), recreate=True)
     found = plan_recreate(output, THERE, PARENT, refused(field, reason, message))
 
@@ -60,15 +60,15 @@ def test_a_refused_field_of_the_output_is_tried_as_a_new_object(
         InvalidError(422, "Invalid", "the field is immutable"),
     ],
 )
-def test_other_refusals_cost_no_object(refusal: InvalidError) -> None:
-    """Metadata, undeclared fields, wrong types, an answer without causes."""
+def test_other_refusals_do_not_recreate_the_object(refusal: InvalidError) -> None:
+    """Metadata, undeclared fields, wrong types, a response without causes."""
     output = apply(manifest({"a": 1}), recreate=True)
     assert plan_recreate(output, THERE, PARENT, refusal) is None
 
 
 @given(spec=SPECS, way=st.sampled_from(sorted(WAYS)))
 def test_the_trial_is_always_a_create(spec: Any, way: str) -> None:
-    """Also where the output is written otherwise; and without the option nothing is tried."""
+    """This holds for every way to write; without the option nothing is tried."""
     output = apply(manifest(spec), recreate=True, **WAYS[way])
     found = plan_recreate(output, THERE, PARENT, refused("spec"))
     assert found is not None
@@ -77,7 +77,7 @@ def test_the_trial_is_always_a_create(spec: Any, way: str) -> None:
     assert plan_recreate(apply(manifest(spec)), THERE, PARENT, refused("spec")) is None
 
 
-def test_what_is_terminating_is_not_deleted_again() -> None:
-    """It is on its way out already."""
+def test_a_terminating_object_is_not_deleted_again() -> None:
+    """Its deletion is under way already."""
     going = manifest({}, deletionTimestamp="2026-01-01T00:00:00Z")
     assert plan_recreate(apply(manifest({}), recreate=True), going, PARENT, refused("spec")) is None

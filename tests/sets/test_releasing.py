@@ -1,4 +1,4 @@
-"""Releasing a child, and choosing children by selector."""
+"""Releasing a child, and selecting children by labels."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.strategies import WIDGET
 
 @pytest.mark.parametrize("options", [{}, {"owner_refs": False}], ids=["owned", "tracked"])
 def test_a_released_child_names_no_parent(options: Any) -> None:
-    """References of others stay, and nothing is sent twice."""
+    """References of other owners stay, and a second plan sends nothing."""
     server, ref = ModelServer(), ref_of()
     output: Apply = apply(manifest({"a": 1}), **options)
     server.send(plan(output, None, PARENT))
@@ -42,7 +42,7 @@ def _obj(name: str, *owners: Json) -> Json:
 
 @pytest.mark.parametrize(("adopt", "names"), [(False, ["ours"]), (True, ["ours", "loose"])])
 def test_only_children_are_selected(adopt: bool, names: list[str]) -> None:
-    """With adopt also what names no parent; never what the state names, or the parent itself."""
+    """With adopt also objects without a parent; never outputs of the state or the parent itself."""
     matching = [_obj("ours", OURS), _obj("loose"), _obj("theirs", FOREIGN), _obj("child", OURS)]
     rule = DeleteAll(WIDGET, "", "default", "Orphan", adopt, "Things.made")
 
@@ -52,7 +52,7 @@ def test_only_children_are_selected(adopt: bool, names: list[str]) -> None:
     assert found[0] == Delete(found[0].ref, "Orphan", adopt, "Things.made")
 
 
-def test_o1_an_owner_that_came_since_the_read_is_not_lost() -> None:
+def test_o1_an_owner_added_since_the_read_is_not_lost() -> None:
     """The list of owners is replaced as a whole, so a stale request is a conflict."""
     server, ref = ModelServer(), ref_of()
     server.send(plan(apply(manifest({"a": 1})), None, PARENT))

@@ -1,4 +1,4 @@
-"""Outputs on remote clusters: the kind on another cluster is another kind."""
+"""Outputs on remote clusters: a kind on another cluster counts as another kind."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def outputs(*managed: Kind) -> OutputSet:
 
 
 def test_one_name_on_two_clusters_is_two_outputs() -> None:
-    """Each with its own intention, and the remote one without an owner reference."""
+    """Each is declared on its own, and the remote one has no owner reference."""
     out = outputs(HERE, EDGE)
     out.apply(config_map())
     out.apply(config_map(), cluster="edge")
@@ -42,21 +42,21 @@ def test_one_name_on_two_clusters_is_two_outputs() -> None:
 
 @pytest.mark.parametrize("what", [EDGE, ObjectRef(EDGE, "a", "default")])
 def test_a_kind_or_reference_names_its_cluster_itself(what: object) -> None:
-    """``cluster=`` is not needed then."""
+    """Then ``cluster=`` is not needed."""
     out = outputs(EDGE)
     out.delete(what, "a")
     assert [one.ref for one in out.deleted()] == [ObjectRef(EDGE, "a", "default")]
 
 
 def test_a_manifest_is_deleted_on_the_cluster_that_is_named() -> None:
-    """As it would be applied there."""
+    """The cluster is resolved as for an apply."""
     out = outputs(EDGE)
     out.delete(config_map(), cluster="edge")
     assert [one.ref.kind for one in out.deleted()] == [EDGE]
 
 
 def test_a_kind_that_is_managed_only_on_the_other_cluster_is_refused() -> None:
-    """In both directions; the message names the cluster."""
+    """This holds for both clusters; the message names the cluster."""
     with pytest.raises(UndeclaredOutputError):
         outputs(EDGE).apply(config_map())
     with pytest.raises(UndeclaredOutputError, match="on the cluster 'edge'"):
@@ -72,7 +72,7 @@ def test_an_owner_on_another_cluster_is_refused() -> None:
 
 
 def test_kinds_are_told_apart_by_cluster() -> None:
-    """In texts and in lookups."""
+    """Their texts and lookups differ."""
     assert (str(HERE), str(EDGE), EDGE.at("")) == ("ConfigMap", "ConfigMap@edge", HERE)
     name = ("v1", "ConfigMap")
     assert kinds_by_name((HERE, EDGE))[name] == HERE
@@ -95,7 +95,7 @@ def test_every_output_can_be_for_another_cluster() -> None:
 
 
 def test_every_output_on_a_cluster_needs_the_kind_to_be_managed_there() -> None:
-    """None of them reaches the namesake at home instead."""
+    """Without it they are refused, and never sent to the object of that name at home."""
     out = outputs(HERE)
     acts: list[Callable[[], None]] = [
         lambda: out.patch(HERE, "a", {"data": {}}, cluster="edge"),

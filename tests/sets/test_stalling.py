@@ -1,4 +1,4 @@
-"""A15: when a difference that comes back is a stall, decided on values and times alone."""
+"""A15: when a difference that returns is a stall, decided by values and times alone."""
 
 from typing import Any
 
@@ -16,12 +16,12 @@ OURS: Json = {"data": {"a": "ours"}}
 
 
 def theirs(value: object = "theirs") -> Json:
-    """The object as another writer left it."""
+    """Build the object as another writer left it."""
     return {"data": {"a": value}}
 
 
 class Fight:
-    """Two writers: whenever ours may write, it does, and the other one answers ``pause`` later."""
+    """Two writers: ours writes whenever it may, and the other one reverts it ``pause`` later."""
 
     def __init__(self, *, pause: float) -> None:
         self.stalls: Stalls[str] = Stalls()
@@ -29,7 +29,7 @@ class Fight:
         self.stalled: ContestedFields | None = None
 
     def round(self, value: object = "theirs", declaration: int = 1) -> bool:
-        """One reversal; whether it was written over."""
+        """Revert once; return whether ours wrote again."""
         self.now += self.pause
         self.stalled = self.stalls.check("key", declaration, self.now)
         if self.stalled is not None:
@@ -58,14 +58,14 @@ def test_a15_one_difference_is_not_written_for_ever(pause: float, hours: int) ->
     pause=st.floats(1.0, HOUR),
 )
 def test_edits_that_differ_are_never_a_stall(values: list[int], pause: float) -> None:
-    """A person who tries one value after the other is corrected each time."""
+    """Edits to different values, for example by a person, are each corrected at once."""
     fight = Fight(pause=pause)
     assert all(fight.round(value) for value in values)
 
 
 @given(pauses=st.lists(st.floats(0.0, MINUTE), min_size=10, max_size=40))
 def test_another_declaration_begins_a_new_series(pauses: list[float]) -> None:
-    """The parent or the controller has changed its mind; nobody changes anything back."""
+    """The parent or the controller has changed what it wants, so no edit was reverted."""
     fight = Fight(pause=0.0)
     for number, pause in enumerate(pauses):
         fight.pause = pause
@@ -73,13 +73,13 @@ def test_another_declaration_begins_a_new_series(pauses: list[float]) -> None:
 
 
 def test_slow_corrections_are_never_a_stall() -> None:
-    """Once in eleven minutes harms nobody."""
+    """A correction every eleven minutes causes no load."""
     fight = Fight(pause=11 * MINUTE)
     assert all(fight.round() for _ in range(50))
 
 
 def stalled_fight() -> Fight:
-    """A fight that has come to a stall."""
+    """Return a fight that has come to a stall."""
     fight = Fight(pause=0.1)
     while fight.round():
         pass
@@ -87,7 +87,7 @@ def stalled_fight() -> Fight:
 
 
 def test_a15_a_stall_lasts_until_a_write_has_held() -> None:
-    """The write after the delay is not the end yet; ten quiet seconds later it is."""
+    """The write after the delay does not end it; ten quiet seconds after it do."""
     fight = stalled_fight()
     assert fight.stalls.stalled
     fight.now += MINUTE
@@ -102,7 +102,7 @@ def test_a15_a_stall_lasts_until_a_write_has_held() -> None:
 
 
 def test_a15_each_write_in_vain_doubles_the_delay() -> None:
-    """Up to ten minutes."""
+    """The delay grows up to ten minutes."""
     fight, delays = stalled_fight(), []
     fight.pause = 0.0
     for _ in range(6):
@@ -115,15 +115,15 @@ def test_a15_each_write_in_vain_doubles_the_delay() -> None:
 
 
 def test_a_stall_is_over_with_its_declaration() -> None:
-    """Whether the new one has to be written or holds already."""
+    """Whether the new declaration has to be written or is met already."""
     for ask in ("check", "held"):
         fight = stalled_fight()
         assert getattr(fight.stalls, ask)("key", 2, fight.now) is None
         assert not fight.stalls.stalled
 
 
-def test_who_is_to_blame_is_remembered_with_the_stall() -> None:
-    """So that the message stays the same."""
+def test_the_other_writer_is_remembered_with_the_stall() -> None:
+    """The message of the condition stays the same."""
     fight = stalled_fight()
     fight.stalls.blame("key", "rival")
     assert not fight.round()
@@ -131,8 +131,8 @@ def test_who_is_to_blame_is_remembered_with_the_stall() -> None:
     assert fight.stalled.others == "rival"
 
 
-def test_a_stall_that_nobody_asks_about_is_forgotten() -> None:
-    """Its parent is gone, or declares the object no more."""
+def test_a_stall_without_further_passes_is_forgotten() -> None:
+    """Its parent is gone, or no longer declares the object."""
     fight = stalled_fight()
     fight.stalls.expire(fight.now)
     assert list(fight.stalls.stalled) == ["key"]
@@ -157,7 +157,7 @@ def test_very_many_fields_and_values_are_not_all_remembered() -> None:
 
 
 class AnyHistory(RuleBasedStateMachine):
-    """Whatever happens: memory is that of the last twenty minutes, and nothing waits too long."""
+    """In any history, memory covers the last twenty minutes, and no delay is too long."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -172,7 +172,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     @rule(key=st.integers(0, 3), declaration=st.integers(0, 1), value=st.integers(0, 2))
     def differs(self, key: int, declaration: int, value: int) -> None:
-        """A write is due, and is sent where that is allowed."""
+        """A write is needed, and is sent if that is allowed."""
         stall = self.stalls.check(key, declaration, self.now)
         if stall is None:
             self.written[key] = self.now
@@ -181,13 +181,13 @@ class AnyHistory(RuleBasedStateMachine):
 
     @rule(key=st.integers(0, 3), declaration=st.integers(0, 1))
     def holds(self, key: int, declaration: int) -> None:
-        """Nothing is to be written."""
+        """No write is needed."""
         stall = self.stalls.held(key, declaration, self.now)
         assert stall is None or 0 < stall.seconds <= 10
 
     @invariant()
     def memory(self) -> None:
-        """Nothing is kept about what was not written lately."""
+        """Nothing is kept about objects without recent writes."""
         recent = {key for key, at in self.written.items() if self.now - at <= 1200}
         self.stalls.expire(self.now)
         assert set(self.stalls.stalled) <= recent
@@ -201,7 +201,7 @@ TestAnyHistory = AnyHistory.TestCase
 
 
 def fields(before: Json, after: Json, declared: Json | None = None) -> list[str]:
-    """The names of what changed."""
+    """Return the names of the changed fields."""
     return [field_text(name) for name, _ in changed_fields(before, after, declared)]
 
 
@@ -214,7 +214,7 @@ def test_a_status_counts_if_it_was_written() -> None:
 
 
 def test_a_difference_is_named_by_its_field() -> None:
-    """Lists are one field; what the server keeps for itself does not count."""
+    """A list is one field; fields that the server maintains do not count."""
     before = {
         "apiVersion": "v1",
         "metadata": {"labels": {"a.b/c": "x"}, "resourceVersion": "1", "generation": 1},
@@ -240,7 +240,7 @@ def test_a_difference_is_named_by_its_field() -> None:
 
 
 def test_only_declared_fields_count_where_the_request_names_them() -> None:
-    """An autoscaler that changes another field meanwhile is not the other party of a fight."""
+    """An autoscaler that changes another field at that time is not the other writer of a stall."""
     before = {"spec": {"replicas": 1, "image": "old", "free": {"a": 1}}, "data": {"x": 1}}
     after = {"spec": {"replicas": 5, "image": "new", "free": {"a": 2}}, "data": {"x": 2}}
     assert fields(before, after, {"spec": {"image": "new"}}) == ["spec.image"]
@@ -249,8 +249,8 @@ def test_only_declared_fields_count_where_the_request_names_them() -> None:
 
 
 @given(spec=SPECS)
-def test_nothing_changed_is_no_difference(spec: Any) -> None:
-    """Also for values that the server prints otherwise."""
+def test_equal_values_are_not_a_difference(spec: Any) -> None:
+    """Values that the server prints in another form are equal, too."""
     assert fields({"spec": spec}, {"spec": spec}) == []
 
 
@@ -258,7 +258,7 @@ def test_nothing_changed_is_no_difference(spec: Any) -> None:
 
 
 def test_managers_of_a_field_are_read_from_managed_fields() -> None:
-    """Of the field itself or of a part of it; entries that make no sense say nothing."""
+    """Managers of the field or of a part of it; malformed entries are ignored."""
     tree: Json = {"f:spec": {"f:replicas": {}, "f:ports": {'k:{"port":80}': {".": {}}}}}
     obj = {
         "metadata": {

@@ -17,7 +17,7 @@ _VALID = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z")
 
 @given(text=st.text(min_size=1, max_size=300) | st.from_regex(r"[a-z0-9.-]{1,253}", fullmatch=True))
 def test_every_name_makes_a_valid_value(text: str) -> None:
-    """One that fits is kept as it is."""
+    """A name that fits is kept as it is."""
     value = label_value(text)
 
     assert _VALID.match(value)
@@ -25,12 +25,12 @@ def test_every_name_makes_a_valid_value(text: str) -> None:
 
 
 def test_long_names_that_begin_alike_have_different_values() -> None:
-    """The hash tells them apart."""
+    """Each value ends with a hash of the full name."""
     assert label_value("a" * 70) != label_value("a" * 71)
 
 
 def test_an_output_may_set_the_labels_itself() -> None:
-    """What the state declares takes precedence."""
+    """The labels that the state declares take precedence."""
     labels = standard_labels("shops", "mine")
     out = OutputSet((WIDGET,), namespace="default", defaults=OutputDefaults(labels, False))
     out.apply(manifest({}, labels={PART_OF: "all", "x": "y"}))

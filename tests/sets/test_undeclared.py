@@ -1,4 +1,4 @@
-"""remove_undeclared: our former fields go, those of others stay."""
+"""remove_undeclared: fields that we declared before are removed, those of others stay."""
 
 from copy import deepcopy
 from typing import Any, TypeAlias
@@ -40,7 +40,7 @@ def tree(leaves: dict[Field, Any]) -> Json:
 
 
 def leaves(obj: Json) -> dict[Field, Any]:
-    """The fields of the test that an object has."""
+    """Return the fields of the test that an object has."""
     found = {}
     for field in FIELDS:
         place: Any = obj
@@ -80,7 +80,7 @@ class Managed:
         self.write(manager, merge(self.obj, body))
 
     def read(self) -> Json | None:
-        """The object with its managedFields."""
+        """Return the object with its managedFields."""
         if self.obj is None:
             return None
         entries: dict[str, Json] = {}
@@ -93,7 +93,7 @@ class Managed:
 
 
 def output(declared: dict[Field, Any]) -> Apply:
-    """What our state declares."""
+    """Return the output that our state declares."""
     made = tree(declared)
     return apply(manifest(made["spec"], **made["metadata"]), remove_undeclared=True)
 
@@ -116,7 +116,7 @@ def converge(server: Managed, wanted: Apply) -> None:
 
 @given(steps=STEPS)
 def test_nothing_of_ours_is_left_over_and_nothing_of_theirs_is_removed(steps: Any) -> None:
-    """Whatever we declare and they edit: the object is what they hold and what we declare."""
+    """In any history, the object has their fields and those that we declare."""
     server, theirs = Managed(), dict[Field, Any]()
     for ours_next, declared, edits in [(True, {}, {}), *steps]:
         if ours_next:
@@ -140,8 +140,8 @@ def test_nothing_of_ours_is_left_over_and_nothing_of_theirs_is_removed(steps: An
                     theirs[field] = value
 
 
-def test_a_map_goes_with_its_last_field() -> None:
-    """An empty one would be a leftover, too; other maps keep what is not ours."""
+def test_a_map_is_removed_with_its_last_field() -> None:
+    """An empty map would be left over; maps with fields of others keep those."""
     server = Managed()
     converge(server, output({("spec", "n", "k", "p"): "1", ("spec", "m", "x"): "1"}))
     server.patch("they", tree({("spec", "m", "y"): "2"}))
@@ -166,7 +166,7 @@ def test_two_states_of_one_controller_keep_their_fields() -> None:
     assert server.obj["spec"] == {"a": "1", "m": {"y": "1"}}
 
 
-def test_a_spoilt_record_removes_nothing() -> None:
+def test_a_record_that_cannot_be_read_removes_nothing() -> None:
     """Another writer changed the annotation; it is written again."""
     for spoilt in ("{", "[]", "0"):
         server = Managed()
@@ -179,8 +179,8 @@ def test_a_spoilt_record_removes_nothing() -> None:
         assert annotations_of(server.obj)[KEY] == '{"metadata":{},"spec":{"b":0}}'
 
 
-def test_a_value_that_became_a_map_is_another_writers() -> None:
-    """We declared one value there, and it has fields of others now."""
+def test_a_value_that_another_writer_made_a_map_stays() -> None:
+    """We declared a plain value there, and now it has fields of others."""
     server = Managed()
     converge(server, output({("spec", "m"): "1"}))
     server.patch("they", {"spec": {"m": {"x": "2"}}, "metadata": {}})
@@ -218,7 +218,7 @@ def test_an_atomic_value_belongs_to_its_manager_as_a_whole() -> None:
 
 
 def test_a_record_has_a_limit() -> None:
-    """Beyond it, server-side apply is the way."""
+    """For more fields the error advises server-side apply."""
     with pytest.raises(OutputError, match="declares too many fields") as caught:
         plan(
             apply(manifest({f"field-{i}": 1 for i in range(2000)}), remove_undeclared=True),

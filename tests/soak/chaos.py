@@ -115,7 +115,7 @@ class Claims(Controller[Claim]):
 
     @state(initial=True, condition="Claimed")
     def claimed(self, claim: Claim, out: OutputSet) -> Result:
-        """Each part has its ConfigMap, whoever else writes it."""
+        """Each part has its ConfigMap, also if other clients write it."""
         for child in children("claim", claim.name, claim.spec, claim.namespace):
             out.apply(child, server_side=True, force=True)
         return Done()

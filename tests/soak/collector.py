@@ -94,7 +94,7 @@ def _note(by_id: dict[str, Watch], event: Mapping[str, Any]) -> None:
 
 
 def _is_server_start(event: Mapping[str, Any]) -> bool:
-    """Whether a new API server replaces the Lease of its identity, which it does when it starts."""
+    """Whether a new API server replaces the Lease of its identity, as it does when it starts."""
     target = event.get("objectRef") or {}
     is_lease = target.get("resource") == "leases" and target.get("namespace") == "kube-system"
     return is_lease and event["verb"] in ("create", "delete") and user_of(event) == _SERVER

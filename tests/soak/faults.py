@@ -1,4 +1,4 @@
-"""Carrying out the faults of the plan, and counting those that had an effect."""
+"""Applies the faults of the plan, and counts those that had an effect."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ _ATTEMPTS = 5
 
 
 class Struck(NamedTuple):
-    """One fault that was carried out, with the times of the API server's machine."""
+    """One fault that was applied, with the times of the API server's machine."""
 
     began_at: float
     ended_at: float
@@ -62,7 +62,7 @@ class Faults:
         }
 
     async def run(self, plan: Sequence[Strike]) -> None:
-        """Carry out the plan; faults may overlap, outages of the server do not."""
+        """Apply the plan; faults may overlap, outages of the server do not."""
         began_at = monotonic()
         async with asyncio.TaskGroup() as group:
             for strike in plan:
@@ -78,10 +78,10 @@ class Faults:
                     self.fired[strike.fault] += 1
                     self.history.append(Struck(began_at, wall(), strike.fault, victim))
                     return
-            await pause(1.0)  # a process that starts has no connections, a Lease may be gone
+            await pause(1.0)  # a process that starts has no connections, a Lease may be missing
 
     async def _leader(self, strike: Strike) -> Slot:
-        """The slot of the leader; some replica while there is none."""
+        """Return the slot of the leader; any replica while there is none."""
         lease = await asyncio.to_thread(self._lease)
         holder = (lease or {}).get("spec", {}).get("holderIdentity") or ""
         for slot in self._slots:
@@ -156,7 +156,7 @@ class Faults:
         return True
 
     def _start_api_server(self) -> None:
-        """Start it; on a machine with much else to do the first attempts may take too long."""
+        """Start it; on a machine with other load the first attempts may time out."""
         for is_last in (False, False, True):
             try:
                 self._plane.start_apiserver()

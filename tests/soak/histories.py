@@ -1,4 +1,4 @@
-"""When each object was created and deleted, and by whom, as the audit log of the API server says.
+"""When each object was created and deleted, and by which user, from the API server's audit log.
 
 The log must hold the answers to all writes (level RequestResponse), because only an answer has the
 uid.  An object is gone with the answer
@@ -23,7 +23,7 @@ from tests.soak.audit import WRITES, code_of, event_of, times_of, user_of
 
 
 class Moment(NamedTuple):
-    """A request that took effect: when it was received and answered, and whose it was."""
+    """A request that took effect: when it was received and answered, and its user."""
 
     received_at: float
     answered_at: float
@@ -31,7 +31,7 @@ class Moment(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where objects of one name follow each other."""
+    """A kind, namespace and name, which several objects may have had."""
 
     resource: str
     namespace: str

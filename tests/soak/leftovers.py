@@ -1,4 +1,4 @@
-"""Whose fault it is that a child is left over after the faults: the garbage collector's or ours.
+"""Why a child is left over after the faults: by the garbage collector's fault or by ours.
 
 A child whose owner reference names a parent that is gone is deleted by the garbage collector of
 kube-controller-manager.  It can miss such a child after an outage of the API server (``collector``
@@ -84,21 +84,21 @@ class Findings:
     consequences: tuple[str, ...] = ()
     """Problems of parents that wait for a leftover child to be deleted."""
     leaks: tuple[str, ...] = ()
-    """What our controllers are to blame for."""
+    """Problems that our controllers caused."""
 
     def counts(self) -> Counter[str]:
         """Count the leftovers by cause."""
         return Counter(one.cause.value for one in self.leftovers)
 
     def as_json(self) -> str:
-        """Write everything for the folder of evidence."""
+        """Return everything as JSON for the folder of evidence."""
         found = [asdict(one) | {"child": one.child._asdict()} for one in self.leftovers]
         said = {"leftovers": found, "consequences": self.consequences, "leaks": self.leaks}
         return json.dumps(said, indent=1)
 
 
 def examine(parents: Iterable[Json], objects: Iterable[Json], histories: Histories) -> Findings:
-    """Tell leftovers and their consequences from the problems that are ours."""
+    """Separate leftovers and their consequences from the problems that are ours."""
     parents, objects = list(parents), list(objects)
     live = {parent["metadata"]["uid"]: parent for parent in parents}
     leftovers = [

@@ -1,4 +1,4 @@
-"""Which children must exist, given the parents: written without the code that is being tested.
+"""Which children must exist, given the parents; it shares no code with what is tested.
 
 Everything here is a function from JSON to values.
 """
@@ -12,7 +12,7 @@ TWINS = {"soak-a": "soak-b", "soak-s": "soak-t"}
 
 
 class Key(NamedTuple):
-    """Where an object is."""
+    """Kind, namespace and name of an object."""
 
     kind: str
     namespace: str
@@ -20,14 +20,14 @@ class Key(NamedTuple):
 
 
 class Child(NamedTuple):
-    """What a child must say, and the uid of its owner, "" for a child without an owner."""
+    """The content of a child, and the uid of its owner, "" for a child without an owner."""
 
     data: Mapping[str, str]
     owner: str
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong: a sentence, and whom it concerns."""
+    """A problem: a sentence, and the objects that it concerns."""
 
     text: str
     parent: str
@@ -98,7 +98,7 @@ def _difference(there: Child | None, wanted: Child | None) -> str:
 
 
 def _unready(parent: Json) -> list[str]:
-    """Return why a parent is not at rest: deleted but not gone, or not Ready as it is now."""
+    """Return why a parent has not converged: deleted but not gone, or not Ready as it is now."""
     meta = parent["metadata"]
     name = f"{parent['kind']} {meta['namespace']}/{meta['name']}"
     if "deletionTimestamp" in meta:

@@ -1,4 +1,4 @@
-"""What goes wrong when, and what the users do: drawn from a seed, so that a run can be repeated.
+"""Which faults happen when, and what the users do: drawn from a seed, to repeat a run.
 
 The plan is fixed before the run begins.  What it meets (which replica leads, which connections are
 open) is not, so two runs with one seed are alike, not equal.
@@ -36,20 +36,20 @@ NETWORK = frozenset({"cut", "reset", "half-close", "stall", "delay", "refuse"})
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """One fault: when, which, whom, for how long."""
+    """One fault: its time, kind, victim and duration."""
 
     at: float
     """Seconds after the beginning."""
     fault: str
     victim: int
-    """A replica, -1 for the one that leads."""
+    """A replica, -1 for the leader."""
     seconds: float
     number: int
-    """A random number for what else the fault has to choose."""
+    """A random number for other choices of the fault."""
 
 
 def strikes(seed: int, seconds: float) -> list[Strike]:
-    """Return the faults of a run.  Each kind comes once before any comes again."""
+    """Return the faults of a run.  Each kind comes once before any is repeated."""
     rng = Random(seed)
     found: list[Strike] = []
     deck: list[str] = []
@@ -71,7 +71,7 @@ def strikes(seed: int, seconds: float) -> list[Strike]:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One thing that a user does to a parent or to its children."""
+    """One action of a user on a parent or on its children."""
 
     verb: str
     kind: str
@@ -99,7 +99,10 @@ def acts(seed: int, kinds: tuple[str, ...], parents: int) -> Iterator[Act]:
 
 
 def _act(rng: Random, verb: str, kind: str, name: str) -> Act:
-    """One parent in five, by its name, is the lone process's."""
+    """Return one action.
+
+    A fifth of the parents, by name, belong to the process without election.
+    """
     return Act(
         verb=verb,
         kind=kind,

@@ -20,7 +20,10 @@ EXPECTED_ENDS = frozenset({KILLED, STOPPED, LOST, UNREACHABLE})
 
 
 class Slot:
-    """One place for a replica.  Each life has a name of its own, which is its user and identity."""
+    """One place for a replica.
+
+    Each process life has its own name, which is its user and identity.
+    """
 
     def __init__(
         self,
@@ -45,16 +48,16 @@ class Slot:
 
     @property
     def name(self) -> str:
-        """The name of the present life."""
+        """The name of the current life."""
         return self.names[-1]
 
     @property
     def base(self) -> Path:
-        """The files of the present life, without their suffix."""
+        """The path of the files of the current life, without their suffix."""
         return self._folder / self.name
 
     def start(self) -> None:
-        """Begin another life."""
+        """Start another life."""
         self.names.append(f"replica{self.number}-{len(self.names)}")
         login = {"as": self.name, "as-groups": ["system:masters"]}
         config = self.base.with_suffix(".kubeconfig")
@@ -95,11 +98,11 @@ class Slot:
             await pause(RESTART_SECONDS)
 
     def _how(self) -> str:
-        """How the last life ended: its status, and what it said if it failed by itself."""
+        """Return how the last life ended: its status, and its output if it failed by itself."""
         assert self._process is not None
         status = self._process.returncode
         if status != 1:
-            # SIGTERM ends a process that has only begun to start without a word.
+            # SIGTERM ends a process that has only begun to start without any output.
             known = {-signal.SIGKILL: KILLED, 0: STOPPED, -signal.SIGTERM: STOPPED}
             return known.get(status, f"status {status}")
         log = self.base.with_suffix(".log").read_text(errors="replace")
@@ -109,7 +112,7 @@ class Slot:
         return UNREACHABLE if any(text in log for text in unreachable) else "failed"
 
     def end(self) -> None:
-        """End the present life for good, whatever state it is in."""
+        """End the current life for good, whatever its state."""
         self.is_ending = True
         if self._process is not None:
             self._process.kill()

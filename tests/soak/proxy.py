@@ -28,7 +28,7 @@ class Link:
         self.flows.set()
 
     def close(self) -> None:
-        """End it in good order."""
+        """Close it in order."""
         for side in (self.client, self.server):
             side.close()
         self.flows.set()
@@ -40,7 +40,7 @@ class Link:
             self.client.write_eof()
 
     def reset(self) -> None:
-        """End it with a reset on both sides."""
+        """Reset it on both sides."""
         for side in (self.client, self.server):
             reset(side)
         self.flows.set()
@@ -75,7 +75,7 @@ class Proxy:
     # ------------------------------------------------------------------- faults: links concerned
 
     def cut(self) -> int:
-        """Close every connection in good order."""
+        """Close every connection in order."""
         return self._each(Link.close)
 
     def reset(self) -> int:
@@ -83,7 +83,7 @@ class Proxy:
         return self._each(Link.reset)
 
     def half_close(self) -> int:
-        """Tell the replica that the server has finished, and go on to listen to the replica."""
+        """End the server's side of every connection, and keep reading from the replica."""
         return self._each(Link.half_close)
 
     async def stall(self, seconds: float, *, new: bool) -> int:
@@ -163,7 +163,7 @@ class Proxy:
 
 
 def reset(side: asyncio.StreamWriter) -> None:
-    """Close one side with a reset instead of an end in good order."""
+    """Reset one side instead of closing it in order."""
     sock: socket.socket | None = side.get_extra_info("socket")
     if sock is not None and sock.fileno() >= 0:
         with contextlib.suppress(OSError):

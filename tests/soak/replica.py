@@ -35,18 +35,18 @@ _STATS_SECONDS = 3.0
 
 
 class JumpyClock(LoopClock):
-    """The real clock, whose time of day the soak sets forward and back."""
+    """The real clock, whose time of day the soak moves forward and back."""
 
     def __init__(self) -> None:
         self.offset = timedelta(0)
 
     def now(self) -> datetime:
-        """The time of day, as wrong as the soak wants it."""
+        """Return the time of day with the offset of the soak."""
         return super().now() + self.offset
 
 
 def measurements(manager: Manager) -> dict[str, float]:
-    """Return what must not grow without bound."""
+    """Return the figures that must not grow without bound."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return {
         "at": wall(),
@@ -67,7 +67,7 @@ def measurements(manager: Manager) -> dict[str, float]:
 
 
 async def measure(manager: Manager, clock: JumpyClock, base: Path) -> None:
-    """Write measurements, and look whether the wall clock was set."""
+    """Write measurements, and check whether the wall clock was moved."""
     with base.with_suffix(".stats").open("a") as file:
         started_at = monotonic()
         while True:
@@ -111,7 +111,7 @@ async def run(folder: Path, name: str, seed: int, *, alone: bool) -> None:
 
 
 def main() -> int:
-    """Return 0 after SIGTERM, 1 if the manager failed, which a lost lease is."""
+    """Run; return 0 after SIGTERM, 1 if the manager failed, also by a lost lease."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak.replica")
     parser.add_argument("folder", type=Path)
     parser.add_argument("name")

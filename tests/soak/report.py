@@ -1,4 +1,4 @@
-"""The verdicts of a run, from what was measured: plain functions, and the text that is printed."""
+"""The verdicts of a run as plain functions of the measurements, and the printed text."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class Sample:
 
 @dataclass
 class Report:
-    """What happened, and what is wrong with it."""
+    """The figures of a run, and its failed checks."""
 
     seed: int
     minutes: float
@@ -32,11 +32,11 @@ class Report:
     failures: dict[str, list[str]] = field(default_factory=dict)
 
     def fact(self, name: str, value: object) -> None:
-        """Note a figure."""
+        """Add a figure."""
         self.facts.append((name, str(value)))
 
     def verdict(self, name: str, problems: Sequence[str]) -> None:
-        """Note a check; it holds if there are no problems."""
+        """Add a check; it holds if there are no problems."""
         self.facts.append((name, "FAILED" if problems else "holds"))
         if problems:
             self.failures[name] = list(problems)

@@ -1,4 +1,4 @@
-"""The judge of the audit log, on small logs that were made up: each violation is found, no more."""
+"""The checks of the audit log, on small made-up logs: each violation is found, and no other."""
 
 import json
 from datetime import UTC, datetime
@@ -13,12 +13,12 @@ USERS = frozenset({"one", "two"})
 
 
 def stamp(at: float) -> str:
-    """A time as the audit log prints it."""
+    """Return a time as the audit log prints it."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def event(user: str, at: float, verb: str, resource: str, name: str = "x", **more: Any) -> str:
-    """One line of an audit log."""
+    """Build one line of an audit log."""
     said = {
         "stage": "ResponseComplete",
         "verb": verb,
@@ -36,7 +36,7 @@ def event(user: str, at: float, verb: str, resource: str, name: str = "x", **mor
 def lease(
     user: str, at: float, holder: str, version: int, verb: str = "update", **more: Any
 ) -> str:
-    """A write of the Lease."""
+    """Build a write of the Lease."""
     answer = {
         "kind": "Lease",
         "metadata": {"name": "soak", "resourceVersion": str(version)},
@@ -46,18 +46,18 @@ def lease(
 
 
 def write(user: str, at: float, **more: Any) -> str:
-    """A write of something else."""
+    """Build a write of another object."""
     return event(user, at, "patch", "configmaps", **more)
 
 
 def judged(*lines: str) -> list[str]:
-    """What the judge says, without the evidence."""
+    """Return the violations, without the evidence."""
     log = audit.read_log(lines, "soak", USERS)
     return [text.partition("\n")[0] for text in audit.violations(log, LEASE_SECONDS)]
 
 
-def test_writes_of_the_holder_are_right() -> None:
-    """Also after a takeover, and whatever the order of the lines."""
+def test_writes_of_the_holder_are_allowed() -> None:
+    """Also after a takeover, and for any order of the lines."""
     assert (
         judged(
             write("two", 107.0),
@@ -83,7 +83,7 @@ def test_write_after_another_became_the_holder() -> None:
 
 
 def test_order_of_lease_writes_is_that_of_their_versions() -> None:
-    """A renewal may be received before, and be committed after, a takeover that beat it."""
+    """A renewal may be received before, and be committed after, a takeover that was faster."""
     lines = [lease("two", 105.0, "two", 12), lease("one", 105.2, "one", 11)]
     assert [one.holder for one in audit.read_log(lines, "soak", USERS).leases] == ["one", "two"]
 
@@ -101,11 +101,11 @@ def test_order_of_lease_writes_is_that_of_their_versions() -> None:
     ids=["never", "released", "not renewed", "standby", "refused lease", "refused write"],
 )
 def test_each_way_to_write_without_the_lease(lines: list[str]) -> None:
-    """A write that was refused was sent all the same."""
+    """A refused write was sent nevertheless."""
     assert len(judged(*lines)) == 1
 
 
-def test_hands_on_the_lease_do_not_end_a_right_at_once() -> None:
+def test_manual_edits_of_the_lease_do_not_end_a_right_at_once() -> None:
     """Deleted, edited, created without a holder: the leader cannot know, and its time counts."""
     hands = [
         event("admin", 100.5, "delete", "leases", "soak"),
@@ -116,7 +116,7 @@ def test_hands_on_the_lease_do_not_end_a_right_at_once() -> None:
     assert len(judged(lease("one", 100.0, "one", 10), *hands, write("one", 104.5))) == 1
 
 
-def test_lines_that_say_nothing_are_skipped() -> None:
+def test_irrelevant_lines_are_skipped() -> None:
     """A line that a killed server did not finish, reads, other stages, other Leases and users."""
     log = audit.read_log(
         [

@@ -1,4 +1,4 @@
-"""Whether the audit log says that the garbage collector could not see a deletion."""
+"""Whether the audit log shows that the garbage collector could not see a deletion."""
 
 import json
 
@@ -18,7 +18,7 @@ def watch(
     resource: str = "claims",
     code: int = 200,
 ) -> list[str]:
-    """The lines of a watch; one that a killed server served has no last line."""
+    """Build the lines of a watch; one of a killed server has no last line."""
     said = json.loads(event(USER, began_at, "watch", resource, responseStatus={"code": code}))
     said["auditID"] = f"{resource} {began_at}"
     said["requestURI"] = f"/x?{'sendInitialEvents=true' if lists else 'resourceVersion=1'}"
@@ -29,7 +29,7 @@ def watch(
 
 
 def server_start(at: float, verb: str = "create") -> list[str]:
-    """A new API server replaces its Lease."""
+    """Build the line with which a new API server replaces its Lease."""
     target = {"resource": "leases", "namespace": "kube-system"}
     return [event("system:apiserver", at, verb, "leases", objectRef=target)]
 
@@ -88,6 +88,6 @@ def test_watches_of_other_kinds_and_users_do_not_count() -> None:
 
 
 def test_an_object_whose_deletion_is_not_in_the_log() -> None:
-    """Nothing can be said about it."""
+    """It cannot be decided."""
     lines = [written(90.0, "create", "claims", "p", "old"), *BEFORE, *AFTER]
     assert not is_hidden("old", read(lines), watches(lines))

@@ -1,4 +1,4 @@
-"""Who is to blame for a child that is left over, on small audit logs that were made up."""
+"""Why a child is left over, on small made-up audit logs."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ COLLECTOR, LATE, LEAK = Cause.COLLECTOR, Cause.LATE, Cause.LEAK
 
 
 def written(at: float, verb: str, resource: str, name: str, uid: str, **meta: Any) -> str:
-    """A write that is answered with the object; a create if the verb says so."""
+    """Build a write that is answered with the object; a create if the verb says so."""
     answer = {"kind": "Any", "metadata": {"name": name, "uid": uid, **meta}}
     target = {"resource": resource, "namespace": "soak-a", "name": name}
     code = 201 if verb == "create" else 200
@@ -26,7 +26,7 @@ def written(at: float, verb: str, resource: str, name: str, uid: str, **meta: An
 
 
 def deleted(at: float, resource: str, name: str, uid: str, user: str = "user") -> str:
-    """A delete that is answered with a Status: the object is gone."""
+    """Build a delete that is answered with a Status: the object is gone."""
     target = {"resource": resource, "namespace": "soak-a", "name": name}
     answer = {"kind": "Status", "status": "Success", "details": {"name": name, "uid": uid}}
     return event(user, at, "delete", resource, objectRef=target, responseObject=answer)
@@ -63,7 +63,7 @@ def found(
 
 
 def cause(*lines: str, obj: dict[str, Any] | None = None) -> Cause:
-    """Why the one child is left over."""
+    """Return why the one child is left over."""
     (one,) = found(*lines, obj=obj).leftovers
     assert bool(found(*lines, obj=obj).leaks) == (one.cause is LEAK)
     return one.cause
@@ -225,8 +225,8 @@ def test_a_child_of_a_live_owner_is_not_a_leftover_of_the_collector() -> None:
     assert result.leaks == ("ConfigMap soak-a/claim-p-d is left over (owner new)",)
 
 
-def test_who_deleted_a_leftover_in_the_end() -> None:
-    """A proof that it was the collector."""
+def test_the_user_who_deleted_a_leftover_is_counted() -> None:
+    """It proves that it was the collector."""
     lines = [OWNER, BORN, deleted(110.0, "claims", "p", "old")]
     result = found(*lines)
     assert deleted_by(result.leftovers, histories.read(lines)) == {"not deleted": 1}

@@ -1,4 +1,4 @@
-"""The oracle of the soak: parents and children that were made up."""
+"""The oracle of the soak, with made-up parents and children."""
 
 import base64
 from copy import deepcopy

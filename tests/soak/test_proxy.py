@@ -1,4 +1,4 @@
-"""The proxy of the soak breaks connections in the way that it says."""
+"""The proxy of the soak breaks connections as documented."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,7 +12,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 def with_echo(scenario: Callable[[Proxy, Streams, list[bytes]], Awaitable[None]]) -> None:
-    """Run a scenario with a proxy before a server that repeats and remembers what it hears."""
+    """Run a scenario with a proxy before a server that echoes and records what it receives."""
     heard: list[bytes] = []
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -39,7 +39,7 @@ def with_echo(scenario: Callable[[Proxy, Streams, list[bytes]], Awaitable[None]]
 
 
 async def until(check: Callable[[], bool]) -> None:
-    """Wait for something that another task does."""
+    """Wait until ``holds`` is true, which another task causes."""
     for _ in range(500):
         if check():
             return
@@ -59,7 +59,7 @@ def test_reset_is_a_reset() -> None:
     with_echo(scenario)
 
 
-def test_cut_is_an_end_in_good_order() -> None:
+def test_cut_is_an_orderly_end() -> None:
     """Both sides read the end."""
 
     async def scenario(proxy: Proxy, streams: Streams, heard: list[bytes]) -> None:
@@ -70,8 +70,8 @@ def test_cut_is_an_end_in_good_order() -> None:
     with_echo(scenario)
 
 
-def test_half_close_still_hears_the_client() -> None:
-    """The client reads the end; what it says arrives, and what is answered does not."""
+def test_half_close_still_reads_from_the_client() -> None:
+    """The client reads the end; its bytes arrive, and the responses do not."""
 
     async def scenario(proxy: Proxy, streams: Streams, heard: list[bytes]) -> None:
         assert proxy.half_close() == 1
@@ -102,8 +102,8 @@ def test_stalled_bytes_arrive_unless_their_sender_reset(is_reset: bool) -> None:
     with_echo(scenario)
 
 
-def test_refused_connections_end_before_a_word() -> None:
-    """New ones as well as old ones."""
+def test_refused_connections_end_before_a_byte() -> None:
+    """New connections as well as old ones."""
 
     async def scenario(proxy: Proxy, streams: Streams, heard: list[bytes]) -> None:
         async with asyncio.TaskGroup() as group:

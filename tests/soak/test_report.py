@@ -12,7 +12,7 @@ MIB = 1 << 20
 
 
 def life(**grows: float) -> list[Sample]:
-    """Measurements of a process in which some figures grow by so much with every one of them."""
+    """Build measurements of a process in which some figures grow by so much each time."""
 
     def at(number: int) -> Sample:
         base = {"rss": 60.0 * MIB, "descriptors": 20.0, "tasks": 30.0}
@@ -38,13 +38,13 @@ def test_growth_is_found(grows: dict[str, float], said: str) -> None:
 
 
 def test_workers_of_a_new_leader_are_not_growth() -> None:
-    """A standby that began to lead has more tasks; they stay as many."""
+    """A standby that began to lead has more tasks, but their number stays the same."""
     standby = [replace(one, works=0.0, tasks=10.0) for one in life()[:50]]
     assert growth("it", [*standby, *life()[50:]]) == []
     assert len(growth("it", [*standby, *life(tasks=2.0)[50:]])) == 1
 
 
-def test_flat_and_short_lives_say_nothing() -> None:
+def test_flat_and_short_lives_report_nothing() -> None:
     """A process that lived for seconds proves nothing."""
     assert growth("it", life()) == []
     assert growth("it", life(rss=50.0 * MIB)[:20]) == []
@@ -52,7 +52,7 @@ def test_flat_and_short_lives_say_nothing() -> None:
 
 
 def test_fault_without_effect_is_named() -> None:
-    """Every kind must have been seen."""
+    """Every kind must have had an effect."""
     assert never_fired({"cut": 2}, ["stall", "cut"]) == ["stall: had an effect 0 times"]
 
 

@@ -1,4 +1,4 @@
-"""The users of the soak: they create, edit, delete and spoil all the time, past every proxy."""
+"""The users of the soak: they create, edit, delete and spoil objects, without a proxy."""
 
 import asyncio
 import http.client
@@ -62,7 +62,7 @@ def items(client: Client, path: str) -> list[Json]:
 
 
 class Users:
-    """They act one after the other, at a pace."""
+    """They act one after the other, at a fixed pace."""
 
     def __init__(self, plane: ControlPlane, acts: Iterator[Act], per_second: float) -> None:
         self._client = plane.client(timeout=5.0)
@@ -70,7 +70,7 @@ class Users:
         self.counts: Counter[str] = Counter()
 
     async def run(self) -> None:
-        """Act until cancelled; an API server that is away makes them miss a turn."""
+        """Act until cancelled; while the API server is down they skip their turn."""
         for act in self._acts:
             try:
                 status = await asyncio.to_thread(self._do, act)
@@ -104,7 +104,7 @@ class Users:
         return self._client.post(path, body)
 
     def _meddle(self, act: Act) -> int:
-        """Delete a child, or write something wrong into it."""
+        """Delete a child, or write a wrong value into it."""
         name = f"{act.kind.lower()}-{act.name}-{act.parts[0] if act.parts else 'a'}"
         path = f"/api/v1/namespaces/{act.namespace}/configmaps/{name}"
         if act.verb == "remove":

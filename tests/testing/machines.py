@@ -1,4 +1,4 @@
-"""Small controllers that behave well, and some that do not."""
+"""Small controllers: some that converge, and some that do not."""
 
 from datetime import timedelta
 
@@ -19,13 +19,13 @@ from myrmidon.api import Json
 
 
 class ThingSpec(Model):
-    """What is asked for."""
+    """What the user asks for."""
 
     size: int = 1
 
 
 class Thing(Resource[ThingSpec, Status], group="demo.myrmidon.dev", version="v1"):
-    """Something with a ConfigMap."""
+    """A resource with a ConfigMap."""
 
 
 def config_map(name: str, **data: str) -> Json:
@@ -39,7 +39,7 @@ def config_map(name: str, **data: str) -> Json:
 
 
 class Calm(Controller[Thing]):
-    """Writes what it should, once."""
+    """Applies its ConfigMap, and converges."""
 
     manages = (kinds.CONFIG_MAP,)
 
@@ -58,7 +58,7 @@ class Calm(Controller[Thing]):
 
 
 class Restless(Controller[Thing]):
-    """Writes something else in every pass, as people do who put the time into their outputs."""
+    """Applies another value in every pass, as a controller does that writes the time."""
 
     manages = (kinds.CONFIG_MAP,)
 
@@ -67,7 +67,7 @@ class Restless(Controller[Thing]):
 
     @state(initial=True)
     def made(self, thing: Thing, out: OutputSet, ctx: Context) -> Result:
-        """Never quite."""
+        """The ConfigMap has the number of this pass, so this is never settled."""
         self._passes += 1
         out.apply(config_map(thing.name, passes=str(self._passes)))
         return Done()

@@ -1,4 +1,4 @@
-"""The kit that users test with: what it waits for, and what it says when a test fails."""
+"""The test kit of users: what it waits for, and its messages when a test fails."""
 
 from datetime import timedelta
 
@@ -11,8 +11,8 @@ from myrmidon.testing.harness.failures import compared
 from tests.testing.machines import Calm, Restless, Thing, ThingSpec, config_map
 
 
-def test_a_calm_controller_is_at_rest() -> None:
-    """However often it looks."""
+def test_a_converged_controller_is_at_rest() -> None:
+    """Further passes write nothing."""
     with Harness(Calm()) as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=2)))
         cluster.settle()
@@ -25,8 +25,8 @@ def test_a_calm_controller_is_at_rest() -> None:
         ]
 
 
-def test_a_restless_one_is_told_what_it_wrote() -> None:
-    """Field by field, so that the culprit is found without a debugger."""
+def test_the_writes_of_a_controller_that_keeps_writing_are_shown() -> None:
+    """The message has the changed fields, so that the cause is found without a debugger."""
     with Harness(Restless()) as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=2)))
 
@@ -42,8 +42,8 @@ def test_a_restless_one_is_told_what_it_wrote() -> None:
     )
 
 
-def test_not_settling_says_who_waits_for_what() -> None:
-    """The object, the state, its reason and message, and when it is looked at again."""
+def test_an_object_that_does_not_settle_is_named_with_what_it_waits_for() -> None:
+    """The object, the state, its reason and message, and the time of the next pass."""
     with Harness(Calm()) as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=10)))
 
@@ -59,7 +59,7 @@ def test_not_settling_says_who_waits_for_what() -> None:
 
 
 def test_eventually_waits_and_returns_what_it_found() -> None:
-    """Also where the question cannot be asked at first."""
+    """It also waits while the function raises."""
     with Harness(Calm()) as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=10)))
         begun_at = cluster.loop.time()
@@ -75,7 +75,7 @@ def test_eventually_waits_and_returns_what_it_found() -> None:
 
 
 def test_writes_are_compared_in_words() -> None:
-    """`assert cluster.writes == []` shows the writes, not their bytes."""
+    """`assert cluster.writes == []` prints the writes, not their bytes."""
     with Harness(Calm()) as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
         cluster.settle()
@@ -91,7 +91,7 @@ def test_writes_are_compared_in_words() -> None:
 
 
 def test_an_unknown_kind_says_whose_controller_is_missing() -> None:
-    """A test applies an object of a kind that nobody brought."""
+    """The error names the kind for which the test started no controller."""
     with Harness(Calm()) as cluster, pytest.raises(UsageError) as told:
         cluster.apply({"apiVersion": "a/v1", "kind": "Alien", "metadata": {"name": "a"}})
     assert str(told.value) == (
@@ -100,8 +100,8 @@ def test_an_unknown_kind_says_whose_controller_is_missing() -> None:
     )
 
 
-def test_a_restart_forgets_nothing_that_matters() -> None:
-    """A new process finds everything as it should be and writes nothing."""
+def test_a_restart_writes_nothing() -> None:
+    """A new process finds all objects as declared."""
     with Harness(Calm()) as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=1)))
         cluster.settle()
@@ -117,7 +117,7 @@ def test_a_restart_forgets_nothing_that_matters() -> None:
 
 
 def test_the_kind_of_a_read_says_what_it_returns() -> None:
-    """A class gives instances of it, a Kind gives JSON."""
+    """A class returns instances of it, a Kind returns JSON."""
     with Harness(Calm()) as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=2)))
         cluster.settle()
@@ -130,7 +130,7 @@ def test_the_kind_of_a_read_says_what_it_returns() -> None:
 
 
 def test_a_required_object_that_does_not_exist_fails_the_test() -> None:
-    """The message names those that do exist; ``eventually`` waits for the object."""
+    """The message names the objects that exist; ``eventually`` waits for the object."""
     with Harness(Calm()) as cluster:
         with pytest.raises(AssertionError) as told:
             cluster.require(Thing, "a")

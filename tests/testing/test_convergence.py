@@ -1,4 +1,4 @@
-"""`check_converges` accepts good controllers and finds bad ones."""
+"""`check_converges` accepts correct controllers and finds incorrect ones."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -66,7 +66,7 @@ class Flags(Controller[Flag]):
 
 
 class RandomNames(Controller[Flag]):
-    """Creates its child by another name in each pass."""
+    """Creates its child under another name in each pass."""
 
     manages = (kinds.CONFIG_MAP,)
     numbers = count()
@@ -79,7 +79,7 @@ class RandomNames(Controller[Flag]):
 
 
 class ForgetsToRemove(Controller[Flag]):
-    """Leaves the ConfigMap when the flag goes off."""
+    """Leaves the ConfigMap when the flag is switched off."""
 
     manages = (kinds.CONFIG_MAP,)
 
@@ -109,7 +109,7 @@ class Spaces(Controller[Unstructured], kind=kinds.NAMESPACE):
 
     @state(initial=True, condition="Seen")
     def seen(self, obj: Unstructured, out: OutputSet) -> Result:
-        """It was seen."""
+        """Its pass is recorded."""
         return Done()
 
 
@@ -134,7 +134,7 @@ def _quickly() -> Iterator[None]:
 
 
 def test_the_examples_converge() -> None:
-    """A controller with a finalizer and a registry, and one with children in other namespaces."""
+    """One with a finalizer and a registry, and one with children in other namespaces."""
     check_converges(WebApps, fields={"replicas": st.integers(0, 2)}, max_examples=8)
 
     spaces = ("blue", "green")
@@ -155,7 +155,7 @@ def test_the_examples_converge() -> None:
 
 
 def test_a_good_controller_converges() -> None:
-    """The one that the broken ones below are made from."""
+    """The incorrect controllers below are made from it."""
     check_converges(Flags, max_examples=20)
 
 
@@ -174,7 +174,7 @@ def test_a_broken_controller_is_found(broken: type[Controller[Any]], error: Any)
 
 
 def test_the_error_names_the_objects_that_differ() -> None:
-    """With the field, or the object that is left over."""
+    """The message has the field, or the object that is left over."""
     history = History((PutObject("a", {"on": True}), LetTimePass(1), PutObject("a", {"on": False})))
     with pytest.raises(NotConvergedError) as error:
         check_history(ForgetsToRemove, history)
@@ -184,7 +184,7 @@ def test_the_error_names_the_objects_that_differ() -> None:
 
 
 def test_a_name_can_be_used_again_after_its_deletion() -> None:
-    """And a restart, a lost answer and a deletion of what does not exist do no harm."""
+    """Nor does a restart, a lost response, or the deletion of a missing object cause a failure."""
     steps = (
         PutObject("a", {"text": "one"}),
         DeleteObject("b"),
@@ -227,7 +227,7 @@ def test_the_order_of_conditions_and_references_does_not_matter() -> None:
 
 
 def test_fields_can_be_ignored() -> None:
-    """Those that may depend on the history."""
+    """For fields that may depend on the history."""
     made = {
         "apiVersion": "v1",
         "kind": "Service",

@@ -1,4 +1,4 @@
-"""What pytest prints for the first red tests of a newcomer."""
+"""What pytest prints for the first failing tests of a new user."""
 
 import logging
 from datetime import timedelta
@@ -52,7 +52,7 @@ THING = Thing(name="a", spec=ThingSpec(size=1))
 
 
 def lines_of(pytester: pytest.Pytester, test: str) -> list[str]:
-    """What pytest prints for a test that fails."""
+    """Return what pytest prints for a test that fails."""
     pytester.makepyfile(CONTROLLERS + test)
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-p", "no:xdist")
     result.assert_outcomes(failed=1)
@@ -62,7 +62,7 @@ def lines_of(pytester: pytest.Pytester, test: str) -> list[str]:
 def test_an_exception_of_a_state_is_shown_once_with_the_users_line(
     pytester: pytest.Pytester,
 ) -> None:
-    """Object, state, reason, error and line; one traceback, however often it was retried."""
+    """Object, state, reason, error and line; one traceback, however many retries."""
     lines = lines_of(
         pytester,
         "def test_red(harness):\n"
@@ -83,7 +83,7 @@ def test_an_exception_of_a_state_is_shown_once_with_the_users_line(
 
 
 def test_a_refusal_is_shown_in_the_servers_words(pytester: pytest.Pytester) -> None:
-    """Where only a plain assert fails, with the fixture."""
+    """Also if a plain assert fails, with the fixture."""
     lines = lines_of(
         pytester,
         "def test_red(harness):\n"
@@ -103,7 +103,7 @@ def test_a_refusal_is_shown_in_the_servers_words(pytester: pytest.Pytester) -> N
 
 
 def test_what_an_object_waits_for_is_a_note_on_the_error(pytester: pytest.Pytester) -> None:
-    """Where a plain assert fails inside ``with Harness``."""
+    """If a plain assert fails inside ``with Harness``."""
     lines = lines_of(
         pytester,
         "def test_red():\n"
@@ -122,8 +122,8 @@ def test_what_an_object_waits_for_is_a_note_on_the_error(pytester: pytest.Pytest
     ) in shown
 
 
-def test_a_green_test_shows_nothing(pytester: pytest.Pytester) -> None:
-    """Although an object is not Ready."""
+def test_a_test_that_passes_prints_nothing(pytester: pytest.Pytester) -> None:
+    """Even if an object is not Ready."""
     pytester.makepyfile(
         CONTROLLERS
         + "def test_green(harness):\n"
@@ -155,7 +155,7 @@ class Stubborn(Controller[Thing]):
 
 
 def test_each_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """A retry that differs in a number only is the same failure; another object's is not."""
+    """A retry whose text differs only in a number is the same failure; another object's is not."""
     with Harness(Stubborn()) as cluster:
         for name in ("a", "b"):
             cluster.apply(Thing(name=name))
@@ -199,8 +199,8 @@ def test_each_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     ],
     ids=["gone", "new", "deleted", "after the walk"],
 )  # fmt: skip
-def test_an_object_is_told_as_far_as_it_says_something(obj: dict[str, object], told: str) -> None:
-    """Also where no state is to blame."""
+def test_an_object_is_explained_as_far_as_possible(obj: dict[str, object], told: str) -> None:
+    """Also if no state has failed."""
     from myrmidon.api.objects.refs import ObjectRef  # noqa: PLC0415
 
     lines = told_object(ObjectRef(Thing.KIND, "a", "default"), obj, Stubborn.graph)
@@ -220,8 +220,8 @@ class Meddled(Controller[Thing]):
         return Done()
 
 
-def test_a_refused_status_is_told() -> None:
-    """The object itself cannot say so."""
+def test_a_refused_status_is_reported() -> None:
+    """The object's own conditions cannot report it."""
     with Harness(Meddled(), manifests=[]) as cluster:
         cluster.settle()
         crd = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, "things.demo.myrmidon.dev")
@@ -240,7 +240,7 @@ def test_a_refused_status_is_told() -> None:
 
 
 def test_a_healthy_cluster_has_nothing_to_explain() -> None:
-    """Nothing is said about objects that are Ready."""
+    """Objects that are Ready are not mentioned."""
     with Harness(Stubborn()) as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=2)))
         cluster.settle()

@@ -1,4 +1,4 @@
-"""``Harness(run_as=...)``: controllers that have only the rights of a user or of their generated role."""
+"""``Harness(run_as=...)``: controllers with the rights of a user or of their generated role."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ SAMPLES = [(WebApps, WebApp, "web_app"), (ConfigCopies, ConfigCopy, "config_copy
 def test_the_generated_role_is_enough(
     controller: Any, kind: Any, folder: str, *, leader_election: bool
 ) -> None:
-    """The sample becomes Ready and is deleted with nothing but the generated rights."""
+    """The sample becomes Ready and is deleted with only the generated rights."""
     options = ManagerOptions(seed=0, leader_election=leader_election)
     with Harness(controller(), run_as="generated-role", options=options) as cluster:
         applied = cluster.apply_file(EXAMPLES / folder / "sample.yaml")
@@ -40,7 +40,7 @@ def test_the_generated_role_is_enough(
 def test_a_right_that_the_role_lacks_fails_the_test(
     monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
-    """The server's sentence names the verb, the resource and the ServiceAccount."""
+    """The server's message names the verb, the resource and the ServiceAccount."""
     managing, account = rbac._managing, "system:serviceaccount:default:controllers"
     monkeypatch.setattr(rbac, "_managing", lambda *of: [v for v in managing(*of) if v != verb])
     with Harness(WebApps(), run_as="generated-role") as cluster:

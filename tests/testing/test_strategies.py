@@ -1,4 +1,4 @@
-"""What the strategies draw is what the server accepts."""
+"""The strategies draw objects that the server accepts."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ class Port(Model):
 
 
 class BoxSpec(Model):
-    """Some of each."""
+    """Fields of several types."""
 
     size: int = Field(ge=3, le=9, multiple_of=3)
     colour: Literal["red", "green"] = "red"
@@ -45,7 +45,7 @@ class Box(Resource[BoxSpec, Status], group="demo.myrmidon.dev", version="v1", pl
 @settings(max_examples=10, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_drawn_object_is_accepted(shape: str, data: st.DataObject) -> None:
-    """By the class and by a server with its definition; the filter alone would give up."""
+    """By the class and by a server with its CRD; filtering alone would discard too many."""
     obj = data.draw(resources(RESOURCES[shape]))
     assert isinstance(obj, RESOURCES[shape])
     assert obj.spec is not None
@@ -63,7 +63,7 @@ def test_constraints_hold(box: Box) -> None:
 
 
 def test_each_possibility_is_drawn() -> None:
-    """Also what is optional, and values at the bounds."""
+    """Including optional fields, and values at the bounds."""
     drawn: list[BoxSpec] = []
 
     @settings(max_examples=100, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
@@ -86,7 +86,7 @@ def test_each_possibility_is_drawn() -> None:
         Box, name=st.just("mine"), fields={"ports[].number": st.just(80), "size": st.just(6)}
     )
 )
-def test_fields_and_names_are_the_callers(box: Box) -> None:
+def test_the_caller_can_set_fields_and_names(box: Box) -> None:
     """By their path on the wire."""
     assert box.name == "mine"
     assert box.spec.size == 6
@@ -94,7 +94,7 @@ def test_fields_and_names_are_the_callers(box: Box) -> None:
 
 
 def test_a_field_that_does_not_exist_is_an_error() -> None:
-    """Else a spelling mistake would draw what it likes."""
+    """A misspelt field would otherwise be ignored."""
     with pytest.raises(UsageError, match=r"the spec of Box has no field sizes"):
         resources(Box, fields={"sizes": st.just(1)})
 
@@ -102,7 +102,7 @@ def test_a_field_that_does_not_exist_is_an_error() -> None:
 @settings(max_examples=20)
 @given(name=names(), script=scripts(within=8))
 def test_a_script_of_faults_fits_the_harness(name: str, script: Script) -> None:
-    """Whatever is drawn, the controllers recover from it."""
+    """The controllers recover from every drawn script."""
     with Harness(
         Calm(), faults=lambda request: None if is_start(request) else script(request)
     ) as cluster:
@@ -136,5 +136,5 @@ def test_the_kit_itself_does_not_import_hypothesis() -> None:
 
 
 def is_start(request: Any) -> bool:
-    """Whether it is one of the checks at the start, whose failure ends the process."""
+    """Whether it is one of the requests at the start, whose failure ends the process."""
     return ("limit", "1") in request.query

@@ -1,4 +1,4 @@
-"""Time in the harness: everything happens at its own time, once, and no test waits without end."""
+"""Time in the harness: each timer fires once at its time, and no test waits without end."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -24,38 +24,38 @@ SECOND = timedelta(seconds=1)
 
 
 class Periodic(Controller[Thing]):
-    """Runs a pass every ``size`` seconds, and notes when."""
+    """Runs a pass every ``size`` seconds, and records when."""
 
     def __init__(self) -> None:
         self.ran_at: list[datetime] = []
 
     @state(initial=True)
     def ticked(self, thing: Thing, out: OutputSet, ctx: Context) -> Result:
-        """Never: it waits for the next time."""
+        """Wait for the next time."""
         self.ran_at.append(ctx.now)
         return Wait("Ticking", after=thing.spec.size * SECOND)
 
 
 class Sleepers(Controller[Thing]):
-    """A state that awaits an answer for ``size`` seconds."""
+    """A state that awaits a response for ``size`` seconds."""
 
     options = ControllerOptions(workers=2)
 
     @state(initial=True)
     async def slept(self, thing: Thing, out: OutputSet) -> Result:
-        """The answer is there."""
+        """The response is there."""
         await asyncio.sleep(thing.spec.size)  # noqa: TID251 - virtual, because the loop is
         return Done()
 
 
 def seconds(times: list[datetime]) -> list[int]:
-    """When the passes ran, in seconds after the first."""
+    """Return when the passes ran, in seconds after the first."""
     return [round((one - times[0]).total_seconds()) for one in times]
 
 
 @pytest.mark.parametrize("step", [1, 5, 10, 25, 50])
 def test_a_timer_at_the_end_of_an_advance_has_fired(step: int) -> None:
-    """Inclusive, and the same in however many steps the time passes."""
+    """The end is inclusive, in however many steps the time passes."""
     periodic = Periodic()
     with Harness(periodic) as cluster:
         cluster.apply(Thing(name="a", spec=ThingSpec(size=5)))
@@ -67,13 +67,13 @@ def test_a_timer_at_the_end_of_an_advance_has_fired(step: int) -> None:
 
 
 @pytest.mark.parametrize("period", [0.1, 0.3, 1 / 3, 0.7, 0.101])
-def test_a_boundary_that_floating_point_misses_is_met(period: float) -> None:
+def test_a_boundary_that_floating_point_misses_is_reached(period: float) -> None:
     """0.1 + 0.1 + 0.1 is not 0.3, but three tenths of a second are."""
 
     class Quick(Periodic):
         @state(initial=True)
         def ticked(self, thing: Thing, out: OutputSet, ctx: Context) -> Result:
-            """Never: it waits for the next time."""
+            """Wait for the next time."""
             self.ran_at.append(ctx.now)
             return Wait("Ticking", after=timedelta(seconds=period))
 
@@ -102,7 +102,7 @@ DEPLOYMENT: dict[str, Any] = {
 
 
 class Rollouts(Controller[Thing]):
-    """Applies a Deployment and notes, every second, how many replicas are available."""
+    """Applies a Deployment and records, every second, how many replicas are available."""
 
     manages = (kinds.DEPLOYMENT,)
 
@@ -111,7 +111,7 @@ class Rollouts(Controller[Thing]):
 
     @state(initial=True)
     async def rolled_out(self, thing: Thing, out: OutputSet, ctx: Context) -> Result:
-        """Never: it only looks."""
+        """Record the replicas and wait."""
         found = await ctx.get(kinds.DEPLOYMENT, thing.name) or {}
         self.available.append(found.get("status", {}).get("availableReplicas", 0))
         out.apply({**DEPLOYMENT, "metadata": {"name": thing.name}})
@@ -119,7 +119,7 @@ class Rollouts(Controller[Thing]):
 
 
 def test_the_actors_of_the_server_act_while_time_passes() -> None:
-    """The pods of a Deployment start a second after it was made, not at the end of the minute."""
+    """The pods of a Deployment start a second after its creation, not at the end of the minute."""
     rollouts = Rollouts()
     with Harness(rollouts) as cluster:
         cluster.apply(Thing(name="a"))
@@ -131,7 +131,7 @@ def test_the_actors_of_the_server_act_while_time_passes() -> None:
 
 
 def test_garbage_is_collected_while_time_passes() -> None:
-    """The children of what was deleted are gone when the time has passed."""
+    """The children of a deleted object are gone when the time has passed."""
     with Harness(Rollouts()) as cluster:
         cluster.apply(Thing(name="a"))
         cluster.advance(timedelta(seconds=10))
@@ -143,7 +143,7 @@ def test_garbage_is_collected_while_time_passes() -> None:
 
 
 def test_settling_with_more_objects_due_than_workers() -> None:
-    """Objects wait for a worker while all workers await an answer: time has to pass."""
+    """Objects wait for a worker while all workers await a response: time has to pass."""
     with Harness(Sleepers()) as cluster:
         for number in range(20):
             cluster.apply(Thing(name=f"a{number}", spec=ThingSpec(size=3)))
@@ -154,8 +154,8 @@ def test_settling_with_more_objects_due_than_workers() -> None:
         assert round(cluster.loop.time() - began) == 30
 
 
-def test_settling_beside_a_periodic_timer_ends_with_what_it_waits_for() -> None:
-    """Also where more objects are due than workers."""
+def test_settling_beside_a_periodic_timer_ends() -> None:
+    """Also if more objects are due than there are workers."""
     with Harness(Sleepers()) as cluster:
         for number in range(5):
             cluster.apply(Thing(name=f"a{number}", spec=ThingSpec(size=10**6)))
@@ -164,18 +164,18 @@ def test_settling_beside_a_periodic_timer_ends_with_what_it_waits_for() -> None:
 
 
 class Circles(Controller[Thing]):
-    """Never waits for any time to pass, and never ends."""
+    """A state that loops without letting time pass."""
 
     @state(initial=True)
     async def turned(self, thing: Thing, out: OutputSet) -> Result:
-        """Never."""
+        """Loop."""
         while True:  # noqa: ASYNC110 - it must not wait
             await asyncio.sleep(0)  # noqa: TID251 - gives way
 
 
 @pytest.mark.parametrize("how", ["settle", "advance", "step"])
-def test_a_state_that_lets_no_time_pass_is_named(how: str) -> None:
-    """Instead of a test that hangs."""
+def test_a_state_that_never_lets_time_pass_is_named(how: str) -> None:
+    """The test fails instead of hanging."""
     with Harness(Circles()) as cluster:
         cluster.apply(Thing(name="a"))
         with pytest.raises(NotSettledError) as caught:
@@ -186,7 +186,7 @@ def test_a_state_that_lets_no_time_pass_is_named(how: str) -> None:
 
 
 def history(workers: int) -> list[str]:
-    """The requests of a test with many objects and timers, in their order."""
+    """Return the requests of a test with many objects and timers, in order."""
 
     class Many(Rollouts):
         options = ControllerOptions(workers=workers)
@@ -199,5 +199,5 @@ def history(workers: int) -> list[str]:
 
 
 def test_the_same_test_gives_the_same_requests() -> None:
-    """Whatever happens meanwhile."""
+    """Two runs send the same requests in the same order."""
     assert history(3) == history(3)

@@ -131,7 +131,7 @@ class Shared:
         self.subscriptions.add(subscription)
 
     def publish(self, change: Change | None) -> None:
-        """Pass a change that was recorded outside the watch to every subscriber; None is no change."""
+        """Pass a change that was recorded outside the watch to every subscriber; ignore None."""
         if change is not None:
             self.subscriptions.publish([change])
 

@@ -1,4 +1,4 @@
-"""Readers: which objects and lists the last pass over each key has read, and whom a change concerns.
+"""Readers: what the last pass over each key has read, and which keys a change concerns.
 
 A state that reads a Secret depends on it: when the Secret changes, the result of the state may change,
 so the object of the state needs a pass.  The kinds that are read are watched anyway; what is missing is

@@ -1,4 +1,4 @@
-"""RefusedOutputs: which objects of other parents block which outputs, and whom their end wakes.
+"""RefusedOutputs: which objects of other parents block which outputs, and which keys their end wakes.
 
 An output is refused while an object with its name exists that belongs to another parent or to none
 (``AlreadyOwned``, ``AdoptionRefused``), or that is being deleted (``ObjectTerminating``).  The parent

@@ -1,1 +1,1 @@
-"""To whom an object belongs: owner references, adoption, release, pruning."""
+"""Which parent an object belongs to: owner references, adoption, release, pruning."""

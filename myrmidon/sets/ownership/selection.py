@@ -15,7 +15,7 @@ def selected(
     """Yield a Delete for each matching object that may be deleted.
 
     Objects of another parent may not; objects without a parent only with ``adopt``.  Neither may an
-    object in ``named``, about which the state said something else.
+    object in ``named``, for which the state has another output.
     """
     kept = dict.fromkeys((*named, parent.ref))
     for obj in matching:

@@ -1,4 +1,4 @@
-"""Small questions about plain objects, which may lack anything."""
+"""Accessors of plain JSON objects, which may lack any field."""
 
 from hypothesis import given
 
@@ -27,7 +27,7 @@ WHOLE: Json = {
 
 
 def test_questions_are_answered_from_the_metadata() -> None:
-    """Each has its field."""
+    """Each reads its field."""
     assert objects.name_of(WHOLE) == "a"
     assert objects.namespace_of(WHOLE) == "default"
     assert objects.uid_of(WHOLE) == "u"
@@ -43,7 +43,7 @@ def test_questions_are_answered_from_the_metadata() -> None:
 
 
 @given(spec=documents())
-def test_an_object_without_metadata_answers_with_nothing(spec: Json) -> None:
+def test_an_object_without_metadata_has_empty_values(spec: Json) -> None:
     """Objects come from people and from servers that we do not control."""
     for obj in ({"spec": spec}, {"spec": spec, "metadata": None}):
         assert objects.name_of(obj) == objects.namespace_of(obj) == objects.uid_of(obj) == ""
@@ -58,6 +58,6 @@ def test_an_object_without_metadata_answers_with_nothing(spec: Json) -> None:
 
 
 def test_reference_of_a_cluster_scoped_object_has_no_namespace() -> None:
-    """Whatever the object says."""
+    """A namespace in its metadata is ignored."""
     assert objects.ref_of(kinds.CONFIG_MAP, WHOLE) == ObjectRef(kinds.CONFIG_MAP, "a", "default")
     assert objects.ref_of(kinds.NAMESPACE, WHOLE) == ObjectRef(kinds.NAMESPACE, "a")

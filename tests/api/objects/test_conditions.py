@@ -24,13 +24,13 @@ CONDITIONS = st.builds(
 
 @given(condition=CONDITIONS)
 def test_a_condition_survives_the_wire(condition: Condition) -> None:
-    """What we write is what we read."""
+    """A condition that we write is read back unchanged."""
     assert Condition.from_json(condition.to_json()) == condition
 
 
 @given(raw=values(), field=st.sampled_from(["status", "reason", "message", "observedGeneration"]))
 def test_reading_a_condition_never_fails(raw: Any, field: str) -> None:
-    """Other writers' conditions may hold anything; they must not stop ours."""
+    """Conditions of other writers may hold anything; they must not stop ours."""
     Condition.from_json(raw)
     read = Condition.from_json({"type": "Ready", field: raw})
 
@@ -39,13 +39,13 @@ def test_reading_a_condition_never_fails(raw: Any, field: str) -> None:
 
 
 @pytest.mark.parametrize("raw", [None, "Ready", {}, {"type": ""}, {"status": "True"}])
-def test_what_is_no_condition_is_none(raw: Any) -> None:
+def test_a_value_that_is_not_a_condition_is_none(raw: Any) -> None:
     """It is then left alone."""
     assert Condition.from_json(raw) is None
 
 
 def test_find_looks_by_type() -> None:
-    """An object may have no status, no conditions, or odd ones."""
+    """An object may have no status, no conditions, or malformed ones."""
     ready = Condition("Ready", "True", "Done", "", 1, "2026-01-01T00:00:00Z")
     obj = {"status": {"conditions": ["odd", {"type": "Other"}, ready.to_json()]}}
 
@@ -57,7 +57,7 @@ def test_find_looks_by_type() -> None:
 
 @given(condition=CONDITIONS, wanted=st.sampled_from(["Ready", "Deployed"]))
 def test_the_status_alone_is_that_of_the_condition(condition: Condition, wanted: str) -> None:
-    """Without one, or without a status in it, nothing is known."""
+    """Without a condition, or without a status in it, it is unknown."""
     obj = {"status": {"conditions": [condition.to_json()]}}
     found = find(obj, wanted)
     assert status_of(obj, wanted) == (found.status if found else "Unknown")

@@ -1,4 +1,4 @@
-"""Names of things."""
+"""Kinds and references."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from myrmidon.api.objects import kinds
 from myrmidon.api.objects.refs import Kind, ObjectRef, split_api_version
 
 
-def test_kind_says_where_it_lives() -> None:
+def test_a_kind_knows_its_path() -> None:
     """The core group has another root and no prefix."""
     assert kinds.CONFIG_MAP.api_version == "v1"
     assert kinds.CONFIG_MAP.root == "/api/v1"
@@ -18,7 +18,7 @@ def test_kind_says_where_it_lives() -> None:
 
 @pytest.mark.parametrize("kind", kinds.ALL, ids=lambda kind: f"{kind.kind}.{kind.api_version}")
 def test_api_version_splits_into_group_and_version(kind: Kind) -> None:
-    """What was joined comes apart again."""
+    """A joined apiVersion is split again."""
     assert split_api_version(kind.api_version) == (kind.group, kind.version)
 
 
@@ -28,8 +28,8 @@ def test_reference_prints_as_people_say_it() -> None:
     assert str(ObjectRef(kinds.NAMESPACE, "default")) == "Namespace default"
 
 
-def test_well_known_kinds_are_told_apart() -> None:
-    """No kind is listed twice, and those without a namespace are marked."""
+def test_well_known_kinds_are_distinct() -> None:
+    """No kind is listed twice, and cluster-scoped ones are marked."""
     assert len({kind[:3] for kind in kinds.ALL}) == len(kinds.ALL)
     assert len({(kind.group, kind.version, kind.plural) for kind in kinds.ALL}) == len(kinds.ALL)
     assert kinds.NAMESPACE in kinds.ALL

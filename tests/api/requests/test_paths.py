@@ -1,4 +1,4 @@
-"""A path names exactly what was asked for, or is refused before anything is sent."""
+"""A path names exactly the requested object, or is refused before anything is sent."""
 
 from urllib.parse import unquote, urlsplit
 
@@ -18,7 +18,7 @@ NAMES = ODD | st.text(max_size=300) | st.sampled_from([".", "..", "", "a" * 253,
 
 
 def segments(path: str) -> list[str]:
-    """The path as a server splits it: by slashes first, then each part unescaped."""
+    """Return the path as a server splits it: by slashes first, then each part unescaped."""
     assert "//" not in path
     found = urlsplit(path)
     assert (found.path, found.query, found.fragment) == (path, "", "")
@@ -29,7 +29,7 @@ def segments(path: str) -> list[str]:
 def test_a_path_names_exactly_its_object_or_is_refused(
     name: str, namespace: str, subresource: str
 ) -> None:
-    """Whatever the name, the namespace and the subresource are."""
+    """For any name, namespace and subresource."""
     ref = ObjectRef(kinds.CONFIG_MAP, name, namespace)
     try:
         path = object_path(ref, subresource)
@@ -43,7 +43,7 @@ def test_a_path_names_exactly_its_object_or_is_refused(
 
 @given(name=NAMES)
 def test_a_cluster_scoped_object_needs_no_namespace(name: str) -> None:
-    """One that is given is ignored."""
+    """A given namespace is ignored."""
     try:
         path = object_path(ObjectRef(kinds.CLUSTER_ROLE, name, "ignored"))
     except MalformedNameError:
@@ -85,7 +85,7 @@ def test_a_kind_is_checked_as_well(part: str) -> None:
     ids=str,
 )
 def test_no_verb_sends_a_malformed_name(verb: Verb, ref: ObjectRef) -> None:
-    """With one sentence that says what is wrong, and a fix."""
+    """The error says in one sentence what is wrong, with a fix."""
     with pytest.raises(MalformedNameError, match=r"nothing was sent for [^\n]*\n  fix: "):
         Request(verb, ref, {}).to_http()
 
@@ -98,7 +98,7 @@ def test_an_empty_name_is_not_a_collection(verb: Verb) -> None:
 
 
 def test_a_new_object_may_leave_its_name_to_the_server() -> None:
-    """With generateName; its namespace is needed all the same."""
+    """With generateName; its namespace is still needed."""
     assert new_object_path(ObjectRef(kinds.DEPLOYMENT, "", "default")) == DEPLOYMENTS
     assert new_object_path(ObjectRef(kinds.DEPLOYMENT, "web", "default")) == DEPLOYMENTS
     with pytest.raises(MalformedNameError, match="no namespace"):
@@ -112,8 +112,8 @@ def test_collections_are_of_a_namespace_or_of_all() -> None:
     assert collection_path(kinds.NAMESPACE, "default") == "/api/v1/namespaces"
 
 
-def test_what_roles_may_be_called_is_escaped() -> None:
-    """Colons and spaces are legal in their names."""
+def test_names_of_roles_are_escaped() -> None:
+    """Colons and spaces are allowed in them."""
     path = object_path(ObjectRef(kinds.CLUSTER_ROLE, "system:node reader"))
     assert path.endswith("/clusterroles/system%3Anode%20reader")
     assert object_path(ObjectRef(kinds.CLUSTER_ROLE, ".a")).endswith("/clusterroles/.a")

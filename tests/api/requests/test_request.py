@@ -14,7 +14,7 @@ REF = ObjectRef(kinds.DEPLOYMENT, "web", "default")
 PATH = "/apis/apps/v1/namespaces/default/deployments"
 
 
-def test_create_goes_to_the_collection_and_the_rest_to_the_object() -> None:
+def test_a_create_is_sent_to_the_collection_and_the_rest_to_the_object() -> None:
     """The name of a new object is in its body."""
     create = Request(Verb.CREATE, REF, {"kind": "Deployment"}).to_http()
     delete = Request(Verb.DELETE, REF).to_http()
@@ -35,7 +35,7 @@ def test_create_of_a_subresource_names_the_object() -> None:
 
 
 @pytest.mark.parametrize("patch", Patch)
-def test_a_patch_says_in_which_language_it_is_written(patch: Patch) -> None:
+def test_a_patch_has_its_content_type(patch: Patch) -> None:
     """The server refuses application/json for a patch."""
     request = Request(Verb.PATCH, REF, {}, patch=patch, query=(("force", "true"),))
 
@@ -44,13 +44,13 @@ def test_a_patch_says_in_which_language_it_is_written(patch: Patch) -> None:
     assert str(request) == "patch Deployment.apps default/web"
 
 
-def test_only_reading_is_no_write() -> None:
-    """Whatever can change something is a write."""
+def test_only_reads_are_not_writes() -> None:
+    """Every verb that can change an object is a write."""
     assert [verb for verb in Verb if not Request(verb, REF).is_write] == [Verb.GET]
 
 
 def test_a_response_finds_its_headers() -> None:
-    """The first of a name, None where there is none."""
+    """The first one of a name, None if there is none."""
     response = HttpResponse(200, (("warning", "a"), ("warning", "b")))
 
     assert response.header("warning") == "a"
@@ -58,7 +58,7 @@ def test_a_response_finds_its_headers() -> None:
 
 
 def test_a_body_without_json_names_the_path() -> None:
-    """Large numbers and odd values that the encoder refuses."""
+    """Large numbers and other values that the encoder refuses."""
     ref = ObjectRef(kinds.CONFIG_MAP, "a", "default")
     with pytest.raises(OutputError) as caught:
         Request(Verb.PATCH, ref, {"data": {"a": "\ud800"}}).to_http()
@@ -71,7 +71,7 @@ def test_a_body_without_json_names_the_path() -> None:
 
 
 def test_a_query_is_escaped_for_the_wire() -> None:
-    """In its order."""
+    """In their order."""
     assert (
         query_string((("fieldManager", "a b/c"), ("x", "é"))) == "fieldManager=a%20b%2Fc&x=%C3%A9"
     )

@@ -29,14 +29,14 @@ REQUIREMENTS |= st.builds(
 
 @given(requirements=st.lists(REQUIREMENTS))
 def test_a_selector_reads_back_as_it_prints(requirements: list[Requirement]) -> None:
-    """What we print is what a server is asked."""
+    """The printed text is what the server gets."""
     made = Selector(requirements)
 
     assert parse_selector(str(made)) == made
 
 
 @given(requirements=st.lists(REQUIREMENTS), labels=LABELS)
-def test_a_selector_matches_where_all_its_parts_do(
+def test_a_selector_matches_if_all_its_requirements_do(
     requirements: list[Requirement], labels: dict[str, str]
 ) -> None:
     """The empty one matches everything."""
@@ -46,7 +46,9 @@ def test_a_selector_matches_where_all_its_parts_do(
 
 
 @given(labels=LABELS, other=LABELS)
-def test_a_mapping_selects_what_holds_it(labels: dict[str, str], other: dict[str, str]) -> None:
+def test_a_mapping_selects_objects_with_these_labels(
+    labels: dict[str, str], other: dict[str, str]
+) -> None:
     """Equality-based selectors are set inclusion."""
     assert selector(labels).matches(other) == (labels.items() <= other.items())
 
@@ -70,18 +72,18 @@ def test_a_mapping_selects_what_holds_it(labels: dict[str, str], other: dict[str
     ],
 )
 def test_grammar_of_the_server(text: str, labels: dict[str, str], matches: bool) -> None:
-    """Absent keys satisfy ``!=`` and ``notin``; what is no number is never greater."""
+    """Absent keys satisfy ``!=`` and ``notin``; a value that is not a number is never greater."""
     assert selector(text).matches(labels) is matches
 
 
 def test_no_selector_selects_everything() -> None:
-    """None is the selector that nobody wrote."""
+    """None is the same as no selector."""
     assert selector(None) == Selector()
 
 
 @pytest.mark.parametrize("text", ["a=(", "a in x", "=a", "a b", "a,,b", "a in (b"])
-def test_nonsense_is_refused_with_the_grammar(text: str) -> None:
-    """The message shows where it stops making sense."""
+def test_an_invalid_selector_is_refused_with_the_grammar(text: str) -> None:
+    """The message shows the position of the problem."""
     with pytest.raises(UsageError, match=r"unable to parse the selector .*\n  fix: write"):
         parse_selector(text)
 
@@ -97,14 +99,14 @@ def test_nonsense_is_refused_with_the_grammar(text: str) -> None:
     ids=["blanks", "absent", "key", "values"],
 )
 def test_a_long_selector_is_refused_at_once(text: str) -> None:
-    """Q8: no part of the pattern gives characters back; backtracking here took minutes."""
+    """Q8: the pattern never backtracks; backtracking took minutes here."""
     with pytest.raises(UsageError) as caught:
         parse_selector(text)
     assert len(str(caught.value)) < 1000
 
 
 def test_a_selector_of_many_requirements_is_read_once() -> None:
-    """Without copying the rest of the text for each of them."""
+    """The rest of the text is not copied for each of them."""
     many = ",".join(f"key-{number}={number}" for number in range(20_000))
 
     assert len(parse_selector(f" {many} , ")) == 20_000

@@ -1,4 +1,4 @@
-"""Declarations of resources at their edges: what is refused, and what a rule is on the wire."""
+"""Edge cases in declarations of resources: what is refused, and rules on the wire."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class Plain(Resource[PlainSpec, Status], group="edges.dev", version="v1"):
     """A resource."""
 
 
-def test_a_selectable_field_that_is_no_path_is_refused() -> None:
+def test_a_selectable_field_that_is_not_a_path_is_refused() -> None:
     """The server would refuse the whole definition."""
     with pytest.raises(DefinitionError, match="selectable_fields"):
 
@@ -51,8 +51,8 @@ def test_two_classes_of_one_version_are_refused() -> None:
             """The same again."""
 
 
-def test_a_rule_says_on_the_wire_what_was_given() -> None:
-    """And nothing that was not."""
+def test_a_rule_is_sent_as_given() -> None:
+    """Options that were not given are not sent."""
     assert Rule("self.a < self.b", message="a first").to_json() == {
         "rule": "self.a < self.b",
         "message": "a first",
@@ -62,13 +62,13 @@ def test_a_rule_says_on_the_wire_what_was_given() -> None:
 
 
 def test_a_number_of_more_than_64_bits_is_read_as_the_server_sends_it() -> None:
-    """It does not fit an integer of the API, and the object says which field."""
+    """It does not fit an integer of the API, and the error names the field."""
     with pytest.raises(UnfitObjectError, match=r"spec\.number"):
         Plain.from_json({"metadata": {"name": "a"}, "spec": {"number": 2**70}})
 
 
-def test_what_is_inside_of_a_tuple_is_read_only_too() -> None:
-    """A spec is read only all the way down."""
+def test_values_inside_a_tuple_are_read_only_too() -> None:
+    """A spec is read only at every depth."""
     read = Plain.from_json({"metadata": {"name": "a"}, "spec": {"pair": [1, [2]]}})
 
     with pytest.raises(TypeError, match="read only"):
@@ -76,7 +76,7 @@ def test_what_is_inside_of_a_tuple_is_read_only_too() -> None:
 
 
 def test_a_default_that_was_changed_in_place_is_sent() -> None:
-    """However the default was made."""
+    """Whether it is a plain default or comes from a factory."""
     spec = PlainSpec()
     assert spec.to_wire() == {}
     spec.extras["b"] = 2

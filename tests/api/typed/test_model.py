@@ -1,4 +1,4 @@
-"""Model: what is set, what is sent, what is read."""
+"""Model: which fields are set, sent and read."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ SPECS = st.builds(
 
 
 @given(spec=SPECS)
-def test_what_was_read_is_written_as_it_was_read(spec: dict[str, Any]) -> None:
+def test_a_model_is_written_as_it_was_read(spec: dict[str, Any]) -> None:
     """Unset, None, empty and unknown fields survive a round trip, at every depth."""
     assert AppSpec.from_wire(spec).to_wire() == spec
 
@@ -68,7 +68,7 @@ def test_exactly_the_fields_that_were_set_are_sent(model: AppSpec, sent: dict[st
 
 
 def test_a_default_that_was_changed_in_place_counts_as_set() -> None:
-    """`spec.hosts.append(...)` would be lost without a word otherwise."""
+    """`spec.hosts.append(...)` would be silently lost otherwise."""
     spec = AppSpec(image="i")
     spec.hosts.append("h")
     spec.by_name["p"] = Port(port_name="p")
@@ -88,7 +88,7 @@ def test_an_unknown_name_is_a_mistake_in_python_and_kept_from_the_wire() -> None
     assert AppSpec.from_wire({"image": "i", "imgae": "j"}).to_wire() == {"image": "i", "imgae": "j"}
 
 
-def test_assigning_a_name_that_is_no_field_says_which_there_are() -> None:
+def test_assigning_an_unknown_field_lists_the_known_ones() -> None:
     """A misspelt status field would never be written."""
     status = AppStatus()
 
@@ -102,7 +102,7 @@ def test_assigning_a_name_that_is_no_field_says_which_there_are() -> None:
 
 
 def test_assignments_are_checked() -> None:
-    """The line that is wrong fails, and not the write at the end of the pass."""
+    """The wrong assignment fails, not the write at the end of the pass."""
     with pytest.raises(ValidationError, match="valid string"):
         AppStatus().url = 5  # type: ignore[assignment]
 

@@ -23,7 +23,7 @@ def test_the_constants_are_the_kinds_that_a_server_stores() -> None:
 
 @pytest.mark.parametrize("kind", STORED, ids=lambda kind: f"{kind.kind}.{kind.api_version}")
 def test_every_stored_kind_has_its_model(kind: Kind) -> None:
-    """Whatever the library calls it."""
+    """For every name that the library uses."""
     found = [
         name
         for name, value in vars(client).items()
@@ -38,8 +38,8 @@ def test_parts_of_objects_and_other_classes_are_not_kinds() -> None:
     assert [kind_of(one) for one in others] == [None] * len(others)
 
 
-def test_a_model_comes_from_json_and_goes_back() -> None:
-    """By the deserializer of the library; times are printed as the server prints them."""
+def test_a_model_survives_a_json_round_trip() -> None:
+    """With the deserializer of the library; times are printed as the server prints them."""
     obj = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -58,7 +58,7 @@ def test_a_model_comes_from_json_and_goes_back() -> None:
 
 
 def test_a_model_is_completed_from_its_class() -> None:
-    """What it says itself counts; the model of a part is not completed."""
+    """Its own fields take precedence; the model of a part is not completed."""
     assert model_json(client.V1Deployment()) == {"apiVersion": "apps/v1", "kind": "Deployment"}
     assert model_json(client.V1Deployment(kind="Other"))["kind"] == "Other"
     assert model_json(client.V1Container(name="a")) == {"name": "a"}
@@ -98,7 +98,7 @@ def test_an_unstructured_object_is_json_with_metadata() -> None:
 
 
 def test_an_unstructured_class_needs_a_kind() -> None:
-    """Or its objects could not be found."""
+    """Otherwise its objects could not be found."""
     with pytest.raises(DefinitionError, match="does not say of which kind"):
 
         class Bad(Unstructured):
@@ -109,7 +109,7 @@ def test_an_unstructured_class_needs_a_kind() -> None:
 
 
 def test_a_resource_class_for_a_kind_that_exists() -> None:
-    """It has no definition of ours."""
+    """We do not define its CRD."""
 
     class Ingress(Resource[Model, Status], of=kinds.INGRESS):
         """An Ingress."""
@@ -127,7 +127,7 @@ def test_a_resource_class_for_a_kind_that_exists() -> None:
     ],
 )
 def test_a_kind_that_exists_is_named_by_a_kind_alone(keywords: dict[str, Any], said: str) -> None:
-    """The rest is defined elsewhere."""
+    """The other options belong to its definition."""
     with pytest.raises(DefinitionError, match=said):
 
         class Bad(Resource[Model, Status], **keywords):

@@ -106,7 +106,7 @@ MISTAKES: dict[str, tuple[Any, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", MISTAKES)
 def test_a_mistake_in_the_definition_is_an_error_with_a_fix(case: str) -> None:
-    """At import, before any cluster is touched."""
+    """The error is raised at import."""
     base, keywords, message = MISTAKES[case]
     with pytest.raises(DefinitionError) as error:
 
@@ -117,7 +117,7 @@ def test_a_mistake_in_the_definition_is_an_error_with_a_fix(case: str) -> None:
 
 
 def test_spec_and_status_must_be_models_of_ours() -> None:
-    """Others would not keep unknown fields, nor know what was set."""
+    """Other classes would not keep unknown fields, nor know which fields were set."""
 
     class Foreign(BaseModel):
         image: str
@@ -153,7 +153,7 @@ def test_spec_and_status_must_be_models_of_ours() -> None:
 
 
 def test_reads_metadata_as_attributes() -> None:
-    """Typed, and empty where there is none."""
+    """They are typed, and empty if they are missing."""
     app = App.from_json(
         manifest(
             metadata={
@@ -196,8 +196,8 @@ def test_reads_metadata_as_attributes() -> None:
 READ_ONLY = "obj.{} is read only; what a state may change is obj.status"
 
 
-def test_what_was_read_is_read_only() -> None:
-    """A change that nobody would write fails where it is made, also in place and at depth."""
+def test_an_object_that_was_read_is_read_only() -> None:
+    """A change that would never be written fails where it is made, also in place and at depth."""
     app = App.from_json(
         manifest(spec={"image": "i", "hosts": ["h"], "ports": [{"portName": "p"}], "byName": {}})
     )
@@ -218,7 +218,7 @@ def test_what_was_read_is_read_only() -> None:
         assert str(error.value) == READ_ONLY.format(part)
 
 
-def test_read_only_lists_and_maps_go_wherever_lists_and_maps_go() -> None:
+def test_read_only_lists_and_maps_work_like_lists_and_maps() -> None:
     """They are put into manifests, compared and copied."""
     app = App.from_json(
         manifest(spec={"image": "i", "hosts": ["h"], "byName": {"a": {"portName": "p"}}})
@@ -234,12 +234,12 @@ def test_read_only_lists_and_maps_go_wherever_lists_and_maps_go() -> None:
     assert type(app.spec.hosts.copy()) is list
     assert AppSpec(image="i", hosts=app.spec.hosts).to_wire() == {"image": "i", "hosts": ["h"]}
     changed = app.spec.model_copy(update={"replicas": 3})
-    changed.image = "j"  # a copy is nobody's but the copier's
+    changed.image = "j"  # a copy does not change the original
     assert changed.to_wire()["replicas"] == 3
 
 
 def test_an_object_that_does_not_fit_names_its_fields() -> None:
-    """In the spelling of the manifest, all at once."""
+    """In the spelling of the manifest, all in one error."""
     with pytest.raises(UnfitObjectError) as error:
         App.from_json(
             manifest(
@@ -262,15 +262,15 @@ def test_an_object_that_does_not_fit_names_its_fields() -> None:
 
 
 @pytest.mark.parametrize("parts", [{"spec": []}, {"spec": "x"}, {"status": 3}])
-def test_parts_that_are_no_objects_do_not_fit(parts: dict[str, Any]) -> None:
-    """Whatever a server without a schema holds, reading it ends in one known error."""
+def test_parts_that_are_not_objects_do_not_fit(parts: dict[str, Any]) -> None:
+    """Any object of a server without a schema gives the same type of error."""
     with pytest.raises(UnfitObjectError, match="should be an object"):
         App.from_json(manifest(**parts))
 
 
 @pytest.mark.parametrize("levels", [199, 300, 800])
 def test_a_part_that_is_too_deep_does_not_fit(levels: int) -> None:
-    """A server takes 10,000 levels in a free-form field; a model takes 200."""
+    """A server accepts 10,000 levels in a free-form field; a model accepts 200."""
     deep: Any = 1
     for _ in range(levels):
         deep = {"a": deep}
@@ -282,8 +282,8 @@ def test_a_part_that_is_too_deep_does_not_fit(levels: int) -> None:
         App.from_json(obj)
 
 
-def test_what_was_read_is_printed_as_it_was_read() -> None:
-    """With fields that nobody here knows."""
+def test_an_object_that_was_read_is_printed_as_it_was_read() -> None:
+    """With the fields that the model does not know."""
     read = manifest(
         spec={"image": "i", "new": {"a": 1}, "ports": [{"portName": "p", "new": [1]}]},
         status={"conditions": [{"type": "Ready", "status": "True", "extra": 1}], "new": 5},
@@ -296,7 +296,7 @@ def test_what_was_read_is_printed_as_it_was_read() -> None:
     assert App.from_json(manifest()).to_json() == manifest()
 
 
-def test_builds_exactly_what_was_said() -> None:
+def test_a_built_object_has_exactly_the_given_fields() -> None:
     """A4."""
     app = App(name="x", namespace="y", labels={"a": "b"}, spec=AppSpec(image="i", memory=None))
 
@@ -346,8 +346,8 @@ def test_a_copy_may_be_changed_and_carries_its_version() -> None:
     assert app.spec.hosts == ["h"]
 
 
-def test_generic_bases_are_no_resources() -> None:
-    """A family of resources may share a base."""
+def test_generic_bases_are_not_resources() -> None:
+    """Several resources may share a base."""
 
     class Same(Model):
         a: int = 1

@@ -32,10 +32,10 @@ def test_prints_as_kubernetes_does(text: str, canonical: str) -> None:
 
 @given(text=TEXTS)
 def test_printing_keeps_the_value_and_settles(text: str) -> None:
-    """The canonical form means the same, and is its own canonical form.
+    """The canonical form has the same value, and is its own canonical form.
 
-    Except for a binary quantity that is no multiple of 1024, as in Kubernetes: it is printed without
-    a suffix, and read again it is a decimal one.
+    Except for a binary quantity that is not a multiple of 1024, as in Kubernetes: it is printed
+    without a suffix, and read again it is a decimal one.
     """
     printed = str(Quantity(text))
 
@@ -46,7 +46,7 @@ def test_printing_keeps_the_value_and_settles(text: str) -> None:
 
 @given(one=TEXTS, other=TEXTS)
 def test_compares_and_computes_by_value(one: str, other: str) -> None:
-    """Whatever the suffixes."""
+    """With any suffixes."""
     left, right = Quantity(one), Quantity(other)
 
     assert (left < right) == (left.value < right.value)
@@ -56,7 +56,7 @@ def test_compares_and_computes_by_value(one: str, other: str) -> None:
 
 
 def test_arithmetic_keeps_the_family_of_the_left_side() -> None:
-    """Memory stays memory."""
+    """An amount of memory keeps its binary suffix."""
     assert str(Quantity("1Gi") + Quantity("512Mi")) == "1536Mi"
     assert str(Quantity("1Gi") * 2) == "2Gi"
     assert str(3 * Quantity("500m")) == "1500m"
@@ -68,7 +68,7 @@ def test_arithmetic_keeps_the_family_of_the_left_side() -> None:
 
 
 def test_computed_amounts_have_no_upper_bound() -> None:
-    """A sum is written so that it can be read again; a number that is not finite is refused."""
+    """A sum is written so that it can be read again; an infinite number is refused."""
     total = Quantity("900E") + Quantity("100E")
     assert (total.wire, Quantity(total.wire)) == ("1e21", Quantity("1e21"))
     with pytest.raises(ValueError, match="is not a quantity"):
@@ -76,8 +76,8 @@ def test_computed_amounts_have_no_upper_bound() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "x", "1 Gi", "1gi", "--1", "1e", 1.5, True])
-def test_refuses_what_is_no_quantity(value: object) -> None:
-    """A float would carry its rounding into the cluster."""
+def test_a_value_that_is_not_a_quantity_is_refused(value: object) -> None:
+    """A float would carry its rounding error into the cluster."""
     with pytest.raises(ValueError, match="is not a quantity"):
         Quantity(value)  # type: ignore[arg-type]
 
@@ -115,12 +115,12 @@ def test_durations_survive_a_round_trip(microseconds: int) -> None:
     ],
 )
 def test_durations_are_printed_as_go_does(text: str, printed: str) -> None:
-    """So that kubectl users see what they know."""
+    """As kubectl users know them."""
     assert print_duration(parse_duration(text)) == printed
 
 
 def test_bytes_and_durations_on_the_wire() -> None:
-    """Text there, Python values here."""
+    """Text on the wire, Python values in the model."""
 
     class Both(Model):
         key: Base64

@@ -1,4 +1,4 @@
-"""Status: what a pass changed."""
+"""Status: the patch for what a pass changed."""
 
 from copy import deepcopy
 from typing import Any
@@ -53,7 +53,7 @@ CHANGES = st.lists(
 def test_the_patch_makes_the_status_what_the_state_sees(
     status: dict[str, Any], changes: list[Any]
 ) -> None:
-    """Method: apply the patch to the status as read, read that, and compare with what the state saw."""
+    """The patch is applied to the status as read; the result must equal what the state saw."""
     app = App.from_json(manifest(status=deepcopy(status)))
     for change in changes:
         change(app.status)
@@ -66,8 +66,8 @@ def test_the_patch_makes_the_status_what_the_state_sees(
 
 
 @given(status=STATUSES)
-def test_no_change_is_no_patch(status: dict[str, Any]) -> None:
-    """C5: also where the server spells a time in another way than we do."""
+def test_without_a_change_there_is_no_patch(status: dict[str, Any]) -> None:
+    """C5: also if the server formats a time differently."""
     app = App.from_json(manifest(status=status))
 
     assert app.status.hosts is not None
@@ -76,7 +76,7 @@ def test_no_change_is_no_patch(status: dict[str, Any]) -> None:
 
 @given(status=STATUSES, changes=CHANGES)
 def test_a_second_pass_has_nothing_to_write(status: dict[str, Any], changes: list[Any]) -> None:
-    """The same assignments on what was written change nothing: a controller comes to rest."""
+    """The same assignments on what was written change nothing: a controller converges."""
     app = App.from_json(manifest(status=deepcopy(status)))
     app.status.url, app.status.hosts, app.status.counts = None, ["a"], {"a": 1}
     written = merge(status, status_patch(app))
@@ -86,8 +86,8 @@ def test_a_second_pass_has_nothing_to_write(status: dict[str, Any], changes: lis
     assert status_patch(again) == {}
 
 
-def test_none_is_null_only_where_there_is_something_to_remove() -> None:
-    """Null for a field that is absent would be a request that changes nothing."""
+def test_none_is_null_only_if_the_field_exists() -> None:
+    """Null for an absent field would be a request that changes nothing."""
     app = App.from_json(manifest(status={"url": "u"}))
     app.status.url = None
     assert status_patch(app) == {"url": None}
@@ -98,7 +98,7 @@ def test_none_is_null_only_where_there_is_something_to_remove() -> None:
 
 
 def test_true_is_not_one() -> None:
-    """A5: for Python they are equal."""
+    """A5: in Python they are equal."""
     app = App.from_json(manifest(status={"anything": {"a": [1]}}))
     app.status.anything = {"a": [True]}
 
@@ -106,7 +106,7 @@ def test_true_is_not_one() -> None:
 
 
 def test_the_status_may_be_replaced_as_a_whole() -> None:
-    """What it no longer says is removed, except what the framework wrote."""
+    """Fields that it lacks are removed, except those that the framework wrote."""
     app = App.from_json(
         manifest(
             status={"url": "u", "hosts": ["a"], "conditions": [{"type": "A", "status": "True"}]}
@@ -118,7 +118,7 @@ def test_the_status_may_be_replaced_as_a_whole() -> None:
 
 
 def test_a_status_that_no_state_used_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most passes do not touch it; then nothing is encoded.  One look at it is enough to compare."""
+    """Most passes do not use it; then nothing is encoded.  One read access is enough to compare."""
     compared: list[Any] = []
 
     def counted(*both: Any) -> Any:
@@ -137,7 +137,7 @@ def test_a_status_that_no_state_used_is_not_compared(monkeypatch: pytest.MonkeyP
     assert status_patch(app) == {"hosts": ["a", "b"]}
 
 
-def test_a_status_that_was_replaced_without_a_look_at_the_old_one() -> None:
+def test_a_status_that_was_replaced_without_reading_the_old_one() -> None:
     """Assigning the status counts as a use of it."""
     app = App.from_json(manifest(status={"url": "u"}))
     app.status = AppStatus()

@@ -1,4 +1,4 @@
-"""Values are judged as the API server judges them."""
+"""Values are accepted and refused as by the API server."""
 
 import re
 from datetime import UTC, date, datetime
@@ -21,12 +21,12 @@ class Level(IntEnum):
 
 
 def one_field(annotation: Any, default: Any = ...) -> Any:
-    """A model of one field."""
+    """Define a model with one field."""
     return create_model("One", __base__=Model, value=(annotation, default))
 
 
 def takes(annotation: Any, value: Any) -> bool:
-    """Whether a field of that type takes the value from the wire."""
+    """Whether a field of that type accepts the value from the wire."""
     try:
         one_field(annotation).from_wire({"value": value})
     except ValidationError:
@@ -35,7 +35,7 @@ def takes(annotation: Any, value: Any) -> bool:
 
 
 def named(cases: list[tuple[Any, Any]]) -> list[str]:
-    """Names of cases, the same in every process: types may print their addresses."""
+    """Return names of cases that are the same in every process: types may print their addresses."""
     return [f"{number} {value!r}" for number, (_, value) in enumerate(cases)]
 
 
@@ -59,19 +59,19 @@ REFUSED: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("annotation", "value"), TAKEN, ids=named(TAKEN))
-def test_takes_what_the_server_takes(annotation: Any, value: Any) -> None:
-    """An object that the server holds must not be quarantined."""
+def test_accepts_what_the_server_accepts(annotation: Any, value: Any) -> None:
+    """An object that the server has stored must not be quarantined."""
     assert takes(annotation, value)
 
 
 @pytest.mark.parametrize(("annotation", "value"), REFUSED, ids=named(REFUSED))
 def test_refuses_what_the_server_refuses(annotation: Any, value: Any) -> None:
-    """What Python takes and the server refuses fails late, in a write."""
+    """A value that Python accepts and the server refuses would fail late, in a write."""
     assert not takes(annotation, value)
 
 
-def test_null_in_a_field_that_cannot_be_null_is_as_if_it_were_absent() -> None:
-    """The server drops it, or puts the default there (FACTS 26)."""
+def test_null_in_a_field_that_is_not_nullable_counts_as_absent() -> None:
+    """The server drops it, or fills in the default (FACTS 26)."""
     read = one_field(int, 3).from_wire({"value": None})
 
     assert read.value == 3
@@ -79,7 +79,7 @@ def test_null_in_a_field_that_cannot_be_null_is_as_if_it_were_absent() -> None:
     assert not takes(int, None)  # absent, and required
 
 
-def test_a_time_without_a_zone_is_refused_where_it_is_made() -> None:
+def test_a_time_without_a_zone_is_refused_where_it_is_set() -> None:
     """The server would refuse it later."""
     with pytest.raises(ValidationError, match="timezone"):
         one_field(datetime)(value=datetime(2030, 1, 31))  # noqa: DTZ001 - that is the point
@@ -112,6 +112,6 @@ def test_classes_of_characters_are_ascii(pattern: str, text: str) -> None:
 
 
 def test_patterns_without_classes_stay_as_they_are() -> None:
-    """Messages show the pattern; it should be the one that was written."""
+    """Messages show the pattern as it was written."""
     for pattern in (r"^[a-z]([-a-z0-9]*[a-z0-9])?$", r"^\.x\\$", "a{2,3}|b+?", r"^[\]a]$"):
         assert ascii_classes(pattern) == pattern

@@ -1,4 +1,4 @@
-"""Corners of typed resources that no other test comes to."""
+"""Edge cases of typed resources."""
 
 import typing
 from copy import copy, deepcopy
@@ -28,21 +28,21 @@ from tests.api.apps import AppSpec, AppStatus, Port
 
 
 class Built(Resource[AppSpec, AppStatus], group="example.com", version="v1"):
-    """Built here, never read."""
+    """A model that is built, never read."""
 
 
 SpecT = TypeVar("SpecT", bound=Model)
 
 
 class Generic(Resource[SpecT, Status]):
-    """A base for many resources, which is none itself."""
+    """A base for many resources, which is not a resource itself."""
 
 
 class Concrete(Generic[AppSpec], group="example.com", version="v1"):
     """One of them."""
 
 
-def test_what_is_frozen_copies_as_what_it_was() -> None:
+def test_frozen_values_are_copied_as_plain_ones() -> None:
     """Shallow, deep, by method and by pickle's protocol."""
     items, fields = FrozenList([[1]], "obj.spec"), FrozenDict({"a": [1]}, "obj.spec")
 
@@ -55,8 +55,8 @@ def test_what_is_frozen_copies_as_what_it_was() -> None:
     assert orjson.loads(orjson.dumps({"x": items, "y": fields})) == {"x": [[1]], "y": {"a": [1]}}
 
 
-def test_everything_that_can_be_said_when_building_can_be_set_later() -> None:
-    """Of the metadata, as a copy; what is read only says so."""
+def test_every_argument_can_be_set_later() -> None:
+    """Metadata on a copy; fields that are read only say so."""
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
     given: Any = Built(
         name="a", annotations={"n": "1"}, finalizers=["x/f"], owner_references=[owner]
@@ -78,8 +78,8 @@ def test_everything_that_can_be_said_when_building_can_be_set_later() -> None:
     assert status_patch(given) == {}
 
 
-def test_a_spec_of_nothing_but_defaults_appears_when_asked_for() -> None:
-    """An object that was built without one has one."""
+def test_a_spec_with_only_defaults_is_created_on_access() -> None:
+    """An object that was built without a spec has one."""
 
     class Defaults(Model):
         size: int = 1
@@ -91,30 +91,30 @@ def test_a_spec_of_nothing_but_defaults_appears_when_asked_for() -> None:
     assert Small.from_json({"metadata": {"name": "a"}}).to_json()["metadata"] == {"name": "a"}
 
 
-def test_a_part_of_the_wrong_sort_is_refused() -> None:
-    """With the class that it should be; JSON is read."""
+def test_a_part_of_the_wrong_class_is_refused() -> None:
+    """The error names the expected class; JSON is parsed."""
     assert Built(name="a", spec={"image": "x"}).spec.image == "x"
     with pytest.raises(TypeError, match=r"Built\.spec must be a AppSpec, not int"):
         Built(name="a", spec=7)  # type: ignore[arg-type]
 
 
-def test_a_generic_base_is_no_resource() -> None:
+def test_a_generic_base_is_not_a_resource() -> None:
     """Its subclasses are."""
     assert not hasattr(Generic, "KIND")
     assert Concrete.KIND.kind == "Concrete"
     assert Concrete.SPEC is AppSpec
 
     class Mixin(typing.Generic[SpecT]):
-        """Something else that is generic."""
+        """Another generic class."""
 
     class Mixed(Built, Mixin[AppSpec], group="example.com", version="v2"):
-        """A resource that inherits what its spec and status are."""
+        """A resource that inherits the types of its spec and status."""
 
     assert (AppSpec, AppStatus) == (Mixed.SPEC, Mixed.STATUS)
 
 
 def test_mistakes_in_declarations_are_named() -> None:
-    """Rules, keys of lists, versions, and a resource of nothing."""
+    """Rules, keys of lists, versions, and a resource without a spec."""
     with pytest.raises(DefinitionError, match="a Rule has no expression"):
         Rule(" ")
     with pytest.raises(DefinitionError, match="has several lines and no message"):
@@ -131,7 +131,7 @@ def test_mistakes_in_declarations_are_named() -> None:
             version="v1",
             versions=[int],  # type: ignore[list-item]
         ):
-            """With a version that is none."""
+            """A resource with an invalid version."""
 
     with pytest.raises(NotImplementedError):
         HasMetadata()._refuse_if_read("obj")
@@ -175,7 +175,7 @@ def test_lists_hold_each_element_once(value: Any) -> None:
     ],
     ids=range(4),
 )
-def test_what_the_server_would_refuse_does_not_fit(value: Any) -> None:
+def test_an_object_that_the_server_would_refuse_does_not_fit(value: Any) -> None:
     """The same elements twice, an object without a kind."""
     with pytest.raises(ValidationError):
         Lists.from_wire(value)
@@ -189,7 +189,7 @@ class Level(Enum):
 
 
 class Node(Model):
-    """A model inside of itself, with choices."""
+    """A model inside itself, with choices."""
 
     children: list["Node"] = Field(default_factory=list)
     truth: Literal[True] | None = None
@@ -197,26 +197,26 @@ class Node(Model):
 
 
 class Parent(Model):
-    """A model that names one which is not there yet."""
+    """A model that refers to a later one."""
 
     child: "Child | None" = None
 
 
 class Child(Model):
-    """A model that names it back."""
+    """A model that refers to the earlier one."""
 
     parent: Parent | None = None
 
 
 def test_models_may_name_each_other() -> None:
-    """Whichever is written first."""
+    """In any order of definition."""
     wire = {"child": {"parent": {"child": None}}}
 
     assert Parent.from_wire(wire).to_wire() == wire
 
 
-def test_models_inside_of_themselves_and_choices_of_booleans() -> None:
-    """Both are judged as the server judges them."""
+def test_models_inside_themselves_and_choices_of_booleans() -> None:
+    """Both are validated as by the server."""
     wire = {"children": [{"children": [], "truth": True}], "level": 5}
 
     assert Node.from_wire(wire).to_wire() == wire
@@ -225,7 +225,7 @@ def test_models_inside_of_themselves_and_choices_of_booleans() -> None:
 
 
 def test_an_unknown_field_may_have_the_name_of_a_required_one() -> None:
-    """In Python's spelling: the wire's own field is the one that counts."""
+    """In Python's spelling: only the wire name is the field."""
     port = Port.from_wire({"portName": "a", "port_name": "b"})
 
     assert port.port_name == "a"
@@ -233,7 +233,7 @@ def test_an_unknown_field_may_have_the_name_of_a_required_one() -> None:
 
 
 def test_status_lists_of_maps_are_compared_by_content() -> None:
-    """An unchanged one is no change, a changed one is sent whole."""
+    """An unchanged list is not a change, a changed one is sent whole."""
     app = Built.from_json(
         {"metadata": {"name": "a"}, "spec": {"image": "x"}, "status": {"anything": [{"a": 1}]}}
     )

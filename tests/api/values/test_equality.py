@@ -27,14 +27,14 @@ def test_identical_values_are_the_same(left: Any, right: Any) -> None:
 
 
 @given(document=documents())
-def test_a5_key_order_is_nothing(document: Json) -> None:
+def test_a5_key_order_does_not_matter(document: Json) -> None:
     """The members of a JSON object have no order."""
     assert same(document, dict(reversed(document.items())))
     assert identical(document, dict(reversed(document.items())))
 
 
-def test_a5_numbers_are_json_numbers_and_booleans_are_none() -> None:
-    """Python says that True is 1; JSON does not."""
+def test_a5_numbers_are_json_numbers_and_booleans_are_not() -> None:
+    """In Python True equals 1; in JSON it does not."""
     assert same(1, 1.0)
     assert same([{"a": 1}], [{"a": 1.0}])
     assert not same(True, 1)
@@ -48,7 +48,7 @@ def test_a5_numbers_are_json_numbers_and_booleans_are_none() -> None:
 
 
 def test_go_tells_integers_from_floats() -> None:
-    """The API server takes a patch from 0 to 0.0 for a change."""
+    """For the API server a patch from 0 to 0.0 is a change."""
     assert not identical({"a": 0}, {"a": 0.0})
     assert not identical([1], [True])
     assert not identical([1], [1, 2])

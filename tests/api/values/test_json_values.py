@@ -1,4 +1,4 @@
-"""A value is written as JSON that says the same, or refused with its path."""
+"""A value is written as JSON with the same meaning, or refused with its path."""
 
 import enum
 import json
@@ -97,8 +97,8 @@ Pair = namedtuple("Pair", "a b")  # noqa: PYI024 - as untyped code has them
     ],
     ids=str,
 )
-def test_what_has_json_is_written(value: Any, written: Any) -> None:
-    """As plain values of the same types that a decoder makes."""
+def test_values_with_a_json_form_are_written(value: Any, written: Any) -> None:
+    """As plain values of the types that a decoder returns."""
     made = json_value({"a": value})
 
     assert made == {"a": written}
@@ -141,8 +141,8 @@ def test_what_has_json_is_written(value: Any, written: Any) -> None:
     ],
     ids=range(17),
 )
-def test_what_has_no_json_is_refused_with_its_path(value: Any, told: str) -> None:
-    """And with what to write instead."""
+def test_values_without_a_json_form_are_refused_with_their_path(value: Any, told: str) -> None:
+    """The error says what to write instead."""
     with pytest.raises(NotJsonError) as caught:
         json_value(value, "spec")
 
@@ -151,7 +151,7 @@ def test_what_has_no_json_is_refused_with_its_path(value: Any, told: str) -> Non
 
 
 def test_each_refusal_has_a_fix_of_its_own() -> None:
-    """Where there is a usual way to write such a value."""
+    """If there is a usual way to write such a value."""
     fixes = {}
     for value in ({1}, b"a", Decimal(1), Foreign(), Record(), object()):
         with pytest.raises(NotJsonError) as caught:
@@ -169,7 +169,7 @@ def test_each_refusal_has_a_fix_of_its_own() -> None:
 
 
 def test_a_value_that_contains_itself_is_refused() -> None:
-    """One that contains the same part twice, side by side, is not."""
+    """One that contains the same part twice, side by side, is accepted."""
     part: dict[str, Any] = {"a": 1}
     assert json_value({"x": part, "y": part}) == {"x": {"a": 1}, "y": {"a": 1}}
 
@@ -190,21 +190,21 @@ def test_depth_is_bounded() -> None:
 
 
 class Sour(Model):
-    """A model that never tells its JSON, whatever its fields are."""
+    """A model whose to_wire always raises."""
 
     def to_wire(self, **_: Any) -> Any:
         """Raise."""
         raise RuntimeError("no")
 
 
-def test_a_model_that_cannot_be_read_says_so() -> None:
-    """Where no field is to blame."""
+def test_a_model_whose_to_wire_raises_is_reported() -> None:
+    """If no field is the cause."""
     with pytest.raises(NotJsonError, match=r"^x cannot be written: no$"):
         json_value({"x": Sour()})
 
 
 def test_the_encoder_is_given_a_value_or_an_error() -> None:
-    """What orjson asks for; paths are found by the walk."""
+    """The fallback function of orjson; a separate walk finds the path."""
     assert encodable(Part(first_name="b")) == {"firstName": "b"}
     with pytest.raises(TypeError):
         encodable({1})

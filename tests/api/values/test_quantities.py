@@ -89,7 +89,7 @@ def test_a_text_that_is_not_a_quantity_is_refused(text: str) -> None:
 
 @given(QUANTITIES)
 def test_writing_keeps_the_amount(text: str) -> None:
-    """A quantity may look different afterwards, but it is not another one."""
+    """A quantity may be written differently, but keeps its value."""
     assert parse_quantity(str(parse_quantity(text))).amount == parse_quantity(text).amount
 
 
@@ -169,13 +169,13 @@ def test_a5_one_amount_has_many_spellings(left: Any, right: Any) -> None:
     [("1", "2"), ("1Gi", "1G"), ("1", True), ("auto", "1"), ("1x", "1"), (None, 0), ("m", "1m")],
 )
 def test_a5_other_amounts_are_others(left: Any, right: Any) -> None:
-    """What is not a quantity is compared as it is."""
+    """Texts that are not quantities are compared as they are."""
     assert not same_quantity(left, right)
 
 
 @given(amount=st.integers(-(10**9), 10**9), value=values())
-def test_a5_scale_is_spelling(amount: int, value: Any) -> None:
-    """Thousandths and units, for every amount; every value is itself."""
+def test_a5_scale_is_only_spelling(amount: int, value: Any) -> None:
+    """Thousandths and units of every amount are equal; every value equals itself."""
     assert same_quantity(f"{amount * 1000}m", amount)
     assert same_quantity(f"{amount * 1024}Mi", f"{amount}Gi")
     assert same_quantity(value, value)
@@ -187,7 +187,7 @@ def test_a5_scale_is_spelling(amount: int, value: Any) -> None:
     ids=["digits", "digits and more", "dots", "exponent", "large exponent"],
 )
 def test_a_long_quantity_is_compared_as_text(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Q8: nothing longer than a quantity can be is matched at all."""
+    """Q8: a text longer than any quantity is not matched at all."""
     lengths: list[int] = []
 
     class Counting:

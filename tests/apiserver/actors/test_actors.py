@@ -1,4 +1,4 @@
-"""What the server does by itself, beside the requests."""
+"""The built-in controllers (actors) of the server, which act beside the requests."""
 
 from typing import Any
 
@@ -18,14 +18,14 @@ WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfiguration
 
 
 def ask(server: ApiServer, method: str, path: str, body: Any = None) -> Any:
-    """The answer of a request, when all is quiet again."""
+    """Return the response to a request after the server has settled."""
     answer = server.request(method, path, body)
     server.settle()
     return go_json.decode(answer.body)
 
 
 def accounts(server: ApiServer, namespace: str) -> list[str]:
-    """The service accounts of a namespace."""
+    """Return the service accounts of a namespace."""
     found = ask(server, "GET", f"{NAMESPACES}/{namespace}/serviceaccounts")
     return [item["metadata"]["name"] for item in found["items"]]
 
@@ -38,7 +38,7 @@ def test_a_namespace_gets_a_service_account() -> None:
 
 
 def test_a_deleted_default_account_comes_back_and_no_other() -> None:
-    """As another object, with another uid."""
+    """It is a new object, with another uid."""
     server = ApiServer(actors=[ServiceAccounts()])
     path = f"{NAMESPACES}/default/serviceaccounts"
     ask(server, "POST", path, {"metadata": {"name": "mine"}})
@@ -50,7 +50,7 @@ def test_a_deleted_default_account_comes_back_and_no_other() -> None:
 
 
 def test_actors_do_not_wait_for_webhooks() -> None:
-    """What they write counts as allowed: nobody could ask while the server settles."""
+    """The server cannot call webhooks while it settles, so their writes count as allowed."""
     server = ApiServer(actors=[ServiceAccounts()])
     rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
     webhook = {
@@ -66,7 +66,7 @@ def test_actors_do_not_wait_for_webhooks() -> None:
 
 
 def test_an_owner_that_cannot_be_found_keeps_what_it_owns() -> None:
-    """Nobody can tell in which namespace the owner of an object outside of all is, or was."""
+    """The owner of a cluster-scoped object may be, or have been, in any namespace."""
     server = ApiServer(actors=[GarbageCollector()])
     lost = {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "gone"}
     gone = {"apiVersion": "v1", "kind": "Namespace", "name": "y", "uid": "gone as well"}
@@ -77,7 +77,7 @@ def test_an_owner_that_cannot_be_found_keeps_what_it_owns() -> None:
 
 
 def rolled_out(server: ApiServer, template: Any) -> tuple[str | None, dict[str, str]]:
-    """The revision of a deployment of a template, and those of its sets by their images."""
+    """Return the revision of a deployment, and those of its sets by their images."""
     path = "/apis/apps/v1/namespaces/default"
     spec = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": template}
     ask(server, "POST", f"{path}/deployments", {"metadata": {"name": "web"}, "spec": spec})
@@ -95,13 +95,13 @@ def rolled_out(server: ApiServer, template: Any) -> tuple[str | None, dict[str, 
 
 
 def template(image: str) -> Any:
-    """A pod of one container."""
+    """Build a pod template with one container."""
     container = {"name": "c", "image": image}
     return {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
 
 
 def test_a_rollback_takes_up_the_old_set_as_a_new_revision() -> None:
-    """However the template is written down the second time."""
+    """However the template is written the second time."""
     server = ApiServer(actors=[Deployments(), ReplicaSets()])
     assert rolled_out(server, template("one")) == ("1", {"one": "1"})
     assert rolled_out(server, template("two")) == ("2", {"one": "1", "two": "2"})

@@ -1,4 +1,4 @@
-"""The status of a definition: as a real server was seen to take it."""
+"""The status subresource of a CustomResourceDefinition, as recorded from a real server."""
 
 from typing import Any
 
@@ -26,13 +26,13 @@ TOYS = {
 
 
 def patched(server: ApiServer, patch: Any) -> Any:
-    """What comes of a merge patch of the status."""
+    """Return the result of a merge patch of the status."""
     answer = server.request("PATCH", STATUS, patch, content_type="application/merge-patch+json")
     return go_json.decode(answer.body)
 
 
-def test_metadata_goes_through_and_the_spec_does_not() -> None:
-    """Who writes metadata there owns it there."""
+def test_metadata_is_written_through_the_status_and_the_spec_is_not() -> None:
+    """The writer owns the metadata under the subresource."""
     server = ApiServer()
     server.create(
         {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", **TOYS}
@@ -56,7 +56,7 @@ def test_metadata_goes_through_and_the_spec_does_not() -> None:
 
 
 def test_metadata_is_checked_there_too() -> None:
-    """A label that is none is refused."""
+    """An invalid label is refused."""
     server = ApiServer()
     server.create(
         {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", **TOYS}

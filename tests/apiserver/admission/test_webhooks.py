@@ -1,4 +1,4 @@
-"""Admission webhooks are asked over HTTPS, and obeyed."""
+"""Admission webhooks are called over HTTPS, and their responses are applied."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ Answer = Callable[[Json], Json]
 
 @asynccontextmanager
 async def webhook(answer: Answer) -> AsyncIterator[Json]:
-    """Serve a webhook; yields the clientConfig that leads to it."""
+    """Serve a webhook; yield the clientConfig for it."""
     certificate = make_certificate("127.0.0.1")
 
     async def respond(request: web.Request) -> web.Response:
@@ -46,7 +46,7 @@ async def webhook(answer: Answer) -> AsyncIterator[Json]:
 
 
 def configuration(kind: Any, client: Json, **more: Any) -> Json:
-    """A configuration that asks about every write of a ConfigMap."""
+    """Build a configuration that covers every write of a ConfigMap."""
     rule = {
         "operations": ["CREATE", "UPDATE"],
         "apiGroups": [""],
@@ -108,7 +108,7 @@ def test_a_mutating_webhook_changes_what_is_stored() -> None:
 
 
 def test_a_validating_webhook_refuses() -> None:
-    """Its words reach the client, and nothing is stored."""
+    """Its message reaches the client, and nothing is stored."""
 
     def judge(asked: Json) -> Json:
         bad = "bad" in asked["object"]["data"]
@@ -138,7 +138,7 @@ def test_a_webhook_that_is_down_fails_or_is_ignored(policy: str) -> None:
         server = ApiServer()
         client = Client(LocalTransport(server))
         async with webhook(lambda _asked: {"allowed": True}) as where:
-            pass  # and it is gone
+            pass  # and it is stopped
         kind = kinds.VALIDATING_WEBHOOK_CONFIGURATION
         await client.create(kind, configuration(kind, where, failurePolicy=policy))
         if policy == "Ignore":
@@ -152,7 +152,7 @@ def test_a_webhook_that_is_down_fails_or_is_ignored(policy: str) -> None:
 
 
 def test_selectors_spare_objects() -> None:
-    """Nobody is asked about what the selectors leave out."""
+    """The webhook is not called for objects that its selectors exclude."""
 
     async def main() -> Json:
         client = Client(LocalTransport(ApiServer()))

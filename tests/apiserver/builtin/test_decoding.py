@@ -1,4 +1,4 @@
-"""Reading objects of built-in kinds, whatever they look like."""
+"""Decoding objects of built-in kinds, whatever their content."""
 
 from contextlib import suppress
 from copy import deepcopy
@@ -31,7 +31,7 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
 
 
 def values(schema: GoType, depth: int) -> st.SearchStrategy[Any]:
-    """Values that fit a type, with nulls and empty things among them."""
+    """Draw values that fit a type, with nulls and empty values among them."""
     if schema.shape in SCALARS:
         return SCALARS[schema.shape]
     if depth == 0:
@@ -60,8 +60,8 @@ def objects(draw: st.DrawFn, schema: GoType, depth: int = 5) -> Json:
 
 @settings(max_examples=300, deadline=None)
 @given(st.data(), st.sampled_from(KINDS))
-def test_reading_twice_is_reading_once(data: st.DataObject, kind: Any) -> None:
-    """What the server writes it reads back unchanged: a no-op must be seen as one."""
+def test_decoding_is_idempotent(data: st.DataObject, kind: Any) -> None:
+    """An object that the server wrote is read back unchanged, so that a no-op is recognised."""
     schema = schema_of(kind)
     obj = data.draw(objects(schema))
     before = deepcopy(obj)
@@ -90,13 +90,13 @@ def test_reading_twice_is_reading_once(data: st.DataObject, kind: Any) -> None:
     ),
 )
 def test_any_json_is_read_or_refused(kind: Any, body: Any) -> None:
-    """There is no third way: no other exception, whatever is sent."""
+    """No other exception is raised, whatever is sent."""
     with suppress(DecodingError):
         decode(body, schema_of(kind))
 
 
 def test_unknown_fields_are_named_by_their_paths() -> None:
-    """Warnings and strict validation tell people where to look."""
+    """Warnings and strict validation name the field."""
     kind = next(kind for kind in KINDS if kind.kind == "Deployment")
     container = {"name": "a", "imagee": "x"}
     body = {"metaData": {}, "spec": {"template": {"spec": {"containers": [container]}}}}

@@ -1,7 +1,7 @@
-"""The built-in kinds behave as a real server was seen to behave.
+"""The built-in kinds behave as recorded from a real server.
 
-``recorded.json`` has its answers to the objects of ``cases.yaml``; here they go through the strategy
-of their kind alone, without the pipelines around it.
+``recorded.json`` has its responses for the objects of ``cases.yaml``; here they go through the
+strategy of their kind alone, without the rest of the request handling.
 """
 
 import json
@@ -28,12 +28,12 @@ SERVED = {(r.kind.api_version, r.kind.kind): r for r in builtin_resources()}
 
 
 def resource_of(body: Json) -> BuiltinResource:
-    """The resource that a body belongs to."""
+    """Return the resource of a body."""
     return SERVED[body["apiVersion"], body["kind"]]
 
 
 def created(body: Json) -> Json:
-    """What the strategy makes of a new object: an answer in the form of the record."""
+    """Return the strategy's result for a new object, in the form of the record."""
     resource = resource_of(body)
     strategy = BuiltinStrategy(resource, EmptyLookup())
     try:
@@ -53,7 +53,7 @@ def created(body: Json) -> Json:
 
 
 def answer(status: int, obj: Json, causes: list[Any]) -> Json:
-    """An answer in the form of the record."""
+    """Return a response in the form of the record."""
     if causes:
         found = sorted([cause.field, cause.reason] for cause in causes)
         return {"status": 422, "causes": found, "texts": [c.message for c in causes]}
@@ -77,7 +77,7 @@ def merged(target: Any, patch: Any) -> Any:
 
 
 def agree(expected: Json, found: Json) -> None:
-    """Compare, with addresses and ports that were drawn taken as equal."""
+    """Compare, with allocated addresses and ports taken as equal."""
     found.pop("texts", None)
     if expected["status"] == 422:
         expected = {key: value for key, value in expected.items() if key != "message"}
@@ -87,7 +87,7 @@ def agree(expected: Json, found: Json) -> None:
 
 
 def draw_alike(expected: Json, found: Json) -> None:
-    """Replace what the real server has drawn by what we have drawn."""
+    """Replace the values that the real server allocated by ours."""
     for field in ("clusterIP", "clusterIPs", "healthCheckNodePort"):
         assert (field in expected) == (field in found)
         if (
@@ -110,7 +110,7 @@ def test_creation(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "change"), CHANGES, ids=["-".join(pair) for pair in CHANGES])
 def test_change(name: str, change: str) -> None:
-    """A change is made, or refused, as by the real server."""
+    """A change is applied, or refused, as by the real server."""
     record, case = RECORDED["change"][name], CASES["change"][name]["patches"][change]
     resource = resource_of(CASES["change"][name]["body"])
     strategy = BuiltinStrategy(resource, EmptyLookup())

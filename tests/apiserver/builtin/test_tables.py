@@ -21,7 +21,7 @@ AGE = re.compile(r"^\d+[smhdy](\d+[smhdy])?$")
 
 
 def ageless(cells: list[Any]) -> list[Any]:
-    """The cells, with ages taken as equal."""
+    """Return the cells, with ages taken as equal."""
     return ["AGE" if isinstance(cell, str) and AGE.match(cell) else cell for cell in cells]
 
 
@@ -37,7 +37,7 @@ def test_a_row_is_that_of_the_real_server(name: str) -> None:
 
 @pytest.mark.parametrize("kind", LISTED, ids=lambda kind: f"{kind.api_version}-{kind.kind}")
 def test_every_listed_kind_has_columns(kind: Any) -> None:
-    """Those without a printer show name and time of creation."""
+    """Kinds without a printer show name and creation time."""
     columns = BuiltinLayout(kind).columns
     assert columns[0]["name"] in ("Name", "Last Seen")
     assert kind.kind in PRINTERS or kind.kind == "ComponentStatus" or len(columns) == 2
@@ -53,12 +53,12 @@ def test_every_listed_kind_has_columns(kind: Any) -> None:
     ],
 )  # fmt: skip
 def test_durations_are_for_people(seconds: int, text: str) -> None:
-    """Two units at most, and only one where it is precise enough."""
+    """Two units at most, and one if that is precise enough."""
     assert human_duration(seconds) == text
 
 
 def test_custom_columns() -> None:
-    """Values that are not of the type of their column are left empty."""
+    """Values that do not have the type of their column are left empty."""
     layout = CustomLayout(
         [
             {"name": "Ready", "type": "string", "jsonPath": '.s.c[?(@.type=="Ready")].status'},

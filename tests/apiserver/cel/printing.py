@@ -1,7 +1,7 @@
-"""A tree as text that parses to the same tree.
+"""Prints a CEL tree as text that parses to the same tree.
 
-Only what the parser makes can be printed: folds that macros became have no text of their own.
-Everything compound is put into parentheses, which costs nothing and cannot be wrong.
+Only trees from the parser can be printed: folds that came from macros have no text of their own.
+Every compound expression is put into parentheses.
 """
 
 import math
@@ -31,7 +31,7 @@ _SYMBOLS = {function: symbol for symbol, function in BINARY.items()} | {AND: "&&
 
 
 def print_expr(expr: Expr) -> str:
-    """The text of a tree."""
+    """Return the text of a tree."""
     match expr:
         case Literal():
             return _literal(expr)

@@ -1,4 +1,4 @@
-"""What the real server's own code answered, and our values in its notation."""
+"""What the real server's own code returned, and our values in its notation."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ RECORDED = Path(__file__).parent / "recorded.json"
 
 
 class Group(NamedTuple):
-    """Expressions for one schema and one value, with what was answered."""
+    """Expressions for one schema and one value, with the recorded results."""
 
     name: str
     schema: Schema
@@ -33,7 +33,7 @@ class Group(NamedTuple):
 
 
 def groups() -> list[Group]:
-    """All of them."""
+    """Return all groups."""
     return [
         Group(
             group["name"],
@@ -47,7 +47,7 @@ def groups() -> list[Group]:
 
 
 def schema_of(source: dict[str, Any]) -> Schema:
-    """A schema node from OpenAPI, as far as rules look at it."""
+    """Build a schema node from OpenAPI, as far as rules need it."""
     additional = source.get("additionalProperties")
     return Schema(
         type=source.get("type", ""),
@@ -69,7 +69,7 @@ def schema_of(source: dict[str, Any]) -> Schema:
 
 
 def show(value: Value) -> Any:
-    """A value as the recorder writes it."""
+    """Return a value as the recorder writes it."""
     match value:
         case None | bool() | str():
             return value

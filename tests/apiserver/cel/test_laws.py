@@ -1,4 +1,4 @@
-"""What holds for all inputs."""
+"""Laws of CEL that hold for all inputs."""
 
 import math
 import re
@@ -53,7 +53,7 @@ LITERALS = st.one_of(
 
 
 def compounds(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
-    """Expressions made of others."""
+    """Draw expressions made of others."""
     calls = st.one_of(
         st.builds(
             lambda f, a, b: CallExpr(f, (a, b)), st.sampled_from([*BINARY.values()]), inner, inner
@@ -103,8 +103,8 @@ def test_what_is_printed_parses_to_the_same(tree: Expr) -> None:
 
 
 @given(st.text(st.sampled_from("ab1.()[]{}+-*/%<>=!&|?:,'\"\\ \n`@$selfinu"), max_size=30))
-def test_any_text_is_a_rule_or_a_complaint(text: str) -> None:
-    """Whatever is typed, the answer is an answer."""
+def test_any_text_is_compiled_or_refused(text: str) -> None:
+    """Any text is accepted or refused, without another exception."""
     complaint = "ERROR: <input>:"
     try:
         compile_expression(text, Schema(type="object", properties={"s": Schema(type="string")}))
@@ -128,7 +128,7 @@ PROGRAMS = {op: compile_expression(f"self[0] {op} self[1]", PAIR) for op in ARIT
 
 @given(st.sampled_from([*ARITHMETIC]), INTS, INTS)
 def test_integers_are_exact_or_an_error(operator: str, left: int, right: int) -> None:
-    """Nothing wraps around, and nothing is rounded."""
+    """They neither overflow nor get rounded."""
     try:
         result = PROGRAMS[operator].evaluate([left, right])
     except CelEvaluationError as error:
@@ -179,7 +179,7 @@ STRINGS = schema_of({"type": "array", "items": {"type": "string"}})
     ],
 )
 def test_strings_count_characters(expr: str, python: Any) -> None:
-    """As Python does, which is why its functions can be used."""
+    """As in Python, which is why its functions can be used."""
     program = compile_expression(expr, STRINGS)
 
     @given(TEXTS, TEXTS)
@@ -191,7 +191,7 @@ def test_strings_count_characters(expr: str, python: Any) -> None:
 
 @given(st.lists(INTS, max_size=6))
 def test_sorting_and_extremes(items: list[int]) -> None:
-    """What is sorted is sorted, and begins and ends with the extremes."""
+    """A sorted list is ordered, and its ends are minimum and maximum."""
     ordered = compile_expression("self.sort()", PAIR).evaluate(items)
 
     assert ordered == sorted(items)
@@ -202,7 +202,7 @@ def test_sorting_and_extremes(items: list[int]) -> None:
 
 @given(st.floats())
 def test_doubles_survive_their_text(value: float) -> None:
-    """As few digits as needed, and no fewer."""
+    """With as few digits as needed."""
     again = float(format_double(value).replace("Inf", "inf"))
 
     assert again == value or (math.isnan(value) and math.isnan(again))
@@ -210,7 +210,7 @@ def test_doubles_survive_their_text(value: float) -> None:
 
 @given(st.integers(-(10**17), 10**17), st.sampled_from(["", "m", "k", "M", "Ki", "Mi", "n", "e2"]))
 def test_quantities_have_their_value(number: int, suffix: str) -> None:
-    """A number times its unit, to the nano."""
+    """A number times its unit, with a precision of nano."""
     units = {
         "": "1",
         "m": "1e-3",
@@ -231,7 +231,7 @@ def test_quantities_have_their_value(number: int, suffix: str) -> None:
 
 @given(st.text("abz_.-/x1", min_size=1, max_size=8))
 def test_names_survive_escaping(name: str) -> None:
-    """What a rule calls a field is unambiguous."""
+    """The name of a field in a rule is unambiguous."""
     escaped = escape(name)
 
     if escaped is not None:
@@ -259,7 +259,7 @@ def test_durations_add_up(hours: int, minutes: int, seconds: int) -> None:
 
 @given(st.text("ab01()[]{}*+?|^$.\\dwsbQEpL-,:<>=!Pi", max_size=12), st.text("ab01 -", max_size=6))
 def test_any_pattern_is_compiled_or_refused(pattern: str, text: str) -> None:
-    """A pattern that is not compiled is refused in the words of Go."""
+    """The error has the words of Go."""
     complaint = "error parsing regexp: "
     try:
         compile_pattern(pattern).find(text)

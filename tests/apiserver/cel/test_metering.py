@@ -1,4 +1,4 @@
-"""What rules cost while they run.  The numbers are those at which a real server stopped them."""
+"""The runtime cost of rules.  The numbers are those at which a real server stopped them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -69,7 +69,7 @@ def schema(of: Any, most: int) -> Schema:
 def test_a_rule_is_stopped_where_the_real_server_stops_it(
     rule: str, of: Any, item: Callable[[int], Any], stopped: int
 ) -> None:
-    """One element less, and it runs to its end."""
+    """With one element less it runs to its end."""
     program = compile_rule(rule, schema(of, 1000))
     items = [item(index) for index in range(stopped)]
     assert program.evaluate(items[1:]) is True
@@ -78,14 +78,14 @@ def test_a_rule_is_stopped_where_the_real_server_stops_it(
 
 
 def test_cheap_rules_are_not_counted() -> None:
-    """Counting would slow down the rules that nobody has to stop."""
+    """Counting would slow down rules that never need to be stopped."""
     program = compile_rule("self.all(x, x > 0)", schema({"type": "integer"}, 10))
     assert program.evaluate([1, 2]) is True
     assert program.spent == 0
 
 
 def test_a_rule_that_is_stopped_is_the_last_one() -> None:
-    """The real server looks at no other rule of the object."""
+    """The real server evaluates no further rule of the object."""
     late = {"type": "integer", "x-kubernetes-validations": [{"rule": "self < 3"}]}
     properties = {"a": array({"type": "integer"}, 100, CUBE), "b": late}
     checked = compile_schema({"type": "object", "properties": properties})
@@ -102,7 +102,7 @@ def test_a_rule_that_is_stopped_is_the_last_one() -> None:
 
 
 def test_all_rules_of_an_object_share_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten times that of one rule; here a smaller one, as it takes long to use up."""
+    """It is ten times that of one rule; the test uses a smaller one to save time."""
     monkeypatch.setattr(rules, "BUDGET", 200_000)
     properties = {key: array({"type": "integer"}, 60, CUBE) for key in "abc"}
     checked = compile_schema({"type": "object", "properties": properties})

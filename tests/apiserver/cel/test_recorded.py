@@ -1,4 +1,4 @@
-"""The same answers as the real server's own code, for about 1,500 expressions.
+"""The same results as the real server's own code, for about 1,500 expressions.
 
 One test for each group of expressions, not for each expression: the overhead of a test is larger
 than that of an expression.
@@ -17,7 +17,7 @@ each_group = pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.na
 
 
 def answer_to(group: Group, expr: str) -> dict[str, Any]:
-    """Our answer, in the recorder's words."""
+    """Return our result, in the recorder's notation."""
     try:
         program = compile_expression(expr, group.schema, **group.options)
         return {"value": show(program.evaluate(*group.values))}
@@ -28,16 +28,16 @@ def answer_to(group: Group, expr: str) -> dict[str, Any]:
 
 
 def expected(answer: dict[str, Any]) -> dict[str, Any]:
-    """The part of a recorded answer that is compared."""
+    """Return the part of a recorded result that is compared."""
     ((key, value),) = ((k, v) for k, v in answer.items() if k in ("value", "error", "eval_error"))
     if isinstance(value, str) and value.startswith(("kubernetes.", "net.")):
-        value = value.partition(":")[0]  # how Go prints them is nobody's business
+        value = value.partition(":")[0]  # how Go prints them does not matter
     return {key: value}
 
 
 @each_group
 def test_values_and_complaints(group: Group) -> None:
-    """Values, errors and complaints, to the letter."""
+    """Values, runtime errors and compile errors, to the letter."""
     wrong = [
         (answer["expr"], ours, expected(answer))
         for answer in group.answers
@@ -49,7 +49,7 @@ def test_values_and_complaints(group: Group) -> None:
 
 @each_group
 def test_estimates(group: Group) -> None:
-    """The static cost decides whether a definition is accepted, so it is the same number."""
+    """The static cost decides whether a definition is accepted, so the numbers must be equal."""
     wrong = []
     for answer in group.answers:
         rule = answer["rule"]
@@ -65,7 +65,7 @@ def test_estimates(group: Group) -> None:
 
 @each_group
 def test_refusals(group: Group) -> None:
-    """As a rule, an expression must also be a bool."""
+    """As a rule, an expression must be a bool, too."""
     wrong = []
     for answer in group.answers:
         refusal = answer["rule"].get("error")

@@ -1,4 +1,4 @@
-"""Rules as people write them into definitions: what the golden scenarios and the docs show."""
+"""Rules as people write them, from the golden scenarios and the Kubernetes documentation."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ SPEC = {
 
 
 def holds(rule: str, source: dict[str, Any], *values: Any, **options: bool) -> Any:
-    """The answer of a rule for a value, and perhaps an old one."""
+    """Evaluate a rule for a value, with or without an old one."""
     return compile_rule(rule, schema_of(source), **options).evaluate(*values)
 
 
@@ -63,7 +63,7 @@ def holds(rule: str, source: dict[str, Any], *values: Any, **options: bool) -> A
     ],
 )
 def test_rules_of_the_scenarios(rule: str, good: dict[str, Any], bad: dict[str, Any]) -> None:
-    """A rule lets the good through and not the bad."""
+    """A rule accepts valid objects and refuses invalid ones."""
     assert holds(rule, SPEC, good) is True
     assert holds(rule, SPEC, bad) is False
 
@@ -113,7 +113,7 @@ def test_rules_for_single_values(source: dict[str, Any], rule: str, good: Any, b
 
 
 def test_a_missing_field_is_an_error_with_its_name() -> None:
-    """The server puts this text into its answer."""
+    """The server puts this text into its response."""
     rule = "self.map(i, i.count).sum() <= 10"
 
     with pytest.raises(CelEvaluationError, match=r"^no such key: count$"):
@@ -121,7 +121,7 @@ def test_a_missing_field_is_an_error_with_its_name() -> None:
 
 
 def test_a_resource_has_its_name_whatever_the_schema_says() -> None:
-    """At the root, kind and name are always there, and nothing else of the metadata."""
+    """At the root, kind and name are always available, and no other metadata."""
     source = {"type": "object", "properties": {"spec": SPEC}}
     document = {"apiVersion": "v1", "kind": "K", "metadata": {"name": "ga", "labels": {}}}
 
@@ -132,7 +132,7 @@ def test_a_resource_has_its_name_whatever_the_schema_says() -> None:
         compile_rule("self.metadata.name != ''", schema_of(source))
 
 
-def test_transition_rules_say_that_they_are_some() -> None:
+def test_transition_rules_are_marked_as_such() -> None:
     """The caller skips them at creation."""
     schema = schema_of({"type": "integer"})
 
@@ -144,7 +144,7 @@ def test_transition_rules_say_that_they_are_some() -> None:
 
 
 def test_an_optional_old_value_is_there_or_not() -> None:
-    """Such rules run at creation too."""
+    """Such rules run at creation, too."""
     rule = "!oldSelf.hasValue() || self == oldSelf.value()"
 
     assert holds(rule, {"type": "integer"}, 1, optional_old_self=True) is True
@@ -152,8 +152,8 @@ def test_an_optional_old_value_is_there_or_not() -> None:
     assert holds(rule, {"type": "integer"}, 1, 2, optional_old_self=True) is False
 
 
-def test_the_complaint_points_to_the_place() -> None:
-    """Two lines below the message: the rule, and a pointer."""
+def test_a_compile_error_points_to_the_position() -> None:
+    """The message is followed by the rule and a line with a pointer."""
     source = {"type": "object", "properties": {"x": {"type": "integer"}}}
 
     with pytest.raises(CelError) as refused:
@@ -165,7 +165,7 @@ def test_the_complaint_points_to_the_place() -> None:
 
 
 def test_messages_are_strings() -> None:
-    """They may use all that rules may."""
+    """They may use everything that rules may."""
     schema = schema_of(SPEC)
     message = compile_message("'the first one is ' + self.tags[0]", schema)
 
@@ -176,8 +176,8 @@ def test_messages_are_strings() -> None:
         compile_message("self.nope", schema)
 
 
-def test_what_makes_a_message_too_dear() -> None:
-    """Nothing bounds the length of a printed integer, so the estimate has no end."""
+def test_a_message_without_a_bound_is_too_expensive() -> None:
+    """A printed integer has no length limit, so the estimate is unbounded."""
     schema = schema_of(SPEC)
 
     assert compile_message("'at least ' + string(self.min)", schema).max_cost > 10_000_000
@@ -185,13 +185,13 @@ def test_what_makes_a_message_too_dear() -> None:
 
 
 def test_a_schema_without_type_has_no_rules() -> None:
-    """Nothing is known about its values."""
+    """The type of its values is unknown."""
     with pytest.raises(CelCompileError, match="failed to convert to declType"):
         compile_rule("true", schema_of({"x-kubernetes-preserve-unknown-fields": True}))
 
 
 def test_lists_of_maps_are_equal_in_any_order() -> None:
-    """Elements are found by their keys; what is added replaces what has the same."""
+    """Elements are matched by their keys; an added element replaces one with the same key."""
     source = {
         "type": "array",
         "x-kubernetes-list-type": "map",
@@ -209,7 +209,7 @@ def test_lists_of_maps_are_equal_in_any_order() -> None:
 
 
 def test_sets_are_equal_in_any_order() -> None:
-    """What is added twice is there once."""
+    """A value that is added twice is there once."""
     source = {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}
 
     assert holds("self == oldSelf", source, ["a", "b"], ["b", "a"]) is True
@@ -226,8 +226,8 @@ def test_values_are_not_changed_by_rules() -> None:
     assert value == ["a"]
 
 
-def test_deep_rules_are_refused_not_crashed_on() -> None:
-    """A rule is input like any other."""
+def test_deep_rules_are_refused() -> None:
+    """Rules are user input, and must not exhaust the stack."""
     schema = schema_of({"type": "integer"})
     for text in ("(" * 5000, "-" * 9000, "[" * 400 + "]" * 400, "1" + "+1" * 5000, "!" * 9000):
         with pytest.raises(CelCompileError):

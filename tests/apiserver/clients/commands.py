@@ -1,4 +1,4 @@
-"""``myrmidon server`` as a process, as clients meet it."""
+"""``myrmidon server`` as a process, for tests with other clients."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[3]
 
 
 class Served(NamedTuple):
-    """A server that runs."""
+    """A running server."""
 
     url: str
     kubeconfig: Path
@@ -21,7 +21,7 @@ class Served(NamedTuple):
 
 @contextmanager
 def server(folder: Path, *arguments: str) -> Iterator[Served]:
-    """Run the command until the block is left; whatever it logs is a failure."""
+    """Run the command until the block is left; any log line is a failure."""
     kubeconfig, log = folder / "server.kubeconfig", folder / "server.log"
     command = [sys.executable, "-m", "myrmidon", "server", "--kubeconfig-out", str(kubeconfig)]
     with log.open("w") as errors:

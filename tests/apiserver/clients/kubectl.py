@@ -1,6 +1,6 @@
-"""Runs kubectl through a script, and writes down what it printed.
+"""Runs kubectl through a script, and records what it printed.
 
-Whatever differs from run to run (ages, times, uids, addresses) has a fixed word in the transcript, so
+Values that differ from run to run (ages, times, uids, addresses) are replaced by fixed words, so
 that transcripts of two servers can be compared as texts.
 """
 
@@ -42,11 +42,11 @@ _UNSTABLE = (
 
 
 class NoKubectlError(Exception):
-    """There is no kubectl here; the text says so in one line."""
+    """kubectl is not installed; the message says so in one line."""
 
 
 def all_kubectls() -> list[Path]:
-    """The kubectl on PATH, and those of the control plane's cache, as far as they are new enough."""
+    """Return the kubectl on PATH and those of the control plane's cache that are new enough."""
     on_path = installed("kubectl", os.environ)
     cached = sorted(CACHE.glob("*/kubectl"), reverse=True)
     listed = [on_path, *cached] if on_path is not None else cached
@@ -54,7 +54,7 @@ def all_kubectls() -> list[Path]:
 
 
 def find_kubectl() -> Path:
-    """The first of them, one whose words are recorded if there is any."""
+    """Return the first of them, preferably one with a recorded transcript."""
     found = all_kubectls()
     if not found:
         oldest = ".".join(str(part) for part in OLDEST["kubectl"])
@@ -63,14 +63,14 @@ def find_kubectl() -> Path:
 
 
 def transcript_of(kubectl: Path) -> Path:
-    """Where the transcript of a version of kubectl is: its words change from version to version."""
+    """Return the path of the transcript for a version of kubectl: the words differ by version."""
     major, minor, *_ = version_of(kubectl)
     return HERE / f"kubectl-{major}.{minor}.txt"
 
 
 @dataclass(slots=True)
 class Step:
-    """One command and what became of it."""
+    """One command and its result."""
 
     command: str
     exit_code: int = 0
@@ -79,7 +79,7 @@ class Step:
     fields: bool = False
 
     def text(self) -> str:
-        """The step as the transcript has it."""
+        """Return the step as the transcript has it."""
         lines = [f"$ kubectl {self.command}", self.output.rstrip()]
         if self.errors.strip():
             lines += ["[stderr]", self.errors.rstrip()]
@@ -98,7 +98,7 @@ class Kubectl:
     _running: dict[str, "subprocess.Popen[str]"] = field(default_factory=dict)
 
     def play(self, script: Path = SCRIPT) -> list[str]:
-        """Run a script; returns the transcript, step by step."""
+        """Run a script; return the transcript, step by step."""
         document = read_yaml(script.read_text())
         for name, text in document["files"].items():
             (self.folder / name).write_text(text)
@@ -170,17 +170,17 @@ class Kubectl:
 
 
 def explained_fields(text: str) -> str:
-    """An explanation without its descriptions."""
+    """Return an explanation without its descriptions."""
     named = re.compile(r"  \w+\t<.*|[A-Z]+:\s.*|[A-Z]+:")
     return "\n".join(line for line in text.splitlines() if named.match(line))
 
 
 def normalised(text: str) -> str:
-    """A text without what differs from run to run."""
+    """Return a text without the values that differ from run to run."""
     for pattern, word in _UNSTABLE:
         text = re.sub(pattern, word, text)
     text = re.sub(r"(?m)(?:^\* .*\n)+", _sorted_lines, text)  # causes come in any order
-    # Columns are as wide as their widest value: one that was replaced leaves its width behind.
+    # Columns are as wide as their widest value: a replaced value leaves its width behind.
     text = re.sub(r"(?m)[ \t]+$", "", text)
     return re.sub(r"(?<=\S) {2,}", "  ", text)
 
@@ -190,7 +190,7 @@ def _sorted_lines(found: re.Match[str]) -> str:
 
 
 def differences(wanted: list[str], got: list[str]) -> dict[str, str]:
-    """The steps of two transcripts that differ, each with both texts."""
+    """Return the steps of two transcripts that differ, each with both texts."""
     found: dict[str, str] = {}
     for one, other in zip(wanted, got, strict=True):
         if one != other:
@@ -199,11 +199,11 @@ def differences(wanted: list[str], got: list[str]) -> dict[str, str]:
 
 
 def read_transcript(kubectl: Path) -> list[str]:
-    """What the real server made a version of kubectl print."""
+    """Read the transcript of a version of kubectl against the real server."""
     parts = re.split(r"(?m)^(?=\$ kubectl )", transcript_of(kubectl).read_text())
     return [part.rstrip("\n") + "\n" for part in parts if part]
 
 
 def write_transcript(kubectl: Path, steps: list[str]) -> None:
-    """Keep what was printed."""
+    """Write a transcript."""
     transcript_of(kubectl).write_text("\n".join(steps))

@@ -1,7 +1,7 @@
-"""Clients that were never written for us run unchanged: kopf, kr8s, kubernetes-asyncio.
+"""Third-party clients run unchanged: kopf, kr8s, kubernetes-asyncio.
 
-The programs in ``foreign/`` print what they see.  What they must print was seen at kube-apiserver
-v1.36.4 before our server was asked.
+The programs in ``foreign/`` print what they see.  The expected output was recorded from
+kube-apiserver v1.36.4.
 """
 
 import os
@@ -56,7 +56,7 @@ allowed True
 
 
 class Asker:
-    """Asks the server from outside, with a client of nobody in particular."""
+    """Sends requests from outside, with a plain HTTP client."""
 
     def __init__(self, served: Served) -> None:
         config = read_yaml(served.kubeconfig.read_text())
@@ -66,12 +66,12 @@ class Asker:
         self._client = Client(int(served.url.rpartition(":")[2]), ca, "admin-token")
 
     def __call__(self, method: str, path: str, body: Any = None) -> Any:
-        """Ask once."""
+        """Send one request."""
         media = "application/merge-patch+json" if method == "PATCH" else "application/json"
         return self._client.request(method, path, body, media).body
 
     def until(self, path: str, holds: Callable[[Any], bool]) -> Any:
-        """Ask until something holds."""
+        """Repeat the request until ``holds`` is true of the response."""
         ends_at = time.monotonic() + SECONDS_MAX
         while True:
             found = self("GET", path)
@@ -83,7 +83,7 @@ class Asker:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server with a token, and the definitions that the programs expect."""
+    """Run a server with a token, and the definitions that the programs expect."""
     folder = tmp_path_factory.mktemp("foreign")
     arguments = ("--token", "admin-token", "--manifests", str(HERE))
     with server(folder, "--tls", *arguments) as running:
@@ -91,7 +91,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def environ(served: Served) -> dict[str, str]:
-    """Where clients find the server."""
+    """Return the environment in which clients find the server."""
     kept = {key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}
     return kept | {"KUBECONFIG": str(served.kubeconfig), "HOME": str(served.kubeconfig.parent)}
 
@@ -116,7 +116,7 @@ def test_a_program_prints_what_it_prints_at_the_real_server(
 
 
 def test_an_operator_of_kopf_does_its_work(served: Served, tmp_path: Path) -> None:
-    """Finalizers, children, status, timers, events: all that kopf does to an object."""
+    """Finalizers, children, status, timers, events: everything that kopf does to an object."""
     command = [sys.executable, "-m", "kopf", "run", "-n", "default", "--standalone"]
     log = tmp_path / "kopf.log"
     with log.open("w") as output:
@@ -163,7 +163,7 @@ def _drive(asker: Asker, log: Path) -> None:
     assert "Created" in {each["reason"] for each in events["items"]}
     asker("DELETE", f"{claims}/my-claim")
     asker.until(f"{claims}/my-claim", lambda found: found.get("code") == 404)
-    # No controller is there that would tell whether a pod uses the volume.
+    # There is no controller that would tell whether a pod uses the volume.
     asker.until(f"{volumes}/my-claim", lambda found: "deletionTimestamp" in found["metadata"])
     asker("PATCH", f"{volumes}/my-claim", {"metadata": {"finalizers": None}})
     asker.until(f"{volumes}/my-claim", lambda found: found.get("code") == 404)

@@ -23,18 +23,18 @@ TOKENS = ("--token", "admin-token", "--user", "dev-token=dev:devs")
 
 @pytest.fixture(scope="module")
 def kubectl() -> Path:
-    """The program."""
+    """Return a kubectl; skip the test without a transcript for its version."""
     try:
         found = find_kubectl()
     except NoKubectlError as error:
         pytest.skip(str(error))
     if not transcript_of(found).exists():
-        pytest.skip(f"nobody has recorded what this version of kubectl prints: {found}")
+        pytest.skip(f"there is no transcript for this version of kubectl: {found}")
     return found
 
 
 def test_kubectl_prints_what_the_real_server_makes_it_print(kubectl: Path, tmp_path: Path) -> None:
-    """Over HTTPS, since kubectl sends no token over anything else."""
+    """Over HTTPS, because kubectl sends a token only over HTTPS."""
     with server(tmp_path, "--tls", *TOKENS) as served:
         transcript = Kubectl(kubectl, served.kubeconfig, tmp_path).play()
 
@@ -42,7 +42,7 @@ def test_kubectl_prints_what_the_real_server_makes_it_print(kubectl: Path, tmp_p
 
 
 def test_kubectl_needs_no_token_where_there_is_none(kubectl: Path, tmp_path: Path) -> None:
-    """A server without tokens is the simplest to try out: plain HTTP."""
+    """A server without tokens is easy to try out, over plain HTTP."""
     manifest = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"plain"},"data":{"a":"b"}}'
     with server(tmp_path) as served:
         asker = Kubectl(kubectl, served.kubeconfig, tmp_path)

@@ -1,7 +1,7 @@
-"""Compares the answers of a run with the recorded ones.
+"""Compares the responses of a run with the recorded ones.
 
-Values that differ from run to run are variables in the record.  A variable is bound to the value it
-is first met with; from then on it must have that value, and other variables must have others.
+Values that differ from run to run are variables in the record.  A variable is bound to the first
+value that it meets; from then on it must have that value, and other variables must have others.
 """
 
 import copy
@@ -50,7 +50,7 @@ class Comparison:
         self._differences: list[str] = []
 
     def differences(self, answer: Answer) -> list[str]:
-        """What is different in one step; steps must come in order."""
+        """Return the differences of one step; steps must come in order."""
         self._differences = list(answer.problems)
         wanted = self._recorded.get(answer.step.name)
         if wanted is None:
@@ -126,7 +126,7 @@ class Comparison:
             self._differ(f"{path}.{key}", places.ABSENT, left[key])
 
     def _key(self, key: str, candidates: dict[str, Any]) -> str | None:
-        """The key that a recorded key stands for, as it may contain variables."""
+        """Return the key that a recorded key stands for, as it may contain variables."""
         known = _VARIABLE.sub(lambda found: self._values.get(found[0][2:-1], found[0]), key)
         if known in candidates:
             return known
@@ -174,7 +174,7 @@ class Comparison:
 
 
 def projected(answer: Answer) -> Any:
-    """The part of an answer that its step compares."""
+    """Return the part of a response that its step compares."""
     step, actual = answer.step, answer.actual
     document = copy.deepcopy(answer.document)
     arrange_managed_fields(document, keep=step.managed_fields)
@@ -226,7 +226,7 @@ def _media_type(content_type: str) -> str:
 
 
 def status_compared(body: dict[str, Any], *, exact: bool) -> dict[str, Any]:
-    """A Status with its causes as a set, and without texts that do not count."""
+    """Return a Status with its causes as a set, and without texts that do not count."""
     body = copy.deepcopy(body)
     if not exact:
         body.pop("message", None)
@@ -242,7 +242,7 @@ def status_compared(body: dict[str, Any], *, exact: bool) -> dict[str, Any]:
 
 
 def _pattern(wanted: str) -> re.Pattern[str]:
-    """A regular expression for a recorded text, with a group for every variable."""
+    """Return a regular expression for a recorded text, with a group for every variable."""
     parts, position = [], 0
     for variable in _VARIABLE.finditer(wanted):
         parts.append(re.escape(wanted[position : variable.start()]))
@@ -252,6 +252,6 @@ def _pattern(wanted: str) -> re.Pattern[str]:
 
 
 def short(value: Any) -> str:
-    """A value as a difference shows it."""
+    """Return a value in short, for a difference."""
     text = repr(value)
     return text if len(text) <= 300 else f"{text[:300]}…"

@@ -18,7 +18,7 @@ _PART = re.compile(
 
 
 class Absent:
-    """What stands where nothing is."""
+    """The value of a missing place."""
 
     def __repr__(self) -> str:
         return "<absent>"
@@ -31,7 +31,7 @@ ABSENT = Absent()
 
 
 class Place(NamedTuple):
-    """A value, and where it hangs."""
+    """A value, and its container."""
 
     holder: Any
     key: Any
@@ -39,18 +39,18 @@ class Place(NamedTuple):
 
 
 def find(document: Any, path: str) -> list[Any]:
-    """All values at a path, in the order of the document."""
+    """Return all values at a path, in the order of the document."""
     return [place.value for place in _places(document, path)]
 
 
 def first(document: Any, path: str) -> Any:
-    """The first value at a path, ``ABSENT`` if there is none."""
+    """Return the first value at a path, ``ABSENT`` if there is none."""
     return next((place.value for place in _places(document, path)), ABSENT)
 
 
 def remove(document: Any, path: str) -> None:
-    """Take away whatever is at a path."""
-    for place in reversed(list(_places(document, path))):  # backwards: indices stay true
+    """Remove all values at a path."""
+    for place in reversed(list(_places(document, path))):  # from the end: indices stay valid
         if place.holder is not None:
             del place.holder[place.key]
 

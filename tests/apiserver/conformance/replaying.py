@@ -37,31 +37,31 @@ class WallClockEnvironment(CountingEnvironment):
 
 
 def new_server() -> ApiServer:
-    """A server as the scenarios want it: two users, RBAC, garbage collection."""
+    """Return a server as the scenarios need it: two users, RBAC, garbage collection."""
     actors = (GarbageCollector(), NamespaceController())
     return ApiServer(environment=WallClockEnvironment(), users=USERS, actors=actors, rbac=True)
 
 
 class HttpTransport:
-    """A transport over sockets, as small as a test needs it."""
+    """A minimal transport over sockets."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
         self._session, self._url = session, url
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Send and wait for the whole answer."""
+        """Send and wait for the whole response."""
         async with self._open(request) as response:
             headers = tuple((key.lower(), value) for key, value in response.headers.items())
             return HttpResponse(response.status, headers, await response.read())
 
     @asynccontextmanager
     async def stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
-        """Send and hand out the answer as it comes."""
+        """Send and return the response as it arrives."""
         async with self._open(request) as response:
             yield _HttpStream(response)
 
     async def close(self) -> None:
-        """The session is somebody else's."""
+        """Do nothing: the caller owns the session."""
 
     def _open(self, request: HttpRequest) -> "aiohttp.client._RequestContextManager":
         url = URL(self._url + request.path, encoded=True).with_query(list(request.query))
@@ -85,7 +85,7 @@ class _HttpStream:
 
 @asynccontextmanager
 async def transport_of(server: ApiServer, *, http: bool) -> AsyncIterator[Transport]:
-    """A way to the server: in the process, or over sockets."""
+    """Yield a transport to the server: in the process, or over sockets."""
     if not http:
         yield LocalTransport(server)
         return
@@ -95,7 +95,7 @@ async def transport_of(server: ApiServer, *, http: bool) -> AsyncIterator[Transp
 
 
 async def replay(transport: Transport, scenario: Scenario) -> dict[str, list[str]]:
-    """Run a scenario; the differences of each step."""
+    """Run a scenario; return the differences of each step."""
     run_id = f"{scenario.name[:40]}-{uuid.uuid4().hex[:6]}"
     try:
         answers = await Runner(transport, scenario, run_id).run()

@@ -1,4 +1,4 @@
-"""Runs a scenario against a transport.  What the answers should be is not known here."""
+"""Runs a scenario against a transport, without knowledge of the expected responses."""
 
 import asyncio
 import copy
@@ -39,7 +39,7 @@ TOKENS = {"admin": "admin-token", "dev": "dev-token"}
 
 @dataclass(slots=True)
 class Answer:
-    """What a step got: ``step`` as written, ``actual`` with its variables filled in."""
+    """The response to a step: ``step`` as written, ``actual`` with its variables filled in."""
 
     step: Step
     actual: Step
@@ -53,12 +53,12 @@ class Answer:
 
     @property
     def document(self) -> Any:
-        """The events of a watch, or the body."""
+        """Return the events of a watch, or the body."""
         return self.body if self.events is None else self.events
 
 
 class SetupError(Exception):
-    """The preparation of a scenario went wrong."""
+    """The setup of a scenario failed."""
 
 
 async def idle(seconds: float) -> None:
@@ -264,7 +264,7 @@ def _is_satisfied(condition: dict[str, Any], answer: Answer) -> bool:
 
 
 def broken_claims(claims: list[dict[str, Any]], document: Any) -> list[str]:
-    """The claims that do not hold, in words."""
+    """Return the claims that do not hold, in words."""
     broken = []
     for claim in claims:
         value = places.first(document, claim["path"])

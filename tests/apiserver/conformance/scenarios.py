@@ -1,4 +1,4 @@
-"""Scenarios: what they may say, and where they are."""
+"""Scenarios: their format and their files."""
 
 import json
 from dataclasses import dataclass, field, fields
@@ -30,7 +30,7 @@ ACCEPTS = {
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML in which a time is a text."""
+    """YAML in which a time is text."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -40,13 +40,13 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def read_yaml(text: str) -> Any:
-    """YAML as JSON would have it."""
+    """Read YAML with the types of JSON."""
     return yaml.load(text, Loader=_Loader)
 
 
 @dataclass(slots=True)
 class Step:
-    """One request, and how its answer is compared."""
+    """One request, and how its response is compared."""
 
     name: str
     method: str = "GET"
@@ -113,7 +113,7 @@ def read_step(raw: dict[str, Any], *, managed_fields: bool = False) -> Step:
 
 
 def repeated(raw: dict[str, Any]) -> list[dict[str, Any]]:
-    """A step with ``repeat`` stands for several, in which ``${i}`` counts."""
+    """Return the steps that a step with ``repeat`` stands for, in which ``${i}`` counts."""
     if "repeat" not in raw:
         return [raw]
     return [_counted(raw, str(number)) for number in range(1, int(raw["repeat"]) + 1)]
@@ -133,7 +133,7 @@ def _counted(node: Any, number: str) -> Any:
 
 @cache
 def all_scenarios() -> tuple[Scenario, ...]:
-    """Every scenario of the folder, in the order of the files."""
+    """Return every scenario of the folder, in the order of the files."""
     found: list[Scenario] = []
     for path in sorted((DATA / "scenarios").glob("[!_]*.yaml")):
         document = read_yaml(path.read_text())
@@ -160,13 +160,13 @@ def _scenario(document: Any, raw: Any, answers: Any) -> Scenario:
 
 @cache
 def definitions() -> dict[str, Any]:
-    """The short forms of CustomResourceDefinitions that scenarios refer to by name."""
+    """Return the short forms of CustomResourceDefinitions that scenarios refer to by name."""
     found: dict[str, Any] = read_yaml((DATA / "scenarios" / "_crds.yaml").read_text())
     return found
 
 
 def whole_definition(short: dict[str, Any]) -> dict[str, Any]:
-    """A CustomResourceDefinition of its short form."""
+    """Return a CustomResourceDefinition from its short form."""
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     parts = {"spec": short.get("spec", anything), "status": short.get("status", anything)}
     root = short.get("schema") or {"type": "object", "properties": parts}

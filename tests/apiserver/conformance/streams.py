@@ -1,4 +1,4 @@
-"""A watch that a scenario reads, now and then, while it goes on."""
+"""A watch that a scenario reads from time to time while it is open."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ class Stream:
     async def collect(
         self, until: dict[str, Any], seconds: float
     ) -> tuple[list[dict[str, Any]], bool]:
-        """The events since the last time up to the one that is waited for; whether it came."""
+        """Return the events since the last call up to the expected one, and whether it came."""
         end: int | None = None
         try:
             async with asyncio.timeout(seconds):
@@ -91,7 +91,7 @@ def _is_end(event: dict[str, Any], until: dict[str, Any], counted: int) -> bool:
 
 
 def without_bookmarks(events: list[dict[str, Any]], policy: str) -> list[dict[str, Any]]:
-    """Bookmarks come when the server likes: none of them, or one of each run of them."""
+    """Drop bookmarks, whose times the server chooses: all, or all but one of each run of them."""
     kept: list[dict[str, Any]] = []
     for event in events:
         metadata = event["object"].get("metadata") or {}

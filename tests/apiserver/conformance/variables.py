@@ -7,11 +7,11 @@ _REFERENCE = re.compile(r"\$\{([\w-]+)\}")
 
 
 class UnknownVariableError(Exception):
-    """A step refers to a value that no step before it has captured."""
+    """A step refers to a value that no earlier step has captured."""
 
 
 def filled(node: Any, variables: dict[str, Any]) -> Any:
-    """The node with all variables filled in; a text that is one variable takes its value's type."""
+    """Return the node with all variables filled in; a text that is one variable gets its type."""
     match node:
         case str():
             return _filled_text(node, variables)

@@ -33,12 +33,12 @@ VALUE = {
     ],
 )
 def test_a_path_finds(path: str, found: list[Any]) -> None:
-    """What is not there is not found; nothing is raised for it."""
+    """A missing field gives no values, and no exception."""
     assert JsonPath(path).find(VALUE) == found
 
 
 @pytest.mark.parametrize("path", [".a[", ".a[?(x)]", ".a[?(@.b==x)]"])
-def test_what_is_no_path_is_refused(path: str) -> None:
+def test_an_invalid_path_is_refused(path: str) -> None:
     """When it is compiled, not when it is used."""
     with pytest.raises(JsonPathError):
         JsonPath(path)

@@ -14,7 +14,7 @@ assert not SERVER.create(definition())
 
 
 def create(metadata: Any) -> tuple[int, Any]:
-    """Status and body of the answer to a new Box."""
+    """Create a Box; return status and body of the response."""
     body = {"apiVersion": "example.com/v1", "kind": "Box", "metadata": metadata, "spec": {}}
     answer = SERVER.request("POST", BOXES, body, query=(("dryRun", "All"),))
     return answer.status, json.loads(answer.body)
@@ -44,7 +44,7 @@ def test_metadata_is_typed(metadata: Any, status: int) -> None:
 
 
 def test_an_owner_has_all_its_fields() -> None:
-    """Those that Go always writes are empty, not absent, and then refused."""
+    """Go always writes them, so a missing one is empty, and refused."""
     status, answer = create({"name": "a", "ownerReferences": [{"name": "x"}]})
 
     assert status == 422
@@ -54,7 +54,7 @@ def test_an_owner_has_all_its_fields() -> None:
 
 
 def test_a_whole_float_becomes_an_integer() -> None:
-    """So that it is printed without a point."""
+    """It is printed without a decimal point."""
     decoded, unknown = decode_object_meta({"generation": 2.0, "deletionGracePeriodSeconds": 0.0})
 
     assert [type(decoded[name]) for name in sorted(decoded)] == [int, int]

@@ -1,4 +1,4 @@
-"""A line to each of the two servers: a request goes in, an answer comes out, nothing runs beside it."""
+"""A connection to each of the two servers: one request, one response, nothing concurrent."""
 
 import http.client
 import json
@@ -13,7 +13,7 @@ from myrmidon.apiserver.server import ApiServer
 from myrmidon.apiserver.verbs.dispatch import failed
 from myrmidon.apiserver.watches import OpenWatch
 
-PANIC = 0  # the status of a request that the real server closes the connection on
+PANIC = 0  # the status of a request on which the real server closes the connection
 _PATH_LETTERS = "/%:@!$&'()*+,;=~"
 
 
@@ -31,7 +31,7 @@ class RealLine:
         )
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        """Ask, and read the whole answer."""
+        """Send a request, and read the whole response."""
         for _ in range(2):
             try:
                 return self._send(request)
@@ -48,7 +48,7 @@ class RealLine:
         return HttpResponse(answer.status, headers, answer.read())
 
     def events(self, request: HttpRequest, until: str) -> list[Any]:
-        """The events of a watch up to one for an object of a name."""
+        """Return the events of a watch up to one for an object of that name."""
         connection = self._connect()
         try:
             connection.request("GET", _target(request), headers=dict(request.headers))
@@ -64,7 +64,7 @@ class RealLine:
             connection.close()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._connection.close()
 
 
@@ -75,7 +75,7 @@ class OwnLine:
         self._server = server
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        """Ask, and let the server come to rest."""
+        """Send a request, and let the server settle."""
         outcome = self._server.answer(request)
         self._server.settle()
         if isinstance(outcome, WaitFor):
@@ -90,7 +90,7 @@ class OwnLine:
         return outcome
 
     def events(self, request: HttpRequest, until: str) -> list[Any]:
-        """The events of a watch so far."""
+        """Return the events of a watch so far."""
         watch = self._server.answer(request)
         assert isinstance(watch, OpenWatch), watch
         events = [json.loads(line) for line in watch.take()]

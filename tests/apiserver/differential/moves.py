@@ -1,7 +1,7 @@
-"""Moves in a game of requests: what random sessions are made of.
+"""The requests that random sessions are made of.
 
-Names, labels and fields are few, so that moves meet: an object is created twice, patched while it is
-being deleted, applied by two managers, listed in pages while others write.
+There are few names, labels and fields, so that requests collide: an object is created twice,
+patched while it is being deleted, applied by two managers, listed in pages while others write.
 """
 
 from typing import Any
@@ -150,7 +150,7 @@ def step(
     media: str = "application/json",
     accept: str = "application/json",
 ) -> dict[str, Any]:
-    """A step as sessions have them."""
+    """Return a step as sessions have them."""
     made: dict[str, Any] = {
         "method": method,
         "path": path,
@@ -166,9 +166,9 @@ def step(
 
 @st.composite
 def objects(draw: st.DrawFn, kind: str) -> dict[str, Any]:
-    """An object to write."""
+    """Draw an object to write."""
     _, api_version, contents = KINDS[kind]
-    # An applied null or empty list stays one in the storage of the real server, to come up later.
+    # An applied null or empty list stays in the storage of the real server, to appear later.
     meta = {"name": draw(NAMES)} | draw(
         st.sampled_from([each for each in METADATA if _is_full(each)])
     )
@@ -182,7 +182,7 @@ def _is_full(meta: dict[str, Any]) -> bool:
 
 @st.composite
 def patches(draw: st.DrawFn, kind: str) -> tuple[str, Any]:
-    """A patch of some kind."""
+    """Draw a patch of some type."""
     media = draw(st.sampled_from([MERGE, MERGE, STRATEGIC, JSON_PATCH]))
     if media == JSON_PATCH:
         return media, draw(st.sampled_from(OPERATIONS))

@@ -1,8 +1,8 @@
-"""Compares answers of two servers that were asked the same.
+"""Compares the responses of two servers to the same requests.
 
-What each server chooses by itself (uids, versions, addresses) cannot be equal.  A pair of such values
-is bound when it is first met; from then on the one must always come with the other, and the versions
-of both servers must be in the same order.
+Values that each server chooses (uids, versions, addresses) cannot be equal.  A pair of such values
+is bound when it first appears; from then on they must always appear together, and the versions of
+both servers must be in the same order.
 """
 
 import json
@@ -27,7 +27,7 @@ _FREE = {
     "continue": r".+",
 }
 _BOUND = frozenset({"uid", "resourceVersion", "clusterIP", "nodePort", "healthCheckNodePort"})
-_NO_ADDRESS = "10.0.0.0"  # what a dry run gives out
+_NO_ADDRESS = "10.0.0.0"  # what a dry run returns
 _DISTINCT = frozenset({"uid", "resourceVersion"})
 _SUFFIX_LENGTH = 5  # of a generated name
 _FREE_TEXTS = (
@@ -38,7 +38,7 @@ _FREE_TEXTS = (
 
 
 class Pairing:
-    """Two servers, the values of the one bound to those of the other."""
+    """Two servers, with the values of one bound to those of the other."""
 
     def __init__(self, *, exact: bool = False) -> None:
         self._exact = exact  # all texts of failures count, not only those that are a contract
@@ -49,7 +49,7 @@ class Pairing:
     def differences(
         self, real: HttpResponse, own: HttpResponse, *, managed_fields: bool = True
     ) -> list[str]:
-        """What is different in the answer of our server."""
+        """Return the differences in the response of our server."""
         self._found = []
         if real.status != own.status:
             self._differ("status", real.status, own.status)
@@ -60,7 +60,7 @@ class Pairing:
         return self._found
 
     def event_differences(self, real: list[Any], own: list[Any]) -> list[str]:
-        """What is different in the events of a watch."""
+        """Return the differences in the events of a watch."""
         self._found = []
         types = ([_event(each) for each in real], [_event(each) for each in own])
         if types[0] != types[1]:
@@ -83,7 +83,7 @@ class Pairing:
         self._compare(real, own, path, "")
 
     def _list_version(self, real: Any, own: Any, path: str) -> None:
-        """The version of a list is any that is not below those of its items."""
+        """Check and drop the version of a list, which may be any not below those of its items."""
         for document in (real, own):
             if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
                 return
@@ -138,14 +138,14 @@ class Pairing:
         known[real] = own
 
     def _in_our_words(self, text: str) -> str:
-        """A text of the real server with our uids and names in it."""
+        """Return a text of the real server with our uids and names in it."""
         for key in ("name", "uid", "resourceVersion", "clusterIP"):
             for real, own in self._bound.get(key, {}).items():
                 text = re.sub(rf"(?<![\w.]){re.escape(real)}(?![\w.])", own, text)
         return text
 
     def _bind_generated(self, real: Any, own: Any) -> None:
-        """The names that two servers have generated are of the same object."""
+        """Bind the names that the two servers generated for the same object."""
         names = real.get("name"), own.get("name")
         if "generateName" in real and all(isinstance(name, str) for name in names):
             begins = [str(name)[:-_SUFFIX_LENGTH] for name in names]
@@ -178,5 +178,5 @@ def _is_list(document: dict[str, Any]) -> bool:
 
 
 def _are_free(real: str, own: str) -> bool:
-    """Texts that say when something was, or which of several bindings was found first."""
+    """Whether the texts differ only in times or in which of several bindings was found first."""
     return any(pattern.match(real) and pattern.match(own) for pattern in _FREE_TEXTS)

@@ -32,14 +32,14 @@ _COMPARED_HEADERS = ("content-type", "warning", "retry-after")
 
 
 class Line(Protocol):
-    """A server that can be asked."""
+    """A server to which a session sends its requests."""
 
     def send(self, request: HttpRequest) -> HttpResponse:
-        """The answer to a request."""
+        """Return the response to a request."""
         ...
 
     def events(self, request: HttpRequest, until: str) -> list[Any]:
-        """The events of a watch, up to the first one for an object of a name."""
+        """Return the events of a watch, up to the first one for an object of that name."""
         ...
 
 
@@ -57,12 +57,12 @@ class Session:
 
 
 def read_sessions() -> list[Session]:
-    """All that were recorded."""
+    """Read all recorded sessions."""
     return [Session(**each) for each in json.loads(gzip.decompress(FILE.read_bytes()))]
 
 
 def write_sessions(sessions: list[Session]) -> None:
-    """Keep what was recorded."""
+    """Write recorded sessions."""
     found = [
         {"name": each.name, "id": each.id, "crds": each.crds, "steps": each.steps}
         for each in sessions
@@ -90,7 +90,7 @@ class Run:
         }
 
     def prepare(self, crds: list[Any]) -> None:
-        """The namespace and the definitions of the session."""
+        """Create the namespace and the definitions of the session."""
         self._create("/api/v1/namespaces", {"metadata": {"name": "${ns}"}})
         for short in crds:
             whole = definitions()[short] if isinstance(short, str) else short
@@ -102,7 +102,7 @@ class Run:
         assert answer.status == 201, answer.body
 
     def answer(self, step: dict[str, Any]) -> HttpResponse:
-        """Take a step, and keep what later ones refer to."""
+        """Take a step, and keep the values that later ones refer to."""
         answer = self._line.send(self._request(step))
         if step.get("capture"):
             document = _document(answer.body)
@@ -134,7 +134,7 @@ class Run:
 
 
 def recorded(answer: HttpResponse) -> dict[str, Any]:
-    """An answer as the file has it."""
+    """Return a response as the file has it."""
     headers = [list(each) for each in answer.headers if each[0] in _COMPARED_HEADERS]
     return {
         "status": answer.status,
@@ -144,7 +144,7 @@ def recorded(answer: HttpResponse) -> dict[str, Any]:
 
 
 def differences(pairing: Pairing, step: dict[str, Any], run: Run) -> list[str]:
-    """What our server answers differently."""
+    """Return the differences of our server's response."""
     if "until" in step:
         return pairing.event_differences(step["events"], run.events(step))
     kept = step["answer"]

@@ -1,4 +1,4 @@
-"""What clients are told about what is served."""
+"""The discovery and OpenAPI documents."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,7 +32,7 @@ def widget(version: str = "v1") -> Custom:
 
 
 def test_versions_come_in_the_order_of_preference() -> None:
-    """The first one is what kubectl uses, whatever is stored."""
+    """The first one is what kubectl uses, whatever the storage version is."""
     versions = ["foo1", "v1alpha1", "v3beta1", "v10beta3", "v1", "v2"]
     custom = [widget(version) for version in versions]
     group = groups.group("example.com", custom)
@@ -42,7 +42,7 @@ def test_versions_come_in_the_order_of_preference() -> None:
     assert group["preferredVersion"]["version"] == "v2"
 
 
-def test_both_forms_tell_the_same() -> None:
+def test_both_forms_have_the_same_resources() -> None:
     """Every resource of one form is in the other."""
     custom = [widget()]
     for core in (True, False):
@@ -55,8 +55,8 @@ def test_both_forms_tell_the_same() -> None:
                 assert names == {resource["resource"] for resource in version["resources"]}
 
 
-def test_what_nobody_serves_is_nothing() -> None:
-    """The caller decides how to say so."""
+def test_an_unknown_group_or_version_is_none() -> None:
+    """The caller decides how to report it."""
     assert groups.group("nope.example.com", []) is None
     assert groups.resource_list("apps", "v9", []) is None
     assert openapi.document("apis/nope/v1", []) is None
@@ -64,7 +64,7 @@ def test_what_nobody_serves_is_nothing() -> None:
 
 
 def test_every_document_is_complete() -> None:
-    """What a schema refers to is in the same document."""
+    """Every reference of a schema is resolved in the same document."""
     custom = [widget()]
     for name in openapi.index(custom)["paths"]:
         document = openapi.document(name, custom)
@@ -73,8 +73,8 @@ def test_every_document_is_complete() -> None:
         assert set(openapi._references(document)) <= set(schemas), name
 
 
-def test_a_changed_definition_has_another_address() -> None:
-    """Clients keep documents by their hash."""
+def test_a_changed_definition_has_another_hash() -> None:
+    """Clients cache documents by their hash."""
     before = openapi.index([widget()])["paths"]
     after = openapi.index([Custom(widget().kind, openapi={"type": "object"})])["paths"]
     changed = [name for name in before if before[name] != after[name]]

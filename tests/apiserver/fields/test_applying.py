@@ -65,7 +65,7 @@ SLOTS = st.lists(
 
 
 def specs() -> st.SearchStrategy[Json]:
-    """Specs that share fields and disagree about them."""
+    """Draw specs that share fields and have different values in them."""
     return st.fixed_dictionaries(
         {},
         optional={
@@ -81,7 +81,7 @@ def specs() -> st.SearchStrategy[Json]:
 
 
 def config(spec: Json) -> Json:
-    """A whole object with a spec."""
+    """Build a whole object with a spec."""
     return {
         "apiVersion": "example.com/v1",
         "kind": "Rack",
@@ -104,7 +104,7 @@ def apply(
 
 
 def owned(obj: Json, manager: str) -> FieldSet:
-    """What a manager owns by any way of writing."""
+    """Return the fields that a manager owns, by any way of writing."""
     entries = obj["metadata"].get("managedFields", [])
     fields = FieldSet()
     for entry in entries:
@@ -114,12 +114,12 @@ def owned(obj: Json, manager: str) -> FieldSet:
 
 
 def fields_of(spec: Json) -> FieldSet:
-    """What a configuration claims."""
+    """Return the fields that a configuration claims."""
     return FieldSet(claimed({"spec": spec}, shape_of(SCHEMA)))
 
 
 def bare(obj: Any) -> Any:
-    """A value without what is empty: nothing that can be owned."""
+    """Return a value without empty parts, which cannot be owned."""
     if isinstance(obj, dict):
         inner = {key: bare(value) for key, value in obj.items()}
         return {key: value for key, value in inner.items() if value not in ({}, [], None)}
@@ -128,23 +128,23 @@ def bare(obj: Any) -> Any:
 
 @settings(max_examples=50, deadline=None)
 @given(spec=specs())
-def test_applying_twice_is_applying_once(spec: Json) -> None:
-    """A controller at rest changes nothing, not even times."""
+def test_applying_is_idempotent(spec: Json) -> None:
+    """A second apply of a converged controller changes nothing, not even times."""
     once = apply(None, spec)
-    assume(owned(once, "one"))  # else the server cannot know that anybody has applied
+    assume(owned(once, "one"))  # otherwise the server cannot know that a manager has applied
     assert apply(once, spec, later=10) == once
 
 
 @settings(max_examples=50, deadline=None)
 @given(first=specs(), second=specs())
-def test_the_result_has_what_was_applied(first: Json, second: Json) -> None:
-    """Whatever was there before, a forced apply gets its way."""
+def test_the_result_has_the_applied_values(first: Json, second: Json) -> None:
+    """A forced apply sets its values, whatever was there before."""
     live = apply(apply(None, first, "one"), second, "two", force=True)
     assert_covered(live.get("spec") or {}, second)
 
 
 def assert_covered(found: Any, wanted: Any) -> None:
-    """All that is wanted is there; more may be."""
+    """Check that all wanted values are there; more may be."""
     if isinstance(wanted, dict):
         for key, value in wanted.items():
             if value not in ({}, []):
@@ -161,16 +161,16 @@ def assert_covered(found: Any, wanted: Any) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(first=specs(), second=specs())
-def test_who_applies_owns_what_it_applied(first: Json, second: Json) -> None:
-    """Ownership is what the last configuration says, no more and no less."""
+def test_an_applier_owns_what_it_applied(first: Json, second: Json) -> None:
+    """It owns exactly the fields of its last configuration."""
     live = apply(apply(None, first, "one"), second, "one")
     assert owned(live, "one") == fields_of(second)
 
 
 @settings(max_examples=50, deadline=None)
 @given(first=specs(), second=specs())
-def test_force_takes_what_it_changes(first: Json, second: Json) -> None:
-    """After a forced apply nobody else owns a field with a value it did not give."""
+def test_a_forced_apply_takes_the_fields_that_it_changes(first: Json, second: Json) -> None:
+    """Afterwards no other manager owns a field whose value it did not set."""
     before = apply(None, first, "one")
     after = apply(before, second, "two", force=True)
     try:
@@ -185,7 +185,7 @@ def test_force_takes_what_it_changes(first: Json, second: Json) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(first=specs(), second=specs())
-def test_what_a_manager_drops_goes(first: Json, second: Json) -> None:
+def test_a_field_that_its_only_manager_drops_is_removed(first: Json, second: Json) -> None:
     """With one manager, the object is what it applied last."""
     live = apply(apply(None, first, "one"), second, "one")
     assert bare(live.get("spec") or {}) == bare(apply(None, second, "one").get("spec") or {})
@@ -193,8 +193,8 @@ def test_what_a_manager_drops_goes(first: Json, second: Json) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(shared=specs())
-def test_what_another_owns_stays(shared: Json) -> None:
-    """A field goes only when the last of its owners drops it."""
+def test_a_field_that_another_manager_owns_stays(shared: Json) -> None:
+    """A field is removed only when its last owner drops it."""
     live = apply(apply(None, shared, "one"), shared, "two")
     left = apply(live, {}, "one")
     assert bare(left.get("spec") or {}) == bare(shared)
@@ -205,7 +205,7 @@ def test_what_another_owns_stays(shared: Json) -> None:
 @settings(max_examples=50, deadline=None)
 @given(first=specs(), second=specs())
 def test_conflicts_are_fields_that_others_own(first: Json, second: Json) -> None:
-    """An apply without force fails exactly where it would take a field away."""
+    """Without force, an apply fails exactly if it would change a field of another manager."""
     live = apply(None, first, "one")
     conflicts: tuple[Conflict, ...] = ()
     try:
@@ -218,7 +218,7 @@ def test_conflicts_are_fields_that_others_own(first: Json, second: Json) -> None
 @settings(max_examples=50, deadline=None)
 @given(first=specs(), second=specs())
 def test_an_update_owns_what_it_changes(first: Json, second: Json) -> None:
-    """A field that an update gave a value belongs to the update, and to nobody else."""
+    """A field that an update set belongs to that update's manager alone."""
     live = apply(None, first, "one")
     new = deepcopy(live) | {"spec": second}
     entries = after_update(live, new, VERSIONS, manager="two", now=NOW)
@@ -233,7 +233,7 @@ def test_an_update_owns_what_it_changes(first: Json, second: Json) -> None:
 @settings(max_examples=50, deadline=None)
 @given(spec=specs())
 def test_a_write_without_effect_keeps_the_entries(spec: Json) -> None:
-    """The very same list, so that nobody has to compare it."""
+    """The same list object is returned, so that it need not be compared."""
     live = apply(None, spec)
     entries = live["metadata"].get("managedFields")
     again = after_update(live, deepcopy(live), VERSIONS, manager="two", now=NOW)
@@ -254,7 +254,7 @@ def test_nothing_is_changed_in_place(first: Json, second: Json) -> None:
 
 
 def test_a_status_writer_owns_nothing_but_status() -> None:
-    """What a subresource resets belongs to nobody who wrote it there."""
+    """A field that a subresource resets is not owned by its writer there."""
     live = apply(None, {"title": "1"})
     new = deepcopy(live) | {"spec": {"title": "2"}}
     entries = after_update(
@@ -270,7 +270,7 @@ def test_a_status_writer_owns_nothing_but_status() -> None:
 
 
 def test_reset_fields_of_the_main_path() -> None:
-    """A status in a write to the main path is dropped, and nobody's."""
+    """A status in a write to the main path is dropped, and has no owner."""
     schema = compile_schema(
         {
             "type": "object",
@@ -312,7 +312,7 @@ def test_reset_fields_of_the_main_path() -> None:
     ],
 )
 def test_what_does_not_fit_is_an_internal_error(spec: Json, problem: str) -> None:
-    """The real server has no better word for it than 500."""
+    """The real server answers with a plain 500, too."""
     with pytest.raises(Failure) as caught:
         apply(None, spec)
     assert caught.value.code == 500
@@ -322,7 +322,7 @@ def test_what_does_not_fit_is_an_internal_error(spec: Json, problem: str) -> Non
 
 
 def test_only_the_served_version_can_be_applied() -> None:
-    """The version of the body is that of the path."""
+    """The version of the body must be that of the path."""
     with pytest.raises(Failure) as caught:
         after_apply(
             None,
@@ -335,7 +335,7 @@ def test_only_the_served_version_can_be_applied() -> None:
 
 
 def test_owners_of_another_version_are_asked_in_its_terms() -> None:
-    """A field that one version names and another does not is still owned."""
+    """A field that only one of two versions has is still owned."""
     v2 = compile_schema(
         {
             "type": "object",
@@ -349,8 +349,8 @@ def test_owners_of_another_version_are_asked_in_its_terms() -> None:
         after_apply(live, config({"title": "2"}), versions, manager="two", now=NOW)
 
 
-def test_owners_of_a_version_that_is_gone_are_forgotten() -> None:
-    """Nobody can say any more what they own."""
+def test_owners_of_a_removed_version_are_forgotten() -> None:
+    """The fields of that version cannot be resolved any more."""
     live = apply(None, {"title": "1"})
     live["metadata"]["managedFields"][0]["apiVersion"] = "example.com/v0"
     result = after_apply(live, config({"title": "2"}), VERSIONS, manager="two", now=NOW)
@@ -358,7 +358,7 @@ def test_owners_of_a_version_that_is_gone_are_forgotten() -> None:
 
 
 def test_a_list_that_became_atomic_is_owned_as_a_whole() -> None:
-    """Parts of it make no sense any more."""
+    """Ownership of its elements no longer applies."""
     atomic = deepcopy(SPEC)
     for extension in ("x-kubernetes-list-type", "x-kubernetes-list-map-keys"):
         del atomic["properties"]["slots"][extension]

@@ -1,4 +1,4 @@
-"""Empty lists of fields that are always written: owned by who sends them, and stored as null."""
+"""Empty lists of fields that are always written: owned by their sender, and stored as null."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ SLICE = {"addressType": "IPv4"}
         pytest.param(SLICES, SLICE | {"endpoints": []}, {"f:endpoints"}, id="endpoints"),
     ],
 )
-def test_who_sends_an_empty_list_owns_it(path: str, body: Any, owned: set[str]) -> None:
+def test_the_sender_of_an_empty_list_owns_it(path: str, body: Any, owned: set[str]) -> None:
     """As recorded from a real server."""
     answer = ApiServer().request("POST", path, {"metadata": {"name": "x"}, **body})
     found = go_json.decode(answer.body)
@@ -31,8 +31,8 @@ def test_who_sends_an_empty_list_owns_it(path: str, body: Any, owned: set[str]) 
     assert all(found[field] is None for field in ("rules", "endpoints", "ports") if field in found)
 
 
-def test_an_empty_list_in_place_of_none_is_no_change() -> None:
-    """So nobody comes to own it."""
+def test_an_empty_list_in_place_of_none_is_not_a_change() -> None:
+    """So no manager becomes its owner."""
     server = ApiServer()
     before = server.request("POST", ROLES, {"metadata": {"name": "x"}})
     after = server.request("PUT", f"{ROLES}/x", {"metadata": {"name": "x"}, "rules": []})

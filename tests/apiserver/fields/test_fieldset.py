@@ -1,4 +1,4 @@
-"""Sets of fields obey the laws of sets, seen as sets of paths."""
+"""Field sets obey the laws of sets, compared with sets of paths."""
 
 from typing import Any
 
@@ -17,31 +17,31 @@ PATHS: st.SearchStrategy[Path] = st.lists(ELEMENTS, min_size=1, max_size=3).map(
 
 
 def sets() -> st.SearchStrategy[FieldSet]:
-    """Sets that share paths, and have fields inside of each other."""
+    """Draw sets that share paths, and have fields inside each other."""
     return st.lists(PATHS, max_size=6).map(lambda paths: FieldSet.of(*paths))
 
 
 def members(fields: FieldSet) -> set[Path]:
-    """The set as a set of paths."""
+    """Return the set as a set of paths."""
     return set(fields.paths())
 
 
 def is_inside(path: Path, outer: Path) -> bool:
-    """Whether a path is that of a field, or of something in it."""
+    """Whether a path is that of a field, or of a part of it."""
     return path[: len(outer)] == outer
 
 
 @settings(deadline=None)
 @given(paths=st.lists(PATHS, max_size=6))
 def test_a_set_has_the_paths_it_was_made_of(paths: list[Path]) -> None:
-    """No field comes in along with those above or beneath it."""
+    """No parent or child of a field is added with it."""
     assert members(FieldSet.of(*paths)) == set(paths)
 
 
 @settings(deadline=None)
 @given(left=sets(), right=sets())
 def test_algebra_is_that_of_the_paths(left: FieldSet, right: FieldSet) -> None:
-    """Union, intersection and difference look at each field by itself."""
+    """Union, intersection and difference treat each field by itself."""
     assert members(left | right) == members(left) | members(right)
     assert members(left & right) == members(left) & members(right)
     assert members(left - right) == members(left) - members(right)
@@ -50,7 +50,7 @@ def test_algebra_is_that_of_the_paths(left: FieldSet, right: FieldSet) -> None:
 @settings(deadline=None)
 @given(left=sets(), right=sets())
 def test_a_deep_difference_takes_what_is_inside(left: FieldSet, right: FieldSet) -> None:
-    """Fields inside of one that goes go, too."""
+    """The fields inside a removed field are removed, too."""
     kept = {
         path for path in members(left) if not any(is_inside(path, gone) for gone in right.paths())
     }
@@ -60,7 +60,7 @@ def test_a_deep_difference_takes_what_is_inside(left: FieldSet, right: FieldSet)
 @settings(deadline=None)
 @given(fields=sets())
 def test_leaves_are_fields_with_nothing_inside(fields: FieldSet) -> None:
-    """A field is a leaf where no other field of the set is inside of it."""
+    """A field is a leaf if no other field of the set is inside it."""
     paths = members(fields)
     assert members(fields.leaves()) == {
         path
@@ -80,15 +80,15 @@ def test_operands_are_left_alone(left: FieldSet, right: FieldSet) -> None:
 
 @settings(deadline=None)
 @given(fields=sets())
-def test_fields_v1_comes_back(fields: FieldSet) -> None:
-    """What is written can be read."""
+def test_fields_v1_survives_a_round_trip(fields: FieldSet) -> None:
+    """A set that is written can be read back."""
     assert FieldSet.from_json(fields.to_json()) == fields
 
 
 @settings(deadline=None)
 @given(left=sets(), right=sets())
 def test_elements_are_always_in_order(left: FieldSet, right: FieldSet) -> None:
-    """The real server writes sorted sets; so do we, without sorting what we write."""
+    """The real server writes sorted sets; so do we, without sorting when we write."""
     for fields in (left, right, left | right, left & right, left - right, left.without(right)):
         assert_in_order(fields.node)
 
@@ -124,12 +124,12 @@ def test_numbers_in_keys_are_ordered_as_numbers() -> None:
     ],
 )
 def test_elements_have_one_way_to_be_written(written: str, canonical: str | None) -> None:
-    """Sets compare by the text of their elements."""
+    """Sets compare elements by their text."""
     assert elements.canonical(written) == canonical
 
 
 @pytest.mark.parametrize("written", ["", "f", "fa", "k:[]", "v:", "i:x"])
-def test_what_is_no_element_is_refused(written: str) -> None:
+def test_an_invalid_element_is_refused(written: str) -> None:
     """A client may write managedFields by hand."""
     with pytest.raises(ElementError):
         elements.canonical(written)
@@ -140,11 +140,11 @@ def test_what_is_no_element_is_refused(written: str) -> None:
     [("<&>", 'v:"\\u003c\\u0026\\u003e"'), ("ü", 'v:"ü"'), (1.0, "v:1"), (True, "v:true")],
 )
 def test_values_are_written_as_go_writes_them(value: Any, element: str) -> None:
-    """Compact, escaped for HTML, and otherwise as they are."""
+    """Compact, with HTML characters escaped."""
     assert elements.member(value) == element
 
 
 def test_a_path_reads_as_in_the_messages_of_conflicts() -> None:
-    """Conflicts name fields this way, and tools parse it."""
+    """Conflicts name fields in this form, and tools parse it."""
     path = ("f:spec", "f:slots", 'k:{"name":"y","port":80}', "f:tags", 'v:"a"', "i:0")
     assert elements.text(path) == '.spec.slots[name="y",port=80].tags[="a"][0]'

@@ -1,4 +1,4 @@
-"""Fields that a write through /status does not decide have no new owner."""
+"""A write through /status does not change the owner of fields that it cannot set."""
 
 import json
 

@@ -1,7 +1,7 @@
-"""What a real kube-apiserver v1.36.4 made of random writes, and what we make of them.
+"""Ownership of fields compared with that of a real kube-apiserver v1.36.4, for random writes.
 
 ``sessions.json.gz`` has sequences of creates, updates and applies by several managers on one
-object each, with the answers: custom resources with every kind of list and map, and twenty
+object each, with the responses: custom resources with every kind of list and map, and twenty
 built-in kinds.  An update is checked from the object that was stored, an apply from its body.
 """
 
@@ -40,14 +40,14 @@ VOLATILE = ("managedFields", "resourceVersion", "generation", "uid", "creationTi
 
 @cache
 def recorded() -> Json:
-    """All sessions, and the schema of the custom resource."""
+    """Return all sessions, and the schema of the custom resource."""
     path = Path(__file__).with_name("sessions.json.gz")
     made: Json = json.loads(gzip.decompress(path.read_bytes()))
     return made
 
 
 class Replay:
-    """One session: an object, and who owns what of it."""
+    """One session: an object, and the owners of its fields."""
 
     def __init__(self, session: Json) -> None:
         self.custom = session["kind"] == "Rack"
@@ -66,7 +66,7 @@ class Replay:
         return builtin_reset_fields(self.kind, subresource, has_status=has_status)
 
     def run(self, step: Json) -> None:
-        """Do one step, check it, and go on from what the real server answered."""
+        """Do one step, check it, and continue from the real server's response."""
         api_version = self.kind.api_version
         arguments: dict[str, Any] = {
             "manager": step["manager"],
@@ -96,7 +96,7 @@ class Replay:
         self.live = step["answer"]
 
     def check_conflict(self, step: Json, conflict: ApplyConflict) -> None:
-        """The same fields are in conflict with the same managers."""
+        """Check that the same fields are in conflict with the same managers."""
         assert step["status"] == 409
         wanted = step["answer"]["details"]["causes"]
         found = [cause.to_json() for cause in conflict.causes]
@@ -105,7 +105,7 @@ class Replay:
         }
 
     def check_object(self, answer: Json, merged: Json) -> None:
-        """The object is the same once it has its defaults."""
+        """Check that the object is the same once it has its defaults."""
         if self.kind.kind in FILLED_IN:
             return
         merged = deepcopy(merged)
@@ -118,18 +118,18 @@ class Replay:
         assert content(merged) == content(answer)
 
     def check_entries(self, answer: Json, entries: list[Json]) -> None:
-        """The owners are the same."""
+        """Check that the owners are the same."""
         before = (self.live or {}).get("metadata", {})
         wanted = answer["metadata"].get("managedFields", [])
         if before.get("resourceVersion") == answer["metadata"]["resourceVersion"]:
-            # Nothing was written; then times do not matter.
+            # Nothing was written; times do not matter then.
             assert timeless(entries) == timeless(wanted)
         else:
             assert timed(entries) == timed(wanted)
 
 
 def content(obj: Json) -> Json:
-    """What the client decides about an object."""
+    """Return the part of an object that the client decides."""
     metadata = {
         key: value
         for key, value in obj.get("metadata", {}).items()
@@ -140,19 +140,19 @@ def content(obj: Json) -> Json:
 
 
 def timed(entries: list[Json]) -> list[Json]:
-    """Entries with whether they have a time, in an order that does not depend on it."""
+    """Return entries with whether they have a time, in an order that does not depend on it."""
     marked = [{**entry, "time": "time" in entry} for entry in entries]
     return sorted(marked, key=lambda entry: json.dumps(entry, sort_keys=True))
 
 
 def timeless(entries: list[Json]) -> list[Json]:
-    """Entries as if none had a time."""
+    """Return entries without their times."""
     return timed([{k: v for k, v in entry.items() if k != "time"} for entry in entries])
 
 
 @pytest.mark.parametrize("number", range(len(recorded()["sessions"])))
 def test_ownership_is_that_of_the_real_server(number: int) -> None:
-    """Each answer's object, owners and conflicts are the recorded ones."""
+    """Objects, owners and conflicts of each response are the recorded ones."""
     session = recorded()["sessions"][number]
     replay = Replay(session)
     for step in session["steps"]:

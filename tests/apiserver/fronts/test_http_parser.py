@@ -1,4 +1,4 @@
-"""Reading HTTP: every way to cut a request, and every way to get it wrong."""
+"""The HTTP parser: requests cut in any way, and malformed in many ways."""
 
 from contextlib import suppress
 
@@ -18,7 +18,7 @@ TOKENS = st.text("abcdefghijklmnopqrstuvwxyz-", min_size=1, max_size=8)
 
 
 def read(*pieces: bytes) -> list[Incoming]:
-    """All requests in the pieces."""
+    """Return all requests in the pieces."""
     reader, found = RequestReader(), []
     for piece in pieces:
         reader.feed(piece)
@@ -29,7 +29,7 @@ def read(*pieces: bytes) -> list[Incoming]:
 
 @st.composite
 def written_requests(draw: st.DrawFn) -> tuple[bytes, bytes, str]:
-    """A well-formed request, its body and its path."""
+    """Draw a well-formed request, its body and its path."""
     path = "/" + "/".join(draw(st.lists(TOKENS, max_size=4)))
     body = draw(st.binary(max_size=300))
     lines = [f"POST {path} HTTP/1.1".encode(), b"host: x"]
@@ -48,7 +48,7 @@ def written_requests(draw: st.DrawFn) -> tuple[bytes, bytes, str]:
 def test_requests_are_the_same_however_they_are_cut(
     requests: list[tuple[bytes, bytes, str]], data: st.DataObject
 ) -> None:
-    """TCP knows no requests, only bytes."""
+    """TCP delivers bytes in arbitrary pieces."""
     stream = b"".join(sent for sent, _, _ in requests)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=8)))
     pieces = [
@@ -62,7 +62,7 @@ def test_requests_are_the_same_however_they_are_cut(
 
 @given(noise=st.binary(max_size=400))
 def test_noise_is_refused_or_waited_for(noise: bytes) -> None:
-    """Nothing but ``ProtocolError`` may come out of a reader."""
+    """The parser raises nothing but ``ProtocolError``."""
     with suppress(ProtocolError):
         read(noise, b"\r\n\r\n")
 
@@ -86,13 +86,13 @@ def test_noise_is_refused_or_waited_for(noise: bytes) -> None:
     ],
 )
 def test_malformed_requests_are_refused(sent: bytes) -> None:
-    """Among them all that are used to smuggle one request inside of another."""
+    """Among them those that smuggle one request inside another."""
     with pytest.raises(ProtocolError):
         read(sent)
 
 
 def test_a_body_that_is_too_large_is_neither_kept_nor_confused_with_the_next_request() -> None:
-    """The handler sees that it is too large; the rest is thrown away as it comes."""
+    """The handler sees that it is too large; the rest is dropped as it arrives."""
     size = 3 * BODY_BYTES_MAX
     head = b"POST /a HTTP/1.1\r\ncontent-length: %d\r\n\r\n" % size
     found = read(head, b"x" * size, b"GET /b HTTP/1.1\r\n\r\n")
@@ -103,7 +103,7 @@ def test_a_body_that_is_too_large_is_neither_kept_nor_confused_with_the_next_req
 
 
 def test_a_client_may_ask_before_it_sends_a_body() -> None:
-    """As curl does with large ones."""
+    """With ``Expect: 100-continue``, as curl does for large bodies."""
     reader = RequestReader()
     reader.feed(b"PUT /a HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
     assert reader.next() is None
@@ -122,7 +122,7 @@ def test_a_client_may_ask_before_it_sends_a_body() -> None:
     ],
 )
 def test_old_clients_close_their_connections(sent: bytes, keep_alive: bool) -> None:
-    """As HTTP says."""
+    """As HTTP/1.0 requires."""
     assert read(sent)[0].keep_alive is keep_alive
 
 

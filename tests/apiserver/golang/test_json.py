@@ -1,4 +1,4 @@
-"""Numbers as Go has them."""
+"""Numbers as Go reads and prints them."""
 
 import json
 
@@ -40,13 +40,13 @@ def test_numbers_are_printed_as_go_prints_them(text: str, printed: str) -> None:
 
 @given(FLOATS)
 def test_printing_loses_nothing(number: float) -> None:
-    """Whatever the form, it is the same number."""
+    """In any form, it is the same number."""
     assert float(json.loads(encode([number]))[0]) == number
 
 
 @given(FLOATS)
 def test_settled_numbers_survive_the_storage(number: float) -> None:
-    """What is stored is what comes back."""
+    """A stored number is read back unchanged."""
     document = [number]
     settle_numbers(document)
     again = decode(encode(document))
@@ -55,13 +55,13 @@ def test_settled_numbers_survive_the_storage(number: float) -> None:
 
 
 def nested(depth: int) -> str:
-    """A list of so many levels, with a bracket in a string that is not one."""
+    """Build a list of so many levels, with a bracket inside a string."""
     return "[" * depth + '"[[["' + "]" * depth
 
 
 @pytest.mark.parametrize("depth", [1, 254, 255, 256, go_json.DEPTH_MAX])
 def test_deep_values_survive(depth: int) -> None:
-    """Orjson prints 254 levels at most."""
+    """The encoder of orjson prints 254 levels at most."""
     text = nested(depth).encode()
 
     assert go_json.encode(go_json.decode(text)) == text
@@ -69,7 +69,7 @@ def test_deep_values_survive(depth: int) -> None:
 
 
 def test_values_beyond_the_limit_are_refused() -> None:
-    """With the words of Go; many brackets that are not deep are fine."""
+    """With the message of Go; many brackets that are not nested are accepted."""
     with pytest.raises(go_json.DepthError, match="exceeded max depth"):
         go_json.decode(nested(go_json.DEPTH_MAX + 1).encode())
 
@@ -92,6 +92,6 @@ def test_any_number_of_digits_is_read(text: str, number: int) -> None:
 
 
 def test_a_long_text_that_is_not_a_number() -> None:
-    """It is refused as a short one is."""
+    """It is refused like a short one."""
     with pytest.raises(ValueError, match="is not a number"):
         read_int("x" * 100)

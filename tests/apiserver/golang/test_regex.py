@@ -28,7 +28,7 @@ from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
         ("a(?i)b|c", "C", True),  # flags hold to the end of the group
         ("(a(?i)b)c", "aBC", False),
         ("(?:x(?s).)y", "x\ny", True),
-        ("a{,2}", "a{,2}", True),  # a brace that is no repetition
+        ("a{,2}", "a{,2}", True),  # a brace that is not a repetition
         ("(?P<n>a)(?<m>b)", "ab", True),
         (r"\x{41}", "A", True),
         ("[]a]", "]", True),
@@ -36,7 +36,7 @@ from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
     ],
 )
 def test_match(pattern: str, text: str, matches: bool) -> None:
-    """Found, or not."""
+    """Whether the pattern matches the text."""
     assert (compile_pattern(pattern).matches(text)) is matches
 
 
@@ -45,7 +45,7 @@ def test_match(pattern: str, text: str, matches: bool) -> None:
     ["(", ")", "[", "a**", "*", "a{2}{3}", "(?=a)", "(?<!a)", r"\1", "\\", "[b-a]", "a{1001}"],
 )
 def test_refused(pattern: str) -> None:
-    """What Go cannot compile is refused here, too."""
+    """Patterns that Go cannot compile are refused here, too."""
     with pytest.raises(PatternError, match="error parsing regexp: "):
         compile_pattern(pattern)
 
@@ -76,7 +76,7 @@ def test_steps_are_linear_in_the_text(pattern: str, text: str) -> None:
 
 
 def test_steps_beyond_the_budget_are_refused() -> None:
-    """Hundreds of threads times a long text is linear, and still too much for one request."""
+    """Hundreds of threads times a long text is linear, but too much for one request."""
     compiled = compile_pattern("(a|b)*a(a|b){900}c")
     text = "".join(random.Random(1).choices("ab", k=20_000))
 

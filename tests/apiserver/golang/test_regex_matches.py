@@ -1,4 +1,4 @@
-"""Patterns mean what they mean in Go."""
+"""Patterns have the meaning that they have in Go."""
 
 import pytest
 
@@ -49,7 +49,7 @@ from myrmidon.apiserver.golang.regex import PatternError, compile_pattern
     ],
 )
 def test_matches(pattern: str, text: str, found: str | None) -> None:
-    """What is found, or nothing."""
+    """The matched text, or None."""
     match = compile_pattern(pattern).find(text)
 
     assert (text[match.start : match.end] if match else None) == found
@@ -83,7 +83,7 @@ def test_matches(pattern: str, text: str, found: str | None) -> None:
     ],
 )
 def test_refusals(pattern: str, complaint: str) -> None:
-    """In the words of Go."""
+    """With the message of Go."""
     with pytest.raises(PatternError) as refused:
         compile_pattern(pattern)
 

@@ -1,4 +1,4 @@
-"""Values look as Go prints them."""
+"""Values are printed as Go prints them."""
 
 from typing import Any
 
@@ -24,5 +24,5 @@ from myrmidon.apiserver.golang import text as go_text
     ],
 )
 def test_shown(value: Any, printed: str) -> None:
-    """In messages about it."""
+    """As they appear in messages."""
     assert go_text.shown(value) == printed

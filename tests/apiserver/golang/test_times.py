@@ -91,7 +91,7 @@ def test_times_are_read_back(seconds: int) -> None:
 
 
 def test_years_that_python_does_not_have() -> None:
-    """Go has a year 0, a leap year; this server reads it as a date but does not store it."""
+    """Go has the leap year 0; this server parses it as a date but does not store it."""
     assert is_date("0000-02-29")
     assert not is_date("0100-02-29")
     assert (
@@ -105,7 +105,7 @@ def test_years_that_python_does_not_have() -> None:
 
 
 def test_durations() -> None:
-    """Go's form is limited to 64 bits; the loose form takes words and is not."""
+    """Go's form is limited to 64 bits; the other form takes words and is not."""
     assert parse_duration("-1h0.5s") == -3600_500_000_000
     with pytest.raises(ValueError, match="invalid duration"):
         parse_duration("9999999999h")

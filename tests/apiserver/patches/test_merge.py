@@ -1,4 +1,4 @@
-"""Merge patch as the server has it: RFC 7386 but for nulls inside of lists."""
+"""Merge patch as the server applies it: RFC 7386, except for nulls inside lists."""
 
 from copy import deepcopy
 from typing import Any
@@ -30,15 +30,15 @@ def has_lists(value: Any) -> bool:
 @settings(deadline=None)
 @given(target=DOCUMENTS, patch=DOCUMENTS)
 def test_without_lists_it_is_the_rfc(target: Json, patch: Json) -> None:
-    """The departure is in lists alone."""
+    """The difference concerns lists alone."""
     if not has_lists(patch):
         assert merge_as_server(target, patch) == merge(target, patch)
 
 
 @settings(deadline=None)
 @given(target=DOCUMENTS, patch=DOCUMENTS)
-def test_a_second_merge_changes_nothing(target: Json, patch: Json) -> None:
-    """A patch says how things should be; and nothing is changed in place."""
+def test_a_merge_is_idempotent(target: Json, patch: Json) -> None:
+    """The arguments are not changed in place, either."""
     before = deepcopy((target, patch))
     once = merge_as_server(target, patch)
     assert merge_as_server(once, patch) == once or has_lists(patch)
@@ -57,5 +57,5 @@ def test_a_second_merge_changes_nothing(target: Json, patch: Json) -> None:
     ],
 )
 def test_nulls(target: Json, patch: Json, merged: Json) -> None:
-    """As a real server merged them."""
+    """As merged by a real server."""
     assert merge_as_server(target, patch) == merged

@@ -16,19 +16,19 @@ DEPLOYMENT = schema_of(Kind("apps", "v1", "Deployment", "deployments"))
 
 
 def pods(**spec: Any) -> Json:
-    """A Deployment, or a patch of one, with this in its pods' spec."""
+    """Build a Deployment, or a patch of one, with this in its pods' spec."""
     return {"spec": {"template": {"spec": spec}}}
 
 
 def merged(original: Json, patch: Json) -> Json:
-    """The pods' spec after a patch of it."""
+    """Return the pods' spec after a patch of it."""
     result = strategic_merge(pods(**original), pods(**patch), DEPLOYMENT)
     spec: Json = result["spec"]["template"]["spec"]
     return spec
 
 
 def names(items: list[Json]) -> list[str]:
-    """The names of list elements."""
+    """Return the names of list elements."""
     return [item["name"] for item in items]
 
 
@@ -55,7 +55,7 @@ LIVE: Json = {
     ],
 )
 def test_containers_merge_by_name(containers: list[Json], order: list[str]) -> None:
-    """New ones come first, known ones stay where they are, the order of the patch holds."""
+    """New ones come first, existing ones keep their place, in the order of the patch."""
     assert names(merged(LIVE, {"containers": containers})["containers"]) == order
 
 
@@ -71,7 +71,7 @@ def test_an_order_in_the_patch_overrides() -> None:
 
 
 def test_lists_without_a_key_are_replaced() -> None:
-    """Arguments and tolerations are what the patch says."""
+    """Arguments and tolerations are those of the patch."""
     patch = {"containers": [{"name": "main", "args": ["b"]}], "tolerations": [{"key": "b"}]}
     spec = merged(LIVE, patch)
     assert spec["containers"][0]["args"] == ["b"]
@@ -99,7 +99,7 @@ def test_maps_can_be_replaced_and_emptied() -> None:
 
 
 def test_retain_keys_drops_the_others() -> None:
-    """How a volume or strategy changes its type."""
+    """This is how a volume or strategy changes its type."""
     original = {"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}}
     patch = {"spec": {"strategy": {"$retainKeys": ["type"], "type": "Recreate"}}}
     result = strategic_merge(original, patch, DEPLOYMENT)
@@ -116,7 +116,7 @@ def test_a_key_of_another_type_is_another_key() -> None:
         assert len(container["ports"]) == 2
 
 
-def test_finalizers_are_added_and_taken_off() -> None:
+def test_finalizers_are_added_and_removed() -> None:
     """A list of scalars merges by value."""
 
     def finalizers(patch: Json) -> Any:
@@ -171,7 +171,7 @@ def test_finalizers_are_added_and_taken_off() -> None:
     ],
 )
 def test_patches_that_cannot_be_merged(patch: Json, code: int, message: str) -> None:
-    """With the status and the words of the real server."""
+    """With the status and the message of the real server."""
     with pytest.raises(StrategicPatchError) as caught:
         merged(LIVE, patch)
     assert (caught.value.code, str(caught.value)) == (code, message)
@@ -202,8 +202,8 @@ PATCHES = st.fixed_dictionaries(
 
 @settings(deadline=None)
 @given(patch=PATCHES)
-def test_a_second_merge_changes_nothing(patch: Json) -> None:
-    """A patch without directives says how things should be; and nothing changes in place."""
+def test_a_merge_is_idempotent(patch: Json) -> None:
+    """For patches without directives; the arguments are not changed in place."""
     before = deepcopy((LIVE, patch))
     once = merged(LIVE, patch)
     assert merged(once, patch) == once
@@ -212,7 +212,7 @@ def test_a_second_merge_changes_nothing(patch: Json) -> None:
 
 @settings(deadline=None)
 @given(patch=PATCHES)
-def test_what_the_patch_does_not_name_stays(patch: Json) -> None:
+def test_fields_and_elements_outside_the_patch_stay(patch: Json) -> None:
     """Elements of lists included."""
     spec = merged(LIVE, patch)
     for container in LIVE["containers"]:

@@ -1,4 +1,4 @@
-"""Schemas, and objects that fit them more or less."""
+"""Strategies for schemas, and for objects that fit them more or less."""
 
 from typing import Any
 
@@ -16,14 +16,14 @@ SCALARS = st.none() | st.booleans() | NUMBERS | TEXTS
 
 
 def admit(obj: Json, schema: Schema) -> list[str]:
-    """Bring an object that was sent into shape, with defaults; the unknown fields that were dropped."""
+    """Prune an object and fill in defaults; return the unknown fields that were dropped."""
     dropped = conform(obj, schema)
     default(obj, schema)
     return dropped
 
 
 def values() -> st.SearchStrategy[Any]:
-    """Any JSON value that shares keys with others."""
+    """Draw any JSON value, with keys that schemas use."""
     return st.recursive(
         SCALARS,
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
@@ -33,7 +33,7 @@ def values() -> st.SearchStrategy[Any]:
 
 @st.composite
 def strings(draw: st.DrawFn) -> Json:
-    """Schemas of texts."""
+    """Draw schemas of strings."""
     schema: Json = {"type": "string"}
     if draw(st.booleans()):
         schema["maxLength"] = draw(st.integers(1, 3))
@@ -48,7 +48,7 @@ def strings(draw: st.DrawFn) -> Json:
 
 @st.composite
 def numbers(draw: st.DrawFn) -> Json:
-    """Schemas of numbers."""
+    """Draw schemas of numbers."""
     schema: Json = {"type": draw(st.sampled_from(["integer", "number"]))}
     for bound in ("minimum", "maximum"):
         if draw(st.booleans()):
@@ -59,7 +59,7 @@ def numbers(draw: st.DrawFn) -> Json:
 
 
 def leaves() -> st.SearchStrategy[Json]:
-    """Schemas of single values."""
+    """Draw schemas of scalars."""
     known: list[Json] = [
         {"type": "boolean"},
         {"x-kubernetes-int-or-string": True},
@@ -71,7 +71,7 @@ def leaves() -> st.SearchStrategy[Json]:
 
 @st.composite
 def objects(draw: st.DrawFn, inner: st.SearchStrategy[Json]) -> Json:
-    """Schemas of objects with fields."""
+    """Draw schemas of objects with fields."""
     schema: Json = {"type": "object", "properties": draw(st.dictionaries(KEYS, inner, max_size=3))}
     if draw(st.booleans()):
         schema["required"] = draw(st.lists(KEYS, max_size=2, unique=True))
@@ -85,7 +85,7 @@ def objects(draw: st.DrawFn, inner: st.SearchStrategy[Json]) -> Json:
 
 @st.composite
 def lists(draw: st.DrawFn, inner: st.SearchStrategy[Json]) -> Json:
-    """Schemas of lists."""
+    """Draw schemas of lists."""
     schema: Json = {"type": "array", "items": draw(inner)}
     for word in ("minItems", "maxItems"):
         if draw(st.booleans()):
@@ -97,7 +97,7 @@ def lists(draw: st.DrawFn, inner: st.SearchStrategy[Json]) -> Json:
 
 @st.composite
 def maps(draw: st.DrawFn, inner: st.SearchStrategy[Json]) -> Json:
-    """Schemas of maps."""
+    """Draw schemas of maps."""
     schema: Json = {"type": "object", "additionalProperties": draw(inner | st.just(True))}
     if draw(st.booleans()):
         schema["maxProperties"] = draw(st.integers(0, 2))
@@ -106,7 +106,7 @@ def maps(draw: st.DrawFn, inner: st.SearchStrategy[Json]) -> Json:
 
 @st.composite
 def with_more(draw: st.DrawFn, inner: st.SearchStrategy[Json]) -> Json:
-    """A schema that may be nullable or have a default, which need not fit it."""
+    """Draw a schema that may be nullable or have a default, which need not fit it."""
     schema = dict(draw(inner))
     if draw(st.integers(0, 3)) == 0:
         schema["nullable"] = True
@@ -116,7 +116,7 @@ def with_more(draw: st.DrawFn, inner: st.SearchStrategy[Json]) -> Json:
 
 
 def nodes() -> st.SearchStrategy[Json]:
-    """Any part of a schema."""
+    """Draw any part of a schema."""
     return st.recursive(
         with_more(leaves()),
         lambda inner: with_more(objects(inner) | lists(inner) | maps(inner)),
@@ -125,10 +125,10 @@ def nodes() -> st.SearchStrategy[Json]:
 
 
 def schemas() -> st.SearchStrategy[Json]:
-    """Schemas of whole objects."""
+    """Draw schemas of whole objects."""
     return objects(nodes())
 
 
 def contents() -> st.SearchStrategy[Json]:
-    """What an object may hold."""
+    """Draw the content of an object."""
     return st.dictionaries(KEYS | st.just("unknown"), values(), max_size=4)

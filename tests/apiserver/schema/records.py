@@ -1,4 +1,4 @@
-"""What the real server answered about definitions and objects, see `recorded/`.
+"""The real server's responses for definitions and objects, see `recorded/`.
 
 A file has one record in a line.  A line with a schema opens a group; those that follow are objects
 that were sent for it, some of them as an update of an old one.
@@ -14,13 +14,13 @@ Json = dict[str, Any]
 
 
 class Sent(NamedTuple):
-    """An object that was sent, and what became of it."""
+    """An object that was sent, and its result."""
 
     schema: Json
     record: Json
 
     def obj(self, key: str) -> Json | None:
-        """A whole object: of what was sent, what was kept, or what there was before."""
+        """Build a whole object: as sent, as stored, or as it was before."""
         content = self.record.get(key)
         if content is None:
             return None
@@ -30,13 +30,13 @@ class Sent(NamedTuple):
 
 
 def definitions() -> list[Json]:
-    """All recorded definitions."""
+    """Return all recorded definitions."""
     found: list[Json] = json.loads((FOLDER / "definitions.json").read_text())
     return found
 
 
 def sent(file: str) -> Iterator[Sent]:
-    """All recorded objects of a file."""
+    """Return all recorded objects of a file."""
     schema: Json = {}
     for record in json.loads((FOLDER / file).read_text()):
         if "schema" in record:

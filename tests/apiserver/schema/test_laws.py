@@ -1,4 +1,4 @@
-"""Laws of shaping and checking objects, for all schemas and all objects."""
+"""Laws of pruning, defaulting and validation, for all schemas and all objects."""
 
 from copy import deepcopy
 from typing import Any
@@ -19,8 +19,8 @@ from tests.apiserver.schema.drawing import admit, contents, schemas
 
 
 @given(source=schemas(), obj=contents())
-def test_pruning_twice_is_pruning_once(source: Json, obj: Json) -> None:
-    """The second time there is nothing left to drop, and nothing to warn of."""
+def test_pruning_is_idempotent(source: Json, obj: Json) -> None:
+    """The second time nothing is dropped, and there are no warnings."""
     schema = compile_schema(source)
     prune(obj, schema)
     pruned = deepcopy(obj)
@@ -30,8 +30,8 @@ def test_pruning_twice_is_pruning_once(source: Json, obj: Json) -> None:
 
 
 @given(source=schemas(), obj=contents())
-def test_pruning_drops_what_it_names_and_nothing_else(source: Json, obj: Json) -> None:
-    """Every field that is gone was named, unless one around it was."""
+def test_pruning_drops_exactly_the_fields_that_it_names(source: Json, obj: Json) -> None:
+    """Every missing field was named, or a field around it was."""
     before = deepcopy(obj)
     dropped = prune(obj, compile_schema(source))
 
@@ -40,7 +40,7 @@ def test_pruning_drops_what_it_names_and_nothing_else(source: Json, obj: Json) -
 
 
 def missing(before: Any, after: Any, path: str) -> list[str]:
-    """The fields that one value has and the other has not."""
+    """Return the fields that one value has and the other lacks."""
     if isinstance(before, dict):
         found: list[str] = []
         for key, value in before.items():
@@ -59,7 +59,7 @@ def missing(before: Any, after: Any, path: str) -> list[str]:
 
 @given(source=schemas(), obj=contents())
 def test_known_fields_are_not_pruned(source: Json, obj: Json) -> None:
-    """Fields of the schema stay, whatever they hold."""
+    """Fields of the schema stay, whatever their values are."""
     kept = obj.keys() & source["properties"].keys()
     prune(obj, compile_schema(source))
 
@@ -68,7 +68,7 @@ def test_known_fields_are_not_pruned(source: Json, obj: Json) -> None:
 
 @given(source=schemas(), obj=contents())
 def test_metadata_is_never_pruned(source: Json, obj: Json) -> None:
-    """What belongs to every object is not the schema's business."""
+    """The schema does not apply to metadata."""
     meta = {"apiVersion": "v1", "kind": "K", "metadata": {"anything": [1, {"goes": None}]}}
     obj |= deepcopy(meta)
     prune(obj, compile_schema(source))
@@ -77,8 +77,8 @@ def test_metadata_is_never_pruned(source: Json, obj: Json) -> None:
 
 
 @given(source=schemas(), obj=contents())
-def test_defaulting_twice_is_defaulting_once(source: Json, obj: Json) -> None:
-    """A default is complete when it has been filled in."""
+def test_defaulting_is_idempotent(source: Json, obj: Json) -> None:
+    """A default that was filled in is complete."""
     schema = compile_schema(source)
     default(obj, schema)
     filled = deepcopy(obj)
@@ -88,8 +88,8 @@ def test_defaulting_twice_is_defaulting_once(source: Json, obj: Json) -> None:
 
 
 @given(source=schemas(), obj=contents())
-def test_defaulting_changes_nothing_that_is_there(source: Json, obj: Json) -> None:
-    """What was sent stays; only nulls are taken for absent."""
+def test_defaulting_changes_no_existing_value(source: Json, obj: Json) -> None:
+    """Values that were sent stay; only nulls count as absent."""
     sent = deepcopy(obj)
     default(obj, compile_schema(source))
 
@@ -108,7 +108,7 @@ def test_defaults_are_copies(source: Json, obj: Json) -> None:
 
 
 def spoil(value: Any) -> None:
-    """Change everything in a value."""
+    """Change every part of a value."""
     if isinstance(value, dict):
         for item in value.values():
             spoil(item)
@@ -121,7 +121,7 @@ def spoil(value: Any) -> None:
 
 @given(source=schemas(), obj=contents())
 def test_dropping_nulls_leaves_none_that_validation_refuses(source: Json, obj: Json) -> None:
-    """A null that is left is nullable, is in a list, is nobody's business, or will be filled in."""
+    """A null that is left is nullable, in a list, in an unknown field, or gets a default."""
     schema = compile_schema(source)
     drop_nulls(obj, schema)
     refused = [cause for cause in validate(obj, schema) if '"null"' in cause.message]
@@ -137,8 +137,8 @@ def has_default(source: Any) -> bool:
 
 
 @given(source=schemas(), obj=contents())
-def test_what_was_admitted_is_read_as_it_is(source: Json, obj: Json) -> None:
-    """Reading back an object that was just written changes nothing, and copies nothing."""
+def test_an_admitted_object_is_read_back_unchanged(source: Json, obj: Json) -> None:
+    """Reading an object that was just written changes and copies nothing."""
     schema = compile_schema(source)
     assume(not any(admit(deepcopy(filled), schema) for filled in defaults_of(source)))
     admit(obj, schema)
@@ -148,7 +148,7 @@ def test_what_was_admitted_is_read_as_it_is(source: Json, obj: Json) -> None:
 
 
 def defaults_of(source: Json) -> list[Json]:
-    """The defaults of the fields of a schema that are objects."""
+    """Return the defaults of the fields of a schema that are objects."""
     return [
         {key: child["default"]}
         for key, child in source["properties"].items()
@@ -158,7 +158,7 @@ def defaults_of(source: Json) -> list[Json]:
 
 @given(source=schemas(), obj=contents())
 def test_validation_changes_nothing(source: Json, obj: Json) -> None:
-    """Looking at an object leaves it alone, also if it is wrong."""
+    """Validation does not change an object, also if it is invalid."""
     seen = deepcopy(obj)
     validate(obj, compile_schema(source), {})
 
@@ -167,18 +167,18 @@ def test_validation_changes_nothing(source: Json, obj: Json) -> None:
 
 @given(source=schemas(), obj=contents())
 def test_validation_says_the_same_twice(source: Json, obj: Json) -> None:
-    """A schema that was compiled on first use answers like one that is new."""
+    """A schema that was compiled at first use gives the same result as a new one."""
     schema = compile_schema(source)
 
     assert validate(obj, schema) == validate(obj, schema) == validate(obj, compile_schema(source))
 
 
 @given(source=schemas(), obj=contents())
-def test_an_update_that_changes_nothing_is_fine(source: Json, obj: Json) -> None:
-    """Whatever is wrong with a field that the schema knows may stay.
+def test_an_update_without_a_change_is_valid(source: Json, obj: Json) -> None:
+    """An invalid value in a field that the schema knows may stay.
 
-    Three things are not forgiven, as in the real server: fields that must be there and are not, at
-    the root; a combination that the root does not fit; and null in place of a list's element.
+    Three errors are reported nevertheless, as in the real server: missing required fields at the
+    root; a root that does not match a combination; and null as an element of a list.
     """
     schema = compile_schema({"type": "object", "properties": {"spec": source}})
     known = {key: value for key, value in obj.items() if key in source["properties"]}
@@ -190,7 +190,7 @@ def test_an_update_that_changes_nothing_is_fine(source: Json, obj: Json) -> None
 
 
 def has_unknown(value: Any, source: Json) -> bool:
-    """Whether there is a field somewhere that the schema does not know: it is never unchanged."""
+    """Whether there is a field that the schema does not know: it always counts as changed."""
     if isinstance(value, dict):
         properties, additional = source.get("properties") or {}, source.get("additionalProperties")
         children = ((value[key], properties.get(key, additional)) for key in value)
@@ -201,8 +201,8 @@ def has_unknown(value: Any, source: Json) -> bool:
 
 
 @given(source=schemas(), obj=contents(), old=contents())
-def test_the_past_only_forgives(source: Json, obj: Json, old: Json) -> None:
-    """With an old object there is never more to complain about."""
+def test_an_old_object_never_adds_errors(source: Json, obj: Json, old: Json) -> None:
+    """With an old object there are at most as many errors as without."""
     schema = compile_schema(source)
     found = check_values(obj, schema, old)
 
@@ -211,7 +211,7 @@ def test_the_past_only_forgives(source: Json, obj: Json, old: Json) -> None:
 
 @given(source=schemas(), obj=contents())
 def test_counting_checks_does_not_change_what_they_find(source: Json, obj: Json) -> None:
-    """The shortcut for values of a type that always fits is only a shortcut."""
+    """The shortcut for values of a type that always fits does not change the result."""
     check = compile_node(source).check
     quick, counted = Report(), Report(counting=True)
     check(obj, "", UNCORRELATED, quick)

@@ -1,4 +1,4 @@
-"""Definitions and objects are treated as the real server was seen to treat them."""
+"""Definitions and objects are handled as recorded from the real server."""
 
 from copy import deepcopy
 from functools import cache
@@ -18,7 +18,7 @@ OBJECTS = [each for file in ("values.json", "ratchet.json", "rules.json") for ea
 
 
 def defaulted(definition: Json) -> Json:
-    """Fill in what the server fills in before it looks."""
+    """Fill in the values that the server fills in before validation."""
     filled = deepcopy(definition)
     spec, names = filled["spec"], filled["spec"].setdefault("names", {})
     names["singular"] = names.get("singular") or (names.get("kind") or "").lower()
@@ -29,7 +29,7 @@ def defaulted(definition: Json) -> Json:
 
 
 def listed(causes: list[Any]) -> list[list[str]]:
-    """The causes in the order of the record."""
+    """Return the causes in the order of the record."""
     return sorted([cause.field, cause.reason, cause.message] for cause in causes)
 
 
@@ -47,15 +47,15 @@ def test_definition_is_refused_for_the_same_causes(record: Json) -> None:
 
 @cache
 def compiled(position: int) -> Schema:
-    """The schema of a record; those of a group share one, as they do in a server."""
+    """Return the schema of a record; those of a group share one, as in a server."""
     source = OBJECTS[position].schema
     first = next(index for index, each in enumerate(OBJECTS) if each.schema is source)
     return compile_schema(source) if first == position else compiled(first)
 
 
 @pytest.mark.parametrize("position", range(len(OBJECTS)))
-def test_object_becomes_what_it_became(position: int) -> None:
-    """The same object is kept, the same fields are unknown, the same causes are given."""
+def test_an_object_is_stored_and_refused_as_recorded(position: int) -> None:
+    """The stored object, the unknown fields and the causes are the same."""
     one = OBJECTS[position]
     assert answer(one, compiled(position)) == {
         key: one.record[key]
@@ -65,7 +65,7 @@ def test_object_becomes_what_it_became(position: int) -> None:
 
 
 def answer(one: Sent, schema: Schema) -> Json:
-    """What we make of an object, in the form of the record."""
+    """Return our result for an object, in the form of the record."""
     obj = one.obj("sent")
     assert obj is not None
     obj = deepcopy(obj)

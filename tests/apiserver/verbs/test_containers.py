@@ -1,4 +1,4 @@
-"""Logs, commands and ports: nothing runs behind the server, and it says so."""
+"""Logs, exec and port-forward: no containers run behind the server, and its errors say so."""
 
 from typing import Any
 
@@ -19,14 +19,14 @@ def pod(*containers: str) -> dict[str, Any]:
 
 @pytest.fixture
 def server() -> ApiServer:
-    """With a pod that waits for a node."""
+    """Return a server with a pending pod."""
     server = ApiServer()
     server.request("POST", PODS, pod("main"))
     return server
 
 
 def run(server: ApiServer) -> None:
-    """Say of the pod that it runs, as stand-ins for kubelets do."""
+    """Mark the pod as running, as stand-ins for kubelets do."""
     status = {"status": {"phase": "Running"}}
     merge = "application/merge-patch+json"
     server.request("PATCH", f"{PODS}/web/status", status, content_type=merge)
@@ -35,29 +35,29 @@ def run(server: ApiServer) -> None:
 def ask(
     server: ApiServer, path: str, method: str = "GET", query: tuple[tuple[str, str], ...] = ()
 ) -> tuple[int, str]:
-    """The status code and the message, or the whole text."""
+    """Return the status code and the message, or the whole text."""
     answer = server.request(method, f"{PODS}/{path}", query=query)
     if answer.body.startswith(b"{"):
         return answer.status, str(go_json.decode(answer.body)["message"])
     return answer.status, answer.body.decode()
 
 
-def test_a_pod_that_waits_has_printed_nothing(server: ApiServer) -> None:
-    """As at the real server."""
+def test_the_log_of_a_pending_pod_is_empty(server: ApiServer) -> None:
+    """As on the real server; a missing pod is a 404."""
     assert ask(server, "web/log") == (200, "")
     assert ask(server, "nope/log") == (404, 'pods "nope" not found')
 
 
-def test_a_pod_that_runs_runs_nothing(server: ApiServer) -> None:
-    """An empty log would look as if the program had nothing to say."""
+def test_the_log_of_a_running_pod_is_refused(server: ApiServer) -> None:
+    """An empty log would look as if the program had printed nothing."""
     run(server)
     assert ask(server, "web/log") == (501, f"pod web has no logs: {NOTHING}")
 
 
 @pytest.mark.parametrize("way", ["exec", "attach", "portforward"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_there_is_no_way_into_a_container(server: ApiServer, way: str, method: str) -> None:
-    """Before there is a node, in the words of the real server."""
+def test_exec_attach_and_port_forward_are_refused(server: ApiServer, way: str, method: str) -> None:
+    """Without a node with a 400, in the words of the real server; otherwise with a 501."""
     assert ask(server, f"web/{way}", method) == (400, "pod web does not have a host assigned")
     run(server)
     assert ask(server, f"web/{way}", method) == (
@@ -66,14 +66,14 @@ def test_there_is_no_way_into_a_container(server: ApiServer, way: str, method: s
     )
 
 
-def test_there_is_nothing_to_send_requests_to(server: ApiServer) -> None:
-    """What is there is named, and what is not there is not found."""
+def test_there_is_no_target_for_proxied_requests(server: ApiServer) -> None:
+    """The error names an existing object; a missing one is not found."""
     assert ask(server, "web/proxy/healthz") == (501, f"Pod web cannot be reached: {NOTHING}")
     assert ask(server, "nope/proxy/healthz")[0] == 404
 
 
 def test_one_of_several_containers_has_to_be_named(server: ApiServer) -> None:
-    """And it has to be there."""
+    """It has to exist."""
     server.request("DELETE", f"{PODS}/web")
     server.request("POST", PODS, pod("main", "side"))
     several = "a container name must be specified for pod web, choose one of: [main side]"
@@ -83,8 +83,8 @@ def test_one_of_several_containers_has_to_be_named(server: ApiServer) -> None:
     assert ask(server, "web/log", query=(("container", "nope"),)) == (400, unknown)
 
 
-def test_ephemeral_containers_come_by_their_own_path(server: ApiServer) -> None:
-    """Nothing else changes through it, and what has come stays as it is."""
+def test_ephemeral_containers_have_their_own_path(server: ApiServer) -> None:
+    """Nothing else changes through it, and existing ephemeral containers cannot be changed."""
     path, merge = f"{PODS}/web/ephemeralcontainers", "application/merge-patch+json"
 
     def patched(*containers: Any) -> Any:
@@ -108,7 +108,7 @@ def test_ephemeral_containers_come_by_their_own_path(server: ApiServer) -> None:
 
 
 def test_a_body_that_does_not_fit_is_refused(server: ApiServer) -> None:
-    """Bindings, evictions and requests for tokens are read as strictly as objects are."""
+    """Bindings, evictions and token requests are decoded as strictly as objects."""
     for path, body in (
         ("pods/web/binding", {"metadata": {"name": "web"}, "target": "x"}),
         ("pods/web/eviction", {"metadata": {"name": "web"}, "deleteOptions": 5}),

@@ -25,7 +25,7 @@ def parse() -> argparse.Namespace:
 
 
 def serve(options: argparse.Namespace) -> None:
-    """Start, say where, and stay; SIGTERM ends it as cleanly as Ctrl-C does."""
+    """Start, print the kubeconfig, and wait; SIGTERM ends it as cleanly as Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     chosen = tuple(options.controllers.split(",")) if options.controllers else CONTROLLERS
     plane = ControlPlane(
@@ -41,7 +41,7 @@ def serve(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Return 1 with one line of reason where there is no control plane to be had."""
+    """Run it; return 1 with a one-line reason if no control plane is available."""
     options = parse()
     try:
         if options.build:

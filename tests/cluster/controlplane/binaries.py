@@ -1,8 +1,8 @@
 """Where the binaries of a control plane come from.
 
-Each is looked for in KUBEBUILDER_ASSETS and on PATH, and otherwise built with Go from the two
-modules beside this file, once, into a cache outside of the repository.  The versions stand in the
-go.mod files alone.  A search without result raises `UnavailableError`, whose text is one line:
+Each is searched in KUBEBUILDER_ASSETS and on PATH, and otherwise built with Go from the two
+modules beside this file, once, into a cache outside the repository.  Only the go.mod files name
+the versions.  A search without a result raises `UnavailableError`, whose message is one line:
 tests are skipped with it.
 """
 
@@ -33,7 +33,7 @@ KUBE_COMMANDS = ("kube-apiserver", "kube-controller-manager", "kubectl")
 
 
 class UnavailableError(Exception):
-    """There is no control plane to be had here; the text says why, in one line."""
+    """No control plane is available; the message says why, in one line."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Binaries:
 def find(environ: Mapping[str, str] = os.environ) -> Binaries:
     """Find all four, building those that are not installed.
 
-    They are looked for one by one, because envtest's assets come without kube-controller-manager.
+    They are searched one by one, because envtest's assets lack kube-controller-manager.
     """
     found = {name: installed(name, environ) for name in OLDEST}
     missing = [name for name, path in found.items() if path is None]
@@ -61,8 +61,7 @@ def find(environ: Mapping[str, str] = os.environ) -> Binaries:
 def installed(name: str, environ: Mapping[str, str]) -> Path | None:
     """Look in KUBEBUILDER_ASSETS, then on PATH.
 
-    Assets were chosen on purpose and are taken as they are; what happens to be on PATH must be
-    new enough.
+    Assets were set on purpose and are used as they are; a binary on PATH must be new enough.
     """
     if assets := environ.get("KUBEBUILDER_ASSETS"):
         path = Path(assets).resolve() / name
@@ -86,10 +85,10 @@ def version_of(binary: Path) -> tuple[int, ...]:
 
 
 def build(missing: list[str], environ: Mapping[str, str]) -> Path:
-    """Return the folder of the built binaries, building them where nobody has yet.
+    """Return the folder of the built binaries; build them if it does not exist.
 
-    The folder appears by a rename when all is in it, so what is there is complete.  The lock
-    makes a second process wait and find, rather than build the same on the same cores.
+    The folder appears by a rename when it is complete.  The lock makes a second process wait for
+    the first one instead of building the same on the same cores.
     """
     kube, etcd = versions()
     cache = cache_root(environ)
@@ -172,14 +171,14 @@ def required(go_mod: Path, module: str) -> str:
 
 
 def cache_root(environ: Mapping[str, str]) -> Path:
-    """Say where builds are kept."""
+    """Return where builds are kept."""
     chosen = environ.get("MYRMIDON_CONTROLPLANE_CACHE")
     return Path(chosen) if chosen else Path.home() / ".cache" / "myrmidon" / "controlplane"
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock on a file; the kernel lets go of it, even if this process is killed."""
+    """Hold a lock on a file; the kernel releases it even if this process is killed."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

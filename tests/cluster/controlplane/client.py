@@ -1,6 +1,6 @@
-"""The plainest HTTP client that can talk to the control plane.
+"""A minimal HTTP client for the control plane.
 
-Tests of the control plane must not lean on myrmidon's own client, which has tests of its own.
+Tests of the control plane must not depend on myrmidon's own client, which has tests of its own.
 """
 
 import http.client
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Response:
-    """What the server answered; a body that is no JSON is kept as text."""
+    """A response of the server; a body that is not JSON is kept as text."""
 
     status: int
     body: Any
@@ -21,7 +21,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Client:
-    """One connection for each request: nothing is left open when a server is killed."""
+    """One connection per request: nothing is left open when a server is killed."""
 
     port: int
     ca: Path
@@ -47,7 +47,7 @@ class Client:
     def request(
         self, method: str, path: str, body: Any = None, content_type: str = "application/json"
     ) -> Response:
-        """Send one request; anything that is no answer raises OSError or HTTPException."""
+        """Send one request; raise OSError or HTTPException if there is no response."""
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self.port, timeout=self.timeout, context=self._context
         )
@@ -60,7 +60,7 @@ class Client:
             connection.close()
 
     def status(self, path: str) -> int:
-        """Give the status of a GET, or 0 where there is no server to answer."""
+        """Return the status of a GET, or 0 if no server answers."""
         try:
             return self.get(path).status
         except (OSError, http.client.HTTPException):
@@ -68,7 +68,7 @@ class Client:
 
 
 def parsed(body: bytes) -> Any:
-    """Read a body as JSON, or else as text: some of the server's own failures are plain text."""
+    """Parse a body as JSON, or else as text: some errors of the server are plain text."""
     try:
         return json.loads(body)
     except ValueError:

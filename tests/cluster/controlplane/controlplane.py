@@ -91,20 +91,20 @@ class ControlPlane:
 
     @property
     def ca(self) -> Path:
-        """The certificate that vouches for the API server."""
+        """The CA certificate of the API server."""
         return self.folder / "pki" / "ca.crt"
 
     @property
     def kubeconfig(self) -> Path:
-        """The admin's way in."""
+        """The path of the admin's kubeconfig."""
         return self.folder / "kubeconfig"
 
     def client(self, token: str = ADMIN_TOKEN, *, timeout: float = 30.0) -> Client:
-        """Make a client for one of the tokens."""
+        """Return a client for one of the tokens."""
         return Client(self.port, self.ca, token, timeout)
 
     def audit_events(self) -> list[dict[str, Any]]:
-        """Read the audit log, oldest first; an event is there before its request is answered."""
+        """Read the audit log, oldest first; an event is logged before its request is answered."""
         assert self._audit, "this control plane was made without audit=True"
         text = (self.folder / "audit.log").read_text()
         return [json.loads(line) for line in text.splitlines()]
@@ -177,15 +177,15 @@ class ControlPlane:
         self._etcd.start()
 
     def pause_etcd(self) -> None:
-        """Stop etcd in its tracks: writes hang, as they do when its disk hangs."""
+        """Pause etcd: writes hang, as they do when its disk hangs."""
         self._etcd.signal(signal.SIGSTOP)
 
     def resume_etcd(self) -> None:
-        """Let etcd go on."""
+        """Resume etcd."""
         self._etcd.signal(signal.SIGCONT)
 
     def compact_etcd(self) -> int:
-        """Let etcd forget all that is past; returns the revision that is its oldest now."""
+        """Compact etcd's history; return the revision that is its oldest now."""
         found = self._ask_etcd("range", {"key": "AA==", "count_only": True})
         revision = int(found["header"]["revision"])
         self._ask_etcd("compaction", {"revision": revision, "physical": True})
@@ -203,16 +203,16 @@ class ControlPlane:
         return json.loads(content)
 
     def restart_manager(self) -> None:
-        """Restart kube-controller-manager, whose garbage collector then lists everything anew."""
+        """Restart kube-controller-manager, whose garbage collector then lists everything again."""
         self._manager.kill()
         self._start_manager()
 
     def pause_manager(self) -> None:
-        """Stop the controllers in their tracks: nothing is collected, no namespace is emptied."""
+        """Pause the controllers: nothing is collected, no namespace is emptied."""
         self._manager.signal(signal.SIGSTOP)
 
     def resume_manager(self) -> None:
-        """Let the controllers go on."""
+        """Resume the controllers."""
         self._manager.signal(signal.SIGCONT)
 
     def _stop_processes(self) -> None:
@@ -265,7 +265,7 @@ class ControlPlane:
             listen_peer_urls=peer,
             initial_advertise_peer_urls=peer,
             initial_cluster=f"default={peer}",
-            unsafe_no_fsync="true",  # nobody keeps this data over a power failure
+            unsafe_no_fsync="true",  # this data need not survive a power failure
             log_level="warn",
         )
 
@@ -289,7 +289,7 @@ class ControlPlane:
             service_account_key_file=pki / "sa.pub",
             service_account_signing_key_file=pki / "sa.key",
             service_cluster_ip_range="10.0.0.0/24",
-            # Pods can be created although nobody makes service accounts.
+            # Pods can be created although no controller makes service accounts.
             disable_admission_plugins="ServiceAccount",
             # Off by default; where it is on, owner references need a right of their own.
             enable_admission_plugins="OwnerReferencesPermissionEnforcement",

@@ -1,4 +1,4 @@
-"""Certificates and keys of servers and users that live for minutes."""
+"""Certificates and keys of servers and users, valid for minutes."""
 
 import ipaddress
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ NAMES: list[x509.GeneralName] = [
 
 
 class Authority:
-    """Signs certificates for as long as it is kept; its key is written nowhere."""
+    """Signs certificates as long as it exists; its key is never written to a file."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Authority:
         self._certificate = built.sign(signer._key, SHA256())
 
     def write(self, path: Path) -> None:
-        """Write the certificate that vouches for all that are issued."""
+        """Write the CA certificate."""
         path.write_bytes(self._certificate.public_bytes(Encoding.PEM))
 
     def issue_server(

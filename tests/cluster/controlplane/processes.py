@@ -13,16 +13,16 @@ STOP_SECONDS = 20.0
 
 
 class StartError(Exception):
-    """A process did not do what was waited for; the text ends in the tail of its log."""
+    """A process failed or did not become ready; the message ends with the tail of its log."""
 
 
 class Group:
-    """A process group that dies with us, however we die.
+    """A process group that ends with this process, even if it is killed.
 
-    A run that is killed would leave an etcd and an API server behind, to eat the machine.  The
-    first process of the group is a shell that reads from a pipe which only we can write to; when
-    we are gone, it reads the end and kills the group.  The death signal that Linux offers would
-    come too early: it is sent when the starting *thread* ends.
+    Otherwise a killed run would leave an etcd and an API server behind.  The first process of the
+    group is a shell that reads from a pipe which only we can write to; when we end, it reads the
+    end of file and kills the group.  The death signal of Linux would come too early: it is sent
+    when the starting *thread* ends.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Group:
         self.id = self._guard.pid
 
     def close(self) -> None:
-        """Kill whatever is left of the group."""
+        """Kill the rest of the group."""
         assert self._guard.stdin is not None
         self._guard.stdin.close()
         self._guard.wait()
@@ -52,7 +52,7 @@ class Process:
 
     @property
     def running(self) -> bool:
-        """Tell whether it was started and has not ended."""
+        """Whether it was started and has not ended."""
         return self._popen is not None and self._popen.poll() is None
 
     def start(self) -> None:
@@ -68,14 +68,14 @@ class Process:
             )
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal; to a process that has ended already it makes no difference."""
+        """Send a signal; a process that has ended is ignored."""
         if self._popen is not None:
             self._popen.send_signal(number)
 
     def stop(self) -> None:
-        """Ask it to end, and end it if it does not.
+        """Ask it to end, and kill it if it does not.
 
-        A paused process would hear the request only after it has been resumed.
+        A paused process would receive the request only after it is resumed.
         """
         if self._popen is None:
             return
@@ -87,13 +87,13 @@ class Process:
             self.kill()
 
     def kill(self) -> None:
-        """End it at once, as a crash would."""
+        """Kill it, as a crash would."""
         if self._popen is not None:
             self._popen.kill()
             self._popen.wait()
 
     def wait_until(self, check: Callable[[], bool], what: str, seconds: float) -> None:
-        """Wait for a sign of life, and fail at once if the process ends instead."""
+        """Wait until it is ready, and fail at once if the process ends instead."""
         try:
             wait_until(lambda: not self.running or check(), what, seconds)
         except TimeoutError as error:
@@ -103,13 +103,13 @@ class Process:
             raise StartError(f"{self.name} ended with status {code}\n{self.tail()}")
 
     def tail(self, lines: int = 20) -> str:
-        """Show the end of the log."""
+        """Return the end of the log."""
         text = self._log.read_text(errors="replace") if self._log.exists() else ""
         return "\n".join(f"  | {line}" for line in text.splitlines()[-lines:])
 
 
 def wait_until(check: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
-    """Look again and again until it holds, at most for so many seconds."""
+    """Poll until it holds, at most for so many seconds."""
     end = time.monotonic() + seconds
     while not check():
         if time.monotonic() > end:
@@ -120,8 +120,8 @@ def wait_until(check: Callable[[], bool], what: str, seconds: float = 30.0) -> N
 def free_port() -> int:
     """Find a free port on the loopback address, below the range of outgoing connections.
 
-    An API server that was killed comes back on its port.  A port of the outgoing range could be
-    taken meanwhile, even by a client that tries to reach it and so connects to itself.
+    An API server that was killed is restarted on its port.  A port of the outgoing range could be
+    taken in the meantime, even by a client that tries to reach it and so connects to itself.
     """
     for port in random.SystemRandom().sample(range(20000, 32000), 100):
         with socket.socket() as probe:

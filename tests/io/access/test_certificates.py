@@ -1,4 +1,4 @@
-"""Client certificates, and the files that are replaced while we run."""
+"""Client certificates and CAs, and files that are replaced while the process runs."""
 
 import asyncio
 import contextlib
@@ -36,13 +36,13 @@ POST = HttpRequest("POST", "/api", body=b"{}")
 
 
 async def user_of(transport: HttpTransport, request: HttpRequest = POST) -> str:
-    """Who the server takes us for; the status where it refuses."""
+    """Return the user name that the server sees, or the status of a refusal."""
     answer = await transport.send(request)
     return json.loads(answer.body)["user"] if answer.status == 200 else str(answer.status)
 
 
 async def watcher_of(transport: HttpTransport) -> str:
-    """Who the server takes us for on a stream."""
+    """Return the user name that the server sees on a stream."""
     async with transport.stream(GET) as stream:
         if stream.status != 200:
             return str(stream.status)
@@ -68,8 +68,8 @@ def play(
     asyncio.run(main())
 
 
-def test_a_certificate_says_who_we_are(tmp_path: Path) -> None:
-    """On requests and on streams, over connections that are used again."""
+def test_the_server_sees_the_client_certificate(tmp_path: Path) -> None:
+    """On requests and on streams, over connections that are reused."""
     server = Guarded(tmp_path)
     server.authority.issue_client(tmp_path / "me", "ann")
 
@@ -82,7 +82,7 @@ def test_a_certificate_says_who_we_are(tmp_path: Path) -> None:
 
 
 def test_a_certificate_that_is_refused_is_read_again(tmp_path: Path) -> None:
-    """401, as an API server answers: the request succeeds with what is on disk by now."""
+    """After a 401 the request succeeds with the certificate that is on disk by then."""
     server = Guarded(tmp_path)
     server.authority.issue_client(tmp_path / "me", "ann")
 
@@ -99,7 +99,7 @@ def test_a_certificate_that_is_refused_is_read_again(tmp_path: Path) -> None:
 
 
 def test_a_certificate_that_stays_refused_is_sent_once(tmp_path: Path) -> None:
-    """Nothing new on disk: no second try, and no new connections for it."""
+    """Without a new file there is no second attempt, and no new connection."""
     server = Guarded(tmp_path)
     server.authority.issue_client(tmp_path / "me", "ann")
     server.refused.add("ann")
@@ -114,7 +114,10 @@ def test_a_certificate_that_stays_refused_is_sent_once(tmp_path: Path) -> None:
 
 
 def test_a_certificate_that_closes_the_connection_is_read_again(tmp_path: Path) -> None:
-    """A proxy with TLS of its own does not answer; the next try has what is on disk by then."""
+    """A proxy with its own TLS closes instead.
+
+    The next attempt uses the file that is there then.
+    """
     server = Guarded(tmp_path, strict=True)
     server.authority.issue_client(tmp_path / "me", "ann", expires=timedelta(hours=-1))
 
@@ -131,8 +134,8 @@ def test_a_certificate_that_closes_the_connection_is_read_again(tmp_path: Path) 
     play(server, check)
 
 
-def test_half_a_rotation_is_waited_for(tmp_path: Path) -> None:
-    """A certificate whose key is not there yet: the old one may still do."""
+def test_a_certificate_whose_key_is_not_replaced_yet_is_not_used(tmp_path: Path) -> None:
+    """The old pair is used until both files match."""
     server = Guarded(tmp_path)
     server.authority.issue_client(tmp_path / "me", "ann")
 
@@ -151,7 +154,7 @@ def test_half_a_rotation_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_new_certificate_is_used_within_a_minute(tmp_path: Path) -> None:
-    """Also where the old one is still good: nobody should have to be refused first."""
+    """Also if the old one is still valid, so that no request has to be refused first."""
     server = Guarded(tmp_path)
     server.authority.issue_client(tmp_path / "me", "ann")
     clock = FakeClock()
@@ -167,8 +170,8 @@ def test_a_new_certificate_is_used_within_a_minute(tmp_path: Path) -> None:
     play(server, check, clock)
 
 
-def test_a_new_authority_of_the_server(tmp_path: Path) -> None:
-    """The CA is rotated: the handshake fails until its file is replaced, and not for ever."""
+def test_a_rotated_ca_of_the_server_is_read(tmp_path: Path) -> None:
+    """The handshake fails until the CA file is replaced, and then succeeds."""
     server = Guarded(tmp_path)
     server.authority.issue_client(tmp_path / "me", "ann")
 
@@ -192,8 +195,8 @@ def test_a_new_authority_of_the_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "example.org"])
-def test_a_server_that_is_somebody_else_is_told_of(tmp_path: Path, name: str) -> None:
-    """Another CA, another name: the words of TLS, and nothing was sent."""
+def test_a_server_with_another_ca_or_name_is_reported(tmp_path: Path, name: str) -> None:
+    """The error has the words of TLS, and nothing was sent."""
     server = Guarded(tmp_path)
     if not name:
         Authority().write(tmp_path / "other.crt")
@@ -211,8 +214,8 @@ def test_a_server_that_is_somebody_else_is_told_of(tmp_path: Path, name: str) ->
     assert server.headers == []
 
 
-def test_many_who_are_refused_at_once_renew_once(tmp_path: Path) -> None:
-    """A plugin that hands out certificates is a program; one run is enough for all."""
+def test_many_requests_that_are_refused_at_once_renew_once(tmp_path: Path) -> None:
+    """An exec plugin that issues certificates is a program; one run is enough for all."""
     server = Guarded(tmp_path)
     server.authority.issue_client(tmp_path / "me", "ann")
     server.authority.issue_client(tmp_path / "next", "bea")
@@ -248,11 +251,11 @@ def test_many_who_are_refused_at_once_renew_once(tmp_path: Path) -> None:
             await transport.close()
 
     asyncio.run(main())
-    assert issuing.runs <= 2  # who was answered late may ask once more
+    assert issuing.runs <= 2  # a request that was answered late may renew once more
 
 
-def test_a_goodbye_between_requests_is_noticed(tmp_path: Path) -> None:
-    """TLS says that it ends; a write must not be sent into it."""
+def test_a_tls_close_between_requests_is_noticed(tmp_path: Path) -> None:
+    """A close_notify arrives; a write must not be sent on that connection."""
     server = Guarded(tmp_path)
     server.authority.issue_client(tmp_path / "me", "ann")
 
@@ -268,7 +271,7 @@ def test_a_goodbye_between_requests_is_noticed(tmp_path: Path) -> None:
 
 
 class Mute:
-    """A server in a thread that answers and never says goodbye."""
+    """A server in a thread that answers and never sends close_notify."""
 
     def __init__(self, folder: Path) -> None:
         self._context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -307,7 +310,7 @@ class Mute:
 
 
 def left_open(folder: Path, act: Callable[[HttpTransport], Awaitable[None]]) -> list[str]:
-    """What the event loop leaves open after somebody has used a transport and closed it."""
+    """Return what the event loop still holds after a transport was used and closed."""
     server = Guarded(folder)
 
     async def main(url: str) -> None:
@@ -325,7 +328,7 @@ def left_open(folder: Path, act: Callable[[HttpTransport], Awaitable[None]]) -> 
 
 
 def test_nothing_is_left_open(tmp_path: Path) -> None:
-    """Closing waits for no goodbye of the server; it may be gone."""
+    """Closing does not wait for the server's close_notify, which may never come."""
 
     async def act(transport: HttpTransport) -> None:
         await transport.send(GET)
@@ -336,8 +339,8 @@ def test_nothing_is_left_open(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["send", "stream"])
-def test_who_gives_up_while_connecting_leaves_nothing_open(tmp_path: Path, how: str) -> None:
-    """At any moment of it: in the handshake, before it, and just after it."""
+def test_a_cancelled_connect_leaves_nothing_open(tmp_path: Path, how: str) -> None:
+    """It is cancelled before, during and just after the handshake."""
 
     async def ask(transport: HttpTransport) -> None:
         if how == "send":
@@ -361,7 +364,7 @@ def test_who_gives_up_while_connecting_leaves_nothing_open(tmp_path: Path, how: 
 def strict_default(
     purpose: ssl.Purpose = ssl.Purpose.SERVER_AUTH, **options: Any
 ) -> ssl.SSLContext:
-    """The default context of Python 3.13 and later for a client, on any version."""
+    """Return the default client context of Python 3.13 and later, on any version."""
     context = _default(purpose, **options)
     if purpose is ssl.Purpose.SERVER_AUTH:
         context.verify_flags |= ssl.VERIFY_X509_STRICT
@@ -375,7 +378,7 @@ _default = ssl.create_default_context
 def test_a_ca_that_kubectl_accepts_is_accepted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, what: str
 ) -> None:
-    """Python 3.13 asks for extensions that many a cluster's CA does not have; Go does not."""
+    """Python 3.13 requires extensions that the CA of many clusters lacks; Go does not."""
     root = Authority("root")
     authority = (
         Authority(has_key_usage=False) if what == "no key usage" else Authority(signed_by=root)
@@ -391,10 +394,10 @@ def test_a_ca_that_kubectl_accepts_is_accepted(
 
 
 @pytest.mark.parametrize("wrong", ["another CA", "another name", "expired"])
-def test_a_server_is_verified_all_the_same(
+def test_a_server_is_still_verified(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: str
 ) -> None:
-    """The signature, the name and the validity."""
+    """Signature, name and validity."""
     server = Guarded(tmp_path, authority=Authority(has_key_usage=False))
     server.authority.issue_client(tmp_path / "me", "ann")
     tls = server.tls
@@ -417,7 +420,7 @@ def test_a_server_is_verified_all_the_same(
 
 
 def test_a_key_with_a_password_is_refused_and_not_asked_for(tmp_path: Path) -> None:
-    """OpenSSL would ask for it on the terminal, and wait for an answer."""
+    """OpenSSL would prompt for it on the terminal."""
     key = ec.generate_private_key(ec.SECP256R1())
     encryption = BestAvailableEncryption(b"secret")
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)

@@ -13,7 +13,7 @@ from myrmidon.testing import run
 
 
 def configuration(**fields: Any) -> Configuration:
-    """A configuration as a program sets it."""
+    """Build a configuration as a program does."""
     made = Configuration(host="https://example.com:6443/")
     for name, value in fields.items():
         setattr(made, name, value)
@@ -21,12 +21,12 @@ def configuration(**fields: Any) -> Configuration:
 
 
 def header(made: Configuration) -> str:
-    """The header of a request."""
+    """Return the header of a request."""
     return run(endpoint_of(made).credentials.authorization(0.0))
 
 
 def test_address_and_certificates() -> None:
-    """Under the names that an Endpoint has for them."""
+    """They get the names that an Endpoint has for them."""
     fields = {"ssl_ca_cert": "ca", "cert_file": "cert", "key_file": "key", "verify_ssl": False}
     found = endpoint_of(configuration(**fields, tls_server_name="kube", proxy="http://proxy:1"))
     assert found.server == "https://example.com:6443"
@@ -50,7 +50,7 @@ def test_credentials(fields: dict[str, Any], expected: str) -> None:
 
 
 def test_the_hook_renews_the_token() -> None:
-    """For each request, and when the server has refused it."""
+    """It is called for each request, and after a refusal by the server."""
     tokens = iter("abc")
 
     async def hook(made: Configuration) -> None:
@@ -64,7 +64,7 @@ def test_the_hook_renews_the_token() -> None:
 
 
 def test_a_hook_that_fails_is_a_request_that_was_not_sent() -> None:
-    """Its message, which may have a secret, is not shown."""
+    """Its message, which may contain a secret, is not shown."""
 
     def hook(_made: Configuration) -> None:
         raise RuntimeError("secret")

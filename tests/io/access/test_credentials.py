@@ -35,7 +35,7 @@ def test_a_rotated_token_file_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_token_file_that_vanishes_for_a_moment_is_survived(tmp_path: Path) -> None:
-    """Rotation is not always atomic, and the old token may still do."""
+    """Rotation is not always atomic, and the old token may still be valid."""
     path = tmp_path / "token"
     path.write_text("one")
     tokens = TokenFile(path)
@@ -67,7 +67,7 @@ BROKEN = [
 def test_a_broken_token_file_is_named_and_its_content_is_not(
     tmp_path: Path, content: bytes
 ) -> None:
-    """The request counts as not sent, so it is tried again; when the file is mended, it works."""
+    """The request counts as not sent, so it is retried; it works when the file is repaired."""
     path = tmp_path / "token"
     path.write_bytes(content)
     tokens = TokenFile(path)
@@ -92,7 +92,7 @@ def test_a_broken_token_file_is_named_and_its_content_is_not(
 
 @given(st.text())
 def test_a_token_is_one_word_or_refused(token: str) -> None:
-    """Whatever a file or a program gives: the header is one line, and an error does not show it."""
+    """From a file or a program: the header is one line, and an error does not show the token."""
     if not is_one_word(token):
         with pytest.raises(
             ValueError, match=r"^the token has a space, a line break or a character"
@@ -105,7 +105,7 @@ def test_a_token_is_one_word_or_refused(token: str) -> None:
     assert not any(byte < 32 or byte == 127 for byte in header.encode())
 
 
-def test_credentials_that_ended_before_time_began_have_ended() -> None:
+def test_an_expiry_in_the_year_1_has_passed() -> None:
     """Go writes a missing time as the first of January of the year 1."""
 
     class Old(Renewable):
@@ -114,8 +114,8 @@ def test_credentials_that_ended_before_time_began_have_ended() -> None:
     assert Old().is_over(timedelta(seconds=30))
 
 
-def test_what_never_changes_cannot_be_renewed() -> None:
-    """And does not show itself in logs."""
+def test_a_static_token_cannot_be_renewed() -> None:
+    """Its repr does not show it."""
     fixed = Fixed("Bearer secret")
     assert asyncio.run(fixed.authorization(0.0)) == "Bearer secret"
     assert not asyncio.run(fixed.renew("Bearer secret"))
@@ -123,7 +123,7 @@ def test_what_never_changes_cannot_be_renewed() -> None:
 
 
 class Loader:
-    """As much of kubernetes-asyncio's loader as is used."""
+    """The part of kubernetes-asyncio's loader that is used."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -139,7 +139,7 @@ class Loader:
 
 
 def test_a_plugin_is_run_once_for_many_requests() -> None:
-    """A hundred requests refused at once must not start a hundred programs."""
+    """A hundred requests that are refused at once must not start a hundred programs."""
     loader = Loader()
     plugin = Plugin(loader, "Bearer 0")
 
@@ -159,7 +159,7 @@ def test_a_plugin_is_run_once_for_many_requests() -> None:
 
 
 def test_a_plugin_that_fails_sends_nothing() -> None:
-    """It is tried again with the next request, like a server that is down."""
+    """It is run again with the next request, as after a failure of the server."""
     loader = Loader()
     loader.fails = True
     plugin = Plugin(loader, "Bearer 0")

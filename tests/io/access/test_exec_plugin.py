@@ -1,4 +1,4 @@
-"""Programs that print who we are: good ones, bad ones, and ones that take their time."""
+"""Exec plugins: programs that print credentials, correct ones, broken ones and slow ones."""
 
 import asyncio
 import base64
@@ -23,7 +23,7 @@ from tests.io.http.tls import Guarded
 
 VERSION = "client.authentication.k8s.io/v1"
 
-# Notes that it was run and what it was told, then prints what the test has put there.
+# Records that it was run and with which input, then prints what the test has written.
 SCRIPT = """\
 #!{python}
 import os, pathlib, sys
@@ -55,26 +55,26 @@ class Program:
 
     @property
     def runs(self) -> list[dict[str, Any]]:
-        """What it was told each time."""
+        """Return the input of each run."""
         path = self.folder / "runs"
         return list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
 
     def kubeconfig(self, cluster: dict[str, Any] | None = None, **more: Any) -> Path:
-        """A file that names it, in the same folder."""
+        """Write a kubeconfig that names it, in the same folder."""
         settings = {"apiVersion": VERSION, "command": str(self.path), **more}
         return kubeconfig(self.folder / "config", {"exec": settings}, **(cluster or {}))
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Program:
-    """A program that gives nothing yet."""
+    """Return a program that prints nothing yet."""
     return Program(tmp_path)
 
 
 def play(
     program: Program, check: Callable[[ExecPlugin], Awaitable[None]], clock: FakeClock
 ) -> None:
-    """Run a check on a plugin that was run once."""
+    """Run a check with a plugin that was run once."""
 
     async def main() -> None:
         settings = {"apiVersion": VERSION, "command": str(program.path)}
@@ -86,12 +86,12 @@ def play(
 
 
 def after(clock: FakeClock, **time: float) -> str:
-    """A moment in the future, as a program prints it."""
+    """Return a time in the future, as a program prints it."""
     return (clock.now() + timedelta(**time)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def test_a_token_without_an_end_is_kept_until_it_is_refused(program: Program) -> None:
-    """As in kubectl; some programs ask a person."""
+    """As in kubectl, because some programs prompt the user."""
     program.prints(token="one")
     clock = FakeClock()
 
@@ -109,7 +109,7 @@ def test_a_token_without_an_end_is_kept_until_it_is_refused(program: Program) ->
 
 
 def test_a_token_is_renewed_before_its_end(program: Program) -> None:
-    """Once for all requests of that moment, and not long before."""
+    """One run for all requests of that moment, shortly before the token ends."""
     clock = FakeClock()
     program.prints(token="one", expirationTimestamp=after(clock, minutes=10))
 
@@ -127,8 +127,8 @@ def test_a_token_is_renewed_before_its_end(program: Program) -> None:
     play(program, check, clock)
 
 
-def test_a_program_that_gives_what_is_over_is_not_run_all_the_time(program: Program) -> None:
-    """Its clock may be wrong; the server decides what is over."""
+def test_a_program_that_prints_an_expired_token_is_not_run_all_the_time(program: Program) -> None:
+    """Its clock may be wrong; the server decides what has expired."""
     clock = FakeClock()
     program.prints(token="old", expirationTimestamp=after(clock, minutes=-5))
 
@@ -142,7 +142,7 @@ def test_a_program_that_gives_what_is_over_is_not_run_all_the_time(program: Prog
 
 
 def test_a_renewal_that_fails_matters_when_the_token_ends(program: Program) -> None:
-    """Until then the old one does; afterwards nothing is sent."""
+    """Until then the old one is used; afterwards nothing is sent."""
     clock = FakeClock()
     program.prints(token="one", expirationTimestamp=after(clock, minutes=10))
 
@@ -176,10 +176,10 @@ OTHER = json.dumps({"apiVersion": f"{VERSION}beta1", "kind": "ExecCredential", "
         ({"token": "t", "expirationTimestamp": "soon"}, "expirationTimestamp is not a time: soon"),
     ],
 )
-def test_what_a_program_does_wrong_is_said(
+def test_an_error_of_a_program_is_explained(
     program: Program, printed: dict[str, Any], message: str
 ) -> None:
-    """One sentence with the program and a fix, and nobody goes on as nobody."""
+    """One sentence with the program and a fix; no request is sent without credentials."""
     program.prints(**printed)
     with pytest.raises(UsageError, match=message) as caught:
         load(program.kubeconfig())
@@ -188,34 +188,34 @@ def test_what_a_program_does_wrong_is_said(
 
 
 def test_a_program_that_is_missing_is_named(program: Program) -> None:
-    """With the words that its makers have put into the file."""
+    """With the install hint of the kubeconfig."""
     path = program.kubeconfig(command="/no/such/program", installHint="Get it from example.org.")
     with pytest.raises(UsageError, match=r"/no/such/program.*No such file.*example\.org"):
         load(path)
 
 
 def test_a_program_that_hangs_is_ended(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is there to press a key; requests must not wait for ever."""
+    """It may wait for input that never comes; requests must not wait for ever."""
     monkeypatch.setattr(exec_plugin, "_RUN_SECONDS_MAX", 0.2)
     program.path.write_text("#!/bin/sh\nexec sleep 1000\n")
     with pytest.raises(UsageError, match=r"it did not end within 0\.2 s"):
         load(program.kubeconfig())
 
 
-def test_a_program_that_wants_a_person(program: Program) -> None:
-    """There is none in a pod."""
+def test_a_program_that_needs_a_terminal_is_refused(program: Program) -> None:
+    """There is no terminal in a pod."""
     with pytest.raises(UsageError, match="interactiveMode is Always"):
         load(program.kubeconfig(interactiveMode="Always"))
 
 
-def test_a_program_that_talks_much(program: Program) -> None:
-    """More than a pipe holds, on the side that nobody listens to."""
+def test_a_program_with_much_output(program: Program) -> None:
+    """More than a pipe holds, on stderr."""
     program.prints(token="one", error="chatter\n" * 50_000)
     load(program.kubeconfig())
 
 
 def test_a_program_beside_its_kubeconfig(program: Program, tmp_path: Path) -> None:
-    """A relative path is relative to the file; a bare name is looked up as in a shell."""
+    """A relative path is relative to the kubeconfig; a bare name is searched in PATH."""
     program.prints(token="one")
     endpoint = load(program.kubeconfig(command="./print-me"))
     assert repr(endpoint.credentials) == f"ExecPlugin('{tmp_path}/print-me')"
@@ -223,8 +223,8 @@ def test_a_program_beside_its_kubeconfig(program: Program, tmp_path: Path) -> No
         load(program.kubeconfig(command="print-me"))
 
 
-def test_a_program_is_told_about_the_cluster_where_it_asks(program: Program) -> None:
-    """One program for many clusters; and its arguments and variables."""
+def test_a_program_gets_the_cluster_if_it_asks_for_it(program: Program) -> None:
+    """One program may serve many clusters; it also gets its arguments and variables."""
     program.prints(token="one")
     (program.folder / "ca.crt").write_text("authority")
     cluster = {
@@ -250,7 +250,7 @@ def test_a_program_is_told_about_the_cluster_where_it_asks(program: Program) -> 
 
 
 def test_a_certificate_from_a_program(program: Program, tmp_path: Path) -> None:
-    """It is presented, and replaced when it is refused; its files go with us."""
+    """It is presented, and renewed when refused; its files are removed at the end."""
     server = Guarded(tmp_path)
 
     def give(user: str) -> None:

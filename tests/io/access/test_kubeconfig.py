@@ -1,4 +1,4 @@
-"""Finding the API server: files, contexts, pods, and one sentence where something is wrong."""
+"""Finding the API server: files, contexts, pods, and one-sentence errors."""
 
 import asyncio
 import subprocess
@@ -19,7 +19,7 @@ from myrmidon.io.access.kubeconfig import Endpoint, load_endpoint
 
 
 def kubeconfig(path: Path, user: dict[str, Any], **cluster: Any) -> Path:
-    """A file with the contexts one and two."""
+    """Write a kubeconfig with the contexts one and two."""
     content = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -39,12 +39,12 @@ def kubeconfig(path: Path, user: dict[str, Any], **cluster: Any) -> Path:
 
 
 def load(path: Path | str | None = None, context: str | None = None, **environ: str) -> Endpoint:
-    """Load with an environment of our own."""
+    """Load with an environment of the test."""
     return asyncio.run(load_endpoint(path, context, environ={"HOME": "/nowhere", **environ}))
 
 
 def header(endpoint: Endpoint) -> str:
-    """What is sent first."""
+    """Return the Authorization header of the first request."""
 
     async def ask() -> str:
         return await endpoint.credentials.authorization(0.0)
@@ -66,7 +66,7 @@ def test_the_current_context_is_taken(tmp_path: Path) -> None:
 
 
 def test_another_context_can_be_named(tmp_path: Path) -> None:
-    """And its namespace is the default one."""
+    """Its namespace becomes the default."""
     endpoint = load(kubeconfig(tmp_path / "k", {"token": "t"}), "two")
     assert endpoint.server == "http://there:8080"
     assert endpoint.namespace == "default"
@@ -79,7 +79,7 @@ def test_an_unknown_context_names_the_known_ones(tmp_path: Path) -> None:
 
 
 def test_lists_of_files_are_merged_as_kubectl_does(tmp_path: Path) -> None:
-    """The first current context wins; a file that is missing is left out."""
+    """The first current context wins; a missing file is skipped."""
     first = kubeconfig(tmp_path / "k1", {"token": "first"})
     second = tmp_path / "k2"
     second.write_text(first.read_text().replace("current-context: one", "current-context: two"))
@@ -94,10 +94,10 @@ def test_lists_of_files_are_merged_as_kubectl_does(tmp_path: Path) -> None:
         ({"username": "u", "password": "p"}, "Basic dTpw"),
         ({}, ""),
     ],
-    ids=["token", "password", "nobody"],
+    ids=["token", "password", "none"],
 )
-def test_users_of_all_sorts(tmp_path: Path, user: dict[str, Any], expected: str) -> None:
-    """Whoever needs no program to say who he is."""
+def test_users_without_a_plugin(tmp_path: Path, user: dict[str, Any], expected: str) -> None:
+    """Users with a token, with a password, and without credentials."""
     assert header(load(kubeconfig(tmp_path / "k", user), "two")) == expected
 
 
@@ -115,7 +115,7 @@ def test_a_token_file_is_relative_to_its_kubeconfig(tmp_path: Path) -> None:
 
 
 def test_impersonation_and_proxies_of_the_file_are_kept(tmp_path: Path) -> None:
-    """What kubectl would send, we send."""
+    """They are sent as kubectl would send them."""
     user: dict[str, Any] = {"token": "t", "as": "dev", "as-uid": "7", "as-groups": ["devs", "ops"]}
     user["as-user-extra"] = {"Example.org/Scopes": ["view", "edit"]}
     endpoint = load(kubeconfig(tmp_path / "k", user, **{"proxy-url": "http://proxy:3128"}))
@@ -154,7 +154,7 @@ def test_wrong_files_are_explained(tmp_path: Path, content: str, message: str) -
 
 
 def test_missing_files_are_explained(tmp_path: Path) -> None:
-    """Named or not."""
+    """Whether a file was named or not."""
     with pytest.raises(UsageError, match="there is no kubeconfig at /nowhere/k"):
         load("/nowhere/k")
     with pytest.raises(UsageError, match="no cluster configured"):
@@ -162,7 +162,7 @@ def test_missing_files_are_explained(tmp_path: Path) -> None:
 
 
 def test_a_pod_finds_its_own_cluster(tmp_path: Path) -> None:
-    """Address from the environment, the rest from the mounted files; the token rotates."""
+    """The address comes from the environment, the rest from mounted files; the token rotates."""
     for name, text in [("token", "t1"), ("ca.crt", "x"), ("namespace", "mine\n")]:
         (tmp_path / name).write_text(text)
 
@@ -181,7 +181,7 @@ def test_a_pod_finds_its_own_cluster(tmp_path: Path) -> None:
 
 
 def test_the_client_does_not_pay_for_the_models() -> None:
-    """kubernetes-asyncio is imported when a kubeconfig is loaded; aiohttp when a socket is."""
+    """Loading a kubeconfig imports kubernetes-asyncio, and opening a socket imports aiohttp."""
     script = (
         "import sys, myrmidon.io, myrmidon.io.client; "
         "assert 'kubernetes_asyncio' not in sys.modules; assert 'aiohttp' not in sys.modules; "
@@ -195,13 +195,13 @@ def test_the_client_does_not_pay_for_the_models() -> None:
     ["here:6443", "https://", "https://here:no", "https://here:99999", "https://[::1", "ftp://a"],
 )
 def test_a_server_that_is_not_an_address_is_explained(tmp_path: Path, server: str) -> None:
-    """When it is loaded, and not with the first request."""
+    """When it is loaded, not with the first request."""
     with pytest.raises(UsageError, match=r"not an http or https URL.*\n  fix: .*https://host:port"):
         load(kubeconfig(tmp_path / "k", {"token": "t"}, server=server))
 
 
 def test_a_password_in_the_address_of_the_server_is_not_shown(tmp_path: Path) -> None:
-    """It is sent as Basic credentials where there are no others, as client-go does."""
+    """It is sent as Basic credentials if there are no others, as client-go does."""
     url = "https://us%40er:p%3Ass@here:6443/prefix"
     endpoint = load(kubeconfig(tmp_path / "k", {}, server=url))
     assert (endpoint.server, endpoint.host) == ("https://here:6443/prefix", "here:6443")
@@ -211,7 +211,7 @@ def test_a_password_in_the_address_of_the_server_is_not_shown(tmp_path: Path) ->
 
 
 def test_secrets_are_not_shown(tmp_path: Path) -> None:
-    """Neither by an endpoint nor by what it is made of."""
+    """Neither an endpoint nor its parts show them."""
     endpoint = Endpoint(
         "https://u:secret@here", credentials=Fixed("Bearer secret"), proxy="http://u:secret@proxy"
     )
@@ -224,7 +224,7 @@ def test_secrets_are_not_shown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("token", ["secret\nsecret", "secret\x00", "secr\u00e9t"])
 def test_a_token_that_cannot_be_sent_is_a_wrong_setting(tmp_path: Path, token: str) -> None:
-    """Better now than with every request; and it is not shown."""
+    """It is refused when it is loaded, and not shown."""
     with pytest.raises(UsageError, match=r"cannot be sent.*\n  fix: ") as caught:
         load(kubeconfig(tmp_path / "k", {"token": token}))
     assert "secr" not in str(caught.value)
@@ -234,7 +234,7 @@ def test_a_token_that_cannot_be_sent_is_a_wrong_setting(tmp_path: Path, token: s
     "content", ["a: [token: secret", "token: secret\n\tb: secret", "\x00secret"]
 )
 def test_a_broken_kubeconfig_is_not_shown(tmp_path: Path, content: str) -> None:
-    """The errors of YAML quote the line; the line may be the one with the token."""
+    """Errors of YAML quote the line, which may contain the token."""
     path = tmp_path / "k"
     path.write_text(content)
     with pytest.raises(UsageError, match="cannot be read") as caught:

@@ -1,4 +1,4 @@
-"""OpenID Connect against a provider on loopback, good and bad."""
+"""OpenID Connect against a provider on loopback."""
 
 import asyncio
 import base64
@@ -25,14 +25,14 @@ LONG_AGO, ONE_DAY = datetime(2020, 1, 1, tzinfo=UTC), datetime(2099, 1, 1, tzinf
 
 
 def token(ends: datetime, number: int = 0) -> str:
-    """An id token; who signed it is the server's business."""
+    """Build an id token; only the API server checks the signature."""
     claims = {"exp": int(ends.timestamp()), "sub": "ÿþ?>~", "number": number}
     parts = [json.dumps(part, ensure_ascii=False).encode() for part in ({"alg": "none"}, claims)]
     return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts) + ".x"
 
 
 class Provider:
-    """Gives id tokens for the refresh token r1, then for r2, and so on."""
+    """Issues id tokens for the refresh token r1, then for r2, and so on."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.authority = folder, Authority()
@@ -47,7 +47,7 @@ class Provider:
         self.authority.issue_server(folder / "idp-server", "idp")
 
     def settings(self, **more: str) -> dict[str, str]:
-        """As much as is needed in a kubeconfig."""
+        """Return the settings that a kubeconfig needs."""
         found = {
             "client-id": "me",
             "client-secret": self.secret,
@@ -60,13 +60,13 @@ class Provider:
         return {key: value for key, value in found.items() if value}
 
     def kubeconfig(self, **more: str) -> Path:
-        """A file with these settings."""
+        """Write a kubeconfig with these settings."""
         provider = {"name": "oidc", "config": self.settings(**more)}
         return kubeconfig(self.folder / "config", {"auth-provider": provider})
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Serve for a while, under TLS."""
+        """Serve over TLS."""
         app = web.Application()
         app.router.add_get("/realm/.well-known/openid-configuration", self._discover)
         app.router.add_post("/token", self._refresh)
@@ -107,7 +107,7 @@ class Provider:
 
 @pytest.fixture
 def provider(tmp_path: Path) -> Provider:
-    """A provider that serves nobody yet."""
+    """Return a provider that is not serving yet."""
     return Provider(tmp_path)
 
 
@@ -122,19 +122,19 @@ def play(provider: Provider, check: Callable[[], Awaitable[None]]) -> None:
 
 
 async def loaded(path: Path) -> Endpoint:
-    """The endpoint of a kubeconfig."""
+    """Return the endpoint of a kubeconfig."""
     return await load_endpoint(path, environ={})
 
 
 def saved(path: Path) -> dict[str, str]:
-    """The settings in a file."""
+    """Return the settings in a file."""
     config = yaml.safe_load(path.read_text())
     found: dict[str, str] = config["users"][0]["user"]["auth-provider"]["config"]
     return found
 
 
-def test_a_token_that_is_over_is_replaced_in_the_kubeconfig(provider: Provider) -> None:
-    """Both of them: many providers take a refresh token once."""
+def test_an_expired_token_is_replaced_in_the_kubeconfig(provider: Provider) -> None:
+    """The refresh token as well: many providers accept one only once."""
 
     async def check() -> None:
         path = provider.kubeconfig()
@@ -144,13 +144,13 @@ def test_a_token_that_is_over_is_replaced_in_the_kubeconfig(provider: Provider) 
             **{"id-token": token(ONE_DAY, 1), "refresh-token": "r2"}
         )
         await loaded(path)
-        assert len(provider.forms) == 1  # the new one is good
+        assert len(provider.forms) == 1  # the new one is valid
 
     play(provider, check)
 
 
 def test_a_token_that_is_refused_is_replaced(provider: Provider) -> None:
-    """Once for all who are refused at the same time."""
+    """Once for all requests that are refused at the same time."""
 
     async def check() -> None:
         good = token(ONE_DAY)
@@ -167,7 +167,7 @@ def test_a_token_that_is_refused_is_replaced(provider: Provider) -> None:
 
 
 def test_a_token_is_replaced_before_its_end(provider: Provider) -> None:
-    """While the process runs; also where the provider gives no new refresh token."""
+    """While the process runs; also if the provider returns no new refresh token."""
     clock = FakeClock()
     provider.gives_refresh_tokens = False
 
@@ -188,8 +188,10 @@ def test_a_token_is_replaced_before_its_end(provider: Provider) -> None:
 @pytest.mark.parametrize(
     ("secret", "takes_basic", "asked"), [("s/1", True, 1), ("s/1", False, 2), ("", False, 1)]
 )
-def test_who_the_client_is(provider: Provider, secret: str, takes_basic: bool, asked: int) -> None:
-    """In the header, where it belongs; in the form, where a provider wants it; without a secret."""
+def test_how_the_client_authenticates(
+    provider: Provider, secret: str, takes_basic: bool, asked: int
+) -> None:
+    """In the header by default, in the form if a provider wants it, or without a secret."""
     provider.secret, provider.takes_basic = secret, takes_basic
 
     async def check() -> None:
@@ -199,8 +201,8 @@ def test_who_the_client_is(provider: Provider, secret: str, takes_basic: bool, a
     play(provider, check)
 
 
-def test_a_provider_that_is_somebody_else_gets_nothing(provider: Provider) -> None:
-    """A refresh token is worth more than an id token: TLS is verified, with or without a CA."""
+def test_a_provider_with_another_certificate_gets_nothing(provider: Provider) -> None:
+    """Refresh tokens are valuable, so TLS is verified, with or without a CA."""
 
     async def check() -> None:
         with pytest.raises(UsageError, match="certificate verify failed"):
@@ -228,7 +230,7 @@ def test_a_provider_that_is_somebody_else_gets_nothing(provider: Provider) -> No
         ({"idp-certificate-authority": "no.crt"}, "its CA no.crt cannot be used: no such file"),
     ],
 )
-def test_what_goes_wrong_is_said(provider: Provider, more: dict[str, str], message: str) -> None:
+def test_errors_are_explained(provider: Provider, more: dict[str, str], message: str) -> None:
     """Without the secrets; the file stays as it is."""
 
     async def check() -> None:
@@ -242,10 +244,10 @@ def test_what_goes_wrong_is_said(provider: Provider, more: dict[str, str], messa
     play(provider, check)
 
 
-def test_a_kubeconfig_that_cannot_be_written_is_no_obstacle(
+def test_a_read_only_kubeconfig_is_accepted(
     provider: Provider, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is mounted read-only, as things in pods are."""
+    """It is often mounted read-only in pods."""
 
     def save() -> None:
         raise PermissionError("read-only file system")
@@ -259,8 +261,8 @@ def test_a_kubeconfig_that_cannot_be_written_is_no_obstacle(
     assert "only kept in memory: read-only" in caplog.text
 
 
-def test_a_provider_that_is_down_later(provider: Provider) -> None:
-    """Then nothing was sent, and the next request tries again."""
+def test_a_provider_that_fails_later(provider: Provider) -> None:
+    """Nothing is sent then, and the next request tries again."""
 
     async def check() -> None:
         oidc = Oidc(provider.settings(), folder=provider.folder, save=lambda: None)
@@ -271,8 +273,8 @@ def test_a_provider_that_is_down_later(provider: Provider) -> None:
     play(provider, check)
 
 
-def test_tokens_that_do_not_say_when_they_end() -> None:
-    """Those that cannot be read are the server's to judge."""
+def test_tokens_without_a_readable_expiry() -> None:
+    """They are sent, and the server decides."""
     assert end_of(token(ONE_DAY)) == ONE_DAY
     for text in ("", "opaque", "a.b.c", "a.e30.c", f"a.{'x' * 5}.c"):
         assert end_of(text) is None

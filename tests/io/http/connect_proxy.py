@@ -1,4 +1,4 @@
-"""A proxy that knows CONNECT and nothing else: TLS goes through it untouched."""
+"""A proxy that supports only CONNECT: TLS goes through it untouched."""
 
 import asyncio
 import ssl
@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 
 
 class ConnectProxy:
-    """Notes what it is asked for; may demand a password, or refuse."""
+    """Records its requests; may require a password, or refuse."""
 
     def __init__(self, *, refuses: str = "", tls: ssl.SSLContext | None = None) -> None:
-        self._tls = tls  # for the way to the proxy itself
-        self.refuses = refuses  # the status line of its answer
+        self._tls = tls  # for the connection to the proxy itself
+        self.refuses = refuses  # the status line of its response
         self.asked: list[str] = []
         self.logins: list[str] = []
         self.url = ""
@@ -31,7 +31,7 @@ class ConnectProxy:
             await server.wait_closed()
 
     def cut(self) -> None:
-        """Drop everything that goes through."""
+        """Close all connections through it."""
         for writer in self._writers:
             writer.transport.abort()
 

@@ -1,4 +1,4 @@
-"""A server that says whatever a test wants, in whatever pieces, and a pool of connections to it."""
+"""A server that sends the bytes of a test, in any pieces, and a pool of connections to it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,14 +13,14 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 class Peer(NamedTuple):
-    """One connection as the server has it; the first is number 1."""
+    """One connection on the server's side; the first is number 1."""
 
     number: int
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
     async def request(self) -> bytes:
-        """Read the head of one request; whoever sends a body reads that, too."""
+        """Read the head of one request; a caller that expects a body reads that itself."""
         return await self.reader.readuntil(b"\r\n\r\n")
 
 
@@ -29,7 +29,7 @@ Speaking = Callable[[Peer], Awaitable[None]]
 
 @asynccontextmanager
 async def pool_to(speaking: Speaking, **options: Any) -> AsyncIterator[Pool]:
-    """A pool of connections to a server that speaks like this on each of them, from 1 on."""
+    """Return a pool of connections to a server that runs this function on each, from 1 on."""
     count = 0
     writers: list[asyncio.StreamWriter] = []
 

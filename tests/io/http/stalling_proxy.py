@@ -1,4 +1,4 @@
-"""A TCP proxy that can stop reading from its client, and then reads on.
+"""A TCP proxy that can stop reading from its client, and resume.
 
 While it is stalled, what the client sends fills the proxy's small receive buffer and then waits in
 the client's own kernel, as it does behind a slow network.
@@ -17,16 +17,16 @@ class StallingProxy:
         self._target = target
         self._flowing = asyncio.Event()
         self._flowing.set()
-        self.ended = asyncio.Event()  # the client's end has been passed on
+        self.ended = asyncio.Event()  # the client's end of stream has been passed on
         self.error: Exception | None = None  # how the client's side ended
         self.port = 0
 
     def stall(self) -> None:
-        """Read nothing more from the client."""
+        """Stop reading from the client."""
         self._flowing.clear()
 
     def flow(self) -> None:
-        """Read on."""
+        """Resume reading."""
         self._flowing.set()
 
     @contextlib.asynccontextmanager

@@ -1,4 +1,4 @@
-"""What a connection makes of an answer, in whatever pieces it comes."""
+"""How a connection parses a response, in whatever pieces it arrives."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,25 +17,25 @@ from tests.io.http.scripted_server import OK
 
 
 class Deaf:
-    """A wire on which nothing is sent."""
+    """A wire that drops what is sent."""
 
     is_flushed = True
     is_closed = False
 
     def write(self, data: bytes) -> None:
-        """Forget it."""
+        """Drop the data."""
 
     def close(self) -> None:
-        """Remember it."""
+        """Record the close."""
         self.is_closed = True
 
     def reset(self) -> None:
-        """Remember it."""
+        """Record the reset."""
         self.is_closed = True
 
 
 def heard(pieces: Sequence[bytes], *, then_closed: bool = False) -> HttpResponse:
-    """What a connection makes of bytes that come in these pieces."""
+    """Return the result of a connection that receives bytes in these pieces."""
 
     async def main() -> HttpResponse:
         connection = Connection()
@@ -51,7 +51,7 @@ def heard(pieces: Sequence[bytes], *, then_closed: bool = False) -> HttpResponse
 
 
 def cut(data: bytes, places: Sequence[int]) -> list[bytes]:
-    """The data in pieces."""
+    """Split the data into pieces."""
     edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
     return [data[begin:end] for begin, end in pairwise(edges) if end > begin]
 
@@ -64,7 +64,7 @@ def cut(data: bytes, places: Sequence[int]) -> list[bytes]:
 def test_an_answer_is_the_same_however_it_is_cut(
     body: bytes, chunks: list[int] | None, places: list[int]
 ) -> None:
-    """With its length in front or in chunks, byte by byte or at once."""
+    """With Content-Length or in chunks, byte by byte or at once."""
     if chunks is None:
         framed = b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
     else:
@@ -75,8 +75,8 @@ def test_an_answer_is_the_same_however_it_is_cut(
     assert answer.headers[:2] == (("x-one", "a"), ("x-one", "b"))
 
 
-def test_an_early_word_is_no_answer() -> None:
-    """1xx comes before the answer."""
+def test_an_informational_response_is_skipped() -> None:
+    """A 1xx response precedes the final one."""
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
     answer = heard([early, OK])
     assert answer == HttpResponse(200, (("content-length", "2"),), b"ok")
@@ -88,7 +88,7 @@ def test_no_content_needs_no_length() -> None:
 
 
 def test_an_answer_without_a_length_ends_with_the_connection() -> None:
-    """As a balancer of another age says it."""
+    """As an HTTP/1.0 load balancer sends it."""
     answer = heard([b"HTTP/1.0 503 Busy\r\n\r\nla", b"ter"], then_closed=True)
     assert (answer.status, answer.body) == (503, b"later")
 
@@ -97,8 +97,8 @@ def test_an_answer_without_a_length_ends_with_the_connection() -> None:
     "said",
     [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhal", b""],
 )
-def test_what_is_no_whole_answer_may_have_happened(said: bytes) -> None:
-    """Another protocol, half a body, nothing at all."""
+def test_an_incomplete_response_is_ambiguous(said: bytes) -> None:
+    """Another protocol, half a body, no byte at all: the request may have taken effect."""
     why = "the answer is not HTTP" if b"SSH" in said else "the server closed the connection"
     with pytest.raises(AmbiguousError, match=why):
         heard([said] if said else [], then_closed=True)
@@ -106,7 +106,7 @@ def test_what_is_no_whole_answer_may_have_happened(said: bytes) -> None:
 
 @pytest.mark.parametrize("data", [b"\r\n", b"H", b"HTTP/1.1 408 Request Timeout\r\n", b"no HTTP"])
 def test_a_connection_that_hears_bytes_while_it_is_idle_is_closed(data: bytes) -> None:
-    """At once, and not when the next request comes; however few they are."""
+    """At once, not with the next request; one byte is enough."""
 
     async def main() -> None:
         connection, wire = Connection(), Deaf()

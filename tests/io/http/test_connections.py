@@ -1,4 +1,4 @@
-"""Connections of our own: which is used again, how many there are, and when they are closed."""
+"""Our connections: which are reused, how many there are, and when they are closed."""
 
 import asyncio
 import ssl
@@ -13,7 +13,7 @@ from tests.io.http.scripted_server import OK, Peer, play, pool_to, send
 
 
 async def silent(peer: Peer) -> None:
-    """Answer nothing."""
+    """Send nothing."""
     await peer.reader.read()
 
 
@@ -37,7 +37,7 @@ def test_a_connection_is_used_again_unless_the_server_says_no() -> None:
 
 
 def test_a_connection_that_was_idle_for_too_long_is_not_used_again() -> None:
-    """Something on the way may have forgotten it."""
+    """A firewall or load balancer may have dropped it."""
     seen: list[int] = []
 
     async def speak(peer: Peer) -> None:
@@ -60,7 +60,7 @@ def test_a_read_is_repeated_where_the_server_had_closed_the_connection() -> None
     async def speak(peer: Peer) -> None:
         await peer.request()
         peer.writer.write(OK)
-        await peer.request()  # and closes instead of an answer
+        await peer.request()  # and closes instead of responding
 
     async def check(pool: Pool) -> None:
         await send(pool)
@@ -72,7 +72,7 @@ def test_a_read_is_repeated_where_the_server_had_closed_the_connection() -> None
 
 
 def test_a_connection_that_the_server_closed_is_not_used_again() -> None:
-    """It was idle, and everybody knows."""
+    """It was idle, and the close was noticed."""
     closed = asyncio.Event()
 
     async def speak(peer: Peer) -> None:
@@ -95,8 +95,8 @@ def test_a_connection_that_the_server_closed_is_not_used_again() -> None:
 
 
 @pytest.mark.parametrize("how", ["send", "stream"])
-def test_a_request_that_was_given_up_takes_its_connection_along(how: str) -> None:
-    """Its answer would be taken for another one's; of a stream's nobody else knows."""
+def test_a_cancelled_request_closes_its_connection(how: str) -> None:
+    """Otherwise its response would be taken for that of the next request."""
     asked, gone = asyncio.Event(), asyncio.Event()
 
     async def speak(peer: Peer) -> None:
@@ -123,12 +123,12 @@ class LaterLoop(asyncio.SelectorEventLoop):
     later = 0.0
 
     def time(self) -> float:
-        """The time of this machine, and some more."""
+        """The time of this machine, plus an offset."""
         return super().time() + self.later
 
 
-def test_connections_that_nobody_needs_any_more_are_closed() -> None:
-    """After a storm, a trickle keeps one of them."""
+def test_connections_that_are_not_needed_are_closed() -> None:
+    """After many parallel requests, a few sequential ones keep one connection."""
     ended: list[int] = []
     storm, two = asyncio.Event(), asyncio.Event()
 
@@ -159,8 +159,8 @@ def test_connections_that_nobody_needs_any_more_are_closed() -> None:
         runner.run(main())
 
 
-def test_a_write_without_a_body_says_so() -> None:
-    """Some servers wait for one otherwise."""
+def test_a_write_without_a_body_has_a_content_length() -> None:
+    """Some servers wait for a body otherwise."""
     heads: list[bytes] = []
 
     async def speak(peer: Peer) -> None:
@@ -176,8 +176,8 @@ def test_a_write_without_a_body_says_so() -> None:
     assert [b"content-length: 0" in head for head in heads] == [True, False]
 
 
-def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
-    """It would be taken for the answer to the next request."""
+def test_an_unsolicited_response_ends_the_connection() -> None:
+    """It would be taken for the response to the next request."""
     seen: list[int] = []
 
     async def speak(peer: Peer) -> None:
@@ -195,7 +195,7 @@ def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
 
 
 def test_no_more_connections_than_allowed() -> None:
-    """The others wait their turn, and one that gives up leaves its place."""
+    """Other requests wait, and a cancelled one gives its slot back."""
     seen: list[int] = []
     both, release = asyncio.Event(), asyncio.Event()
 
@@ -221,8 +221,8 @@ def test_no_more_connections_than_allowed() -> None:
     play(speak, check, connections_max=2)
 
 
-def test_what_is_in_use_when_the_pool_closes_gets_its_answer() -> None:
-    """And is closed after it."""
+def test_a_request_under_way_when_the_pool_closes_gets_its_response() -> None:
+    """Its connection is closed afterwards."""
     pools: list[Pool] = []
     ended = asyncio.Event()
 
@@ -241,8 +241,8 @@ def test_what_is_in_use_when_the_pool_closes_gets_its_answer() -> None:
     play(speak, check)
 
 
-def test_no_connection_in_time_was_not_sent() -> None:
-    """Nobody answers the TLS handshake."""
+def test_a_connection_timeout_means_not_sent() -> None:
+    """The server does not complete the TLS handshake."""
 
     async def speak(peer: Peer) -> None:
         await peer.reader.read()
@@ -260,8 +260,8 @@ def test_no_connection_in_time_was_not_sent() -> None:
 
 
 @pytest.mark.parametrize("target", ["/a b", "/a\r\nx: y", "/ä"])
-def test_what_would_be_two_requests_is_refused(target: str) -> None:
-    """Before anything is sent."""
+def test_a_request_that_would_be_two_requests_is_refused(target: str) -> None:
+    """A line break in its target or in a header; nothing is sent."""
 
     async def check(pool: Pool) -> None:
         with pytest.raises(UsageError, match="cannot be sent"):
@@ -279,8 +279,8 @@ def test_addresses() -> None:
     assert str(Address.of("https://[::1]:6443", None)) == "[::1]:6443"
 
 
-def test_an_answer_before_the_request_was_read_ends_the_connection() -> None:
-    """413 to a large object: the rest of it would stand before the next request."""
+def test_a_response_before_the_request_was_read_ends_the_connection() -> None:
+    """A 413 to a large object: the rest of it would precede the next request."""
     first = asyncio.Event()
 
     async def speak(peer: Peer) -> None:
@@ -300,8 +300,8 @@ def test_an_answer_before_the_request_was_read_ends_the_connection() -> None:
     play(speak, check)
 
 
-def test_an_early_word_does_not_begin_a_stream() -> None:
-    """1xx comes before the answer."""
+def test_an_informational_response_does_not_begin_a_stream() -> None:
+    """A 1xx response precedes the final one."""
 
     async def speak(peer: Peer) -> None:
         await peer.request()
@@ -317,8 +317,8 @@ def test_an_early_word_does_not_begin_a_stream() -> None:
     play(speak, check)
 
 
-def test_a_stream_that_never_begins_may_have_been_asked_for() -> None:
-    """The server closes instead of an answer."""
+def test_a_stream_that_never_begins_is_ambiguous() -> None:
+    """The server closes instead of responding."""
 
     async def speak(peer: Peer) -> None:
         await peer.request()
@@ -332,8 +332,8 @@ def test_a_stream_that_never_begins_may_have_been_asked_for() -> None:
 
 @pytest.mark.parametrize("upgrade", [b"", b"Connection: upgrade\r\nUpgrade: h2c\r\n"])
 @pytest.mark.parametrize("how", ["send", "stream"])
-def test_another_protocol_is_refused_at_once(how: str, upgrade: bytes) -> None:
-    """101 is the last that the server says in HTTP; an answer would be waited for in vain."""
+def test_a_protocol_switch_is_refused_at_once(how: str, upgrade: bytes) -> None:
+    """After a 101 no HTTP response follows, so there is nothing to wait for."""
 
     async def speak(peer: Peer) -> None:
         await peer.request()
@@ -353,9 +353,9 @@ def test_another_protocol_is_refused_at_once(how: str, upgrade: bytes) -> None:
 def test_bytes_that_belong_to_no_request_end_the_connection(
     monkeypatch: pytest.MonkeyPatch, method: str, extra: bytes, when: str
 ) -> None:
-    """The next answer would begin in the middle of them; the next request is not lost by it.
+    """The next response would begin in the middle of them; the next request is not lost.
 
-    Also those that have arrived and that the event loop has not read: only the kernel knows.
+    This includes bytes that have arrived in the kernel and that the event loop has not read.
     """
     monkeypatch.setattr("myrmidon.io.http.pool._UNCHECKED_SECONDS", 0.0)
     seen: list[int] = []
@@ -387,7 +387,7 @@ def test_bytes_that_belong_to_no_request_end_the_connection(
     assert seen == [1, 2]
 
 
-def test_a_read_whose_answer_had_begun_is_not_repeated() -> None:
+def test_a_read_whose_response_had_begun_is_not_repeated() -> None:
     """It did not fail because the connection was old."""
     seen: list[int] = []
 
@@ -407,8 +407,8 @@ def test_a_read_whose_answer_had_begun_is_not_repeated() -> None:
     assert seen == [1]
 
 
-def test_a_server_that_closes_before_it_is_asked_was_not_asked() -> None:
-    """Between the handshake and the request: nothing can have happened."""
+def test_a_server_that_closes_before_the_request_did_not_get_it() -> None:
+    """It closes between the handshake and the request: the request took no effect."""
 
     async def speak(peer: Peer) -> None:
         await peer.reader.read()

@@ -1,4 +1,4 @@
-"""A crowd of requests, a server that misbehaves at random, and people who lose their patience."""
+"""Many requests against a server that misbehaves at random, some of them cancelled."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,7 @@ AFTERWARDS = range(REQUESTS, REQUESTS + 3 * CONNECTIONS_MAX)
 
 
 class Moody:
-    """Answers each request with its own target, in its own way; counts what it has heard of."""
+    """Answers each request with its own target, in a random way; counts the requests."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -25,7 +25,7 @@ class Moody:
         self.kind = False
 
     async def __call__(self, peer: Peer) -> None:
-        """Speak on one connection until it is over."""
+        """Serve one connection until it is closed."""
         while True:
             head = (await peer.request()).decode()
             target = head.split(" ")[1]
@@ -37,7 +37,7 @@ class Moody:
             if not await self._answer(target, peer.writer):
                 return
             if not self.kind and self._rng.random() < 0.05:
-                return  # an idle connection is closed, without a word
+                return  # an idle connection is closed without close_notify
 
     async def _answer(self, target: str, writer: asyncio.StreamWriter) -> bool:
         mood = 0.9 if self.kind else self._rng.random()
@@ -67,13 +67,13 @@ class Moody:
 
 
 async def turns(number: int) -> None:
-    """Let others go first."""
+    """Let other tasks run first."""
     for _ in range(number):
         await asyncio.sleep(0)  # noqa: TID251  gives way without waiting
 
 
 async def ask(pool: Pool, method: str, number: int) -> str:
-    """Send a request; what came of it."""
+    """Send a request; return its result."""
     target = f"/{method}/{number}"
     try:
         body = target.encode() if method == "POST" else b""
@@ -85,7 +85,7 @@ async def ask(pool: Pool, method: str, number: int) -> str:
 
 
 async def crowd(pool: Pool, rng: Random) -> Counter[str]:
-    """A hundred requests at once, some of which are given up."""
+    """Send a hundred requests at once, some of which are cancelled."""
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(ask(pool, rng.choice(["GET", "POST"]), number))
@@ -100,9 +100,9 @@ async def crowd(pool: Pool, rng: Random) -> Counter[str]:
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_a_crowd_of_requests(seed: int) -> None:
-    """Everybody gets their own answer or an error, and no write is sent twice.
+    """Every request gets its own response or an error, and no write is sent twice.
 
-    Afterwards every connection that is allowed can be made.
+    Afterwards all allowed connections can be opened.
     """
     rng = Random(seed)
     server = Moody(rng)
@@ -127,7 +127,7 @@ def test_a_crowd_of_requests(seed: int) -> None:
 
 
 def test_large_answers_and_bodies() -> None:
-    """Twenty megabytes of a list, and an object of two."""
+    """A list of twenty megabytes, and an object of two."""
     large, body = b"x" * 20_000_000, b"y" * 2_000_000
 
     async def speak(peer: Peer) -> None:

@@ -1,4 +1,4 @@
-"""Opening a connection: several addresses, TLS, and names that are none."""
+"""Opening a connection: several addresses, TLS, and invalid names."""
 
 import asyncio
 import socket
@@ -49,7 +49,7 @@ def silent() -> Iterator[int]:
 
 
 def infos(*ports: int) -> list[Any]:
-    """The answer of a name server that knows several addresses."""
+    """Return the DNS answer for a name with several addresses."""
     kind = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "")
     return [(*kind, ("127.0.0.1", port)) for port in ports]
 
@@ -89,7 +89,7 @@ def test_the_first_address_of_a_name_may_be_out_of_reach(
 def test_addresses_that_all_fail_are_one_failure(
     loop_factory: Loop, monkeypatch: pytest.MonkeyPatch, silent: int
 ) -> None:
-    """One reason, or the time limit."""
+    """The error has one reason, or is the time limit."""
 
     async def main() -> None:
         pool = Pool(Address("two.example", 80), Limits(1, 0.6, 30.0))
@@ -125,8 +125,8 @@ def test_tls_on_every_event_loop(loop_factory: Loop, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["a..b", "x" * 64 + ".example", "no such host", "ex\x00ample"])
-def test_a_name_that_cannot_be_one_is_out_of_reach(host: str) -> None:
-    """As one that is not known."""
+def test_an_invalid_name_is_unreachable(host: str) -> None:
+    """It is treated like an unknown name."""
 
     async def main() -> None:
         pool = Pool(Address(host, 80), Limits(1, 5.0, 30.0))
@@ -136,8 +136,8 @@ def test_a_name_that_cannot_be_one_is_out_of_reach(host: str) -> None:
     asyncio.run(main())
 
 
-def test_who_gives_up_in_the_middle_leaves_no_socket_behind(silent: int) -> None:
-    """Neither while it connects nor while it shakes hands (a ResourceWarning fails the test)."""
+def test_a_cancelled_connect_leaves_no_socket_behind(silent: int) -> None:
+    """Neither while it connects nor during the handshake (a ResourceWarning fails the test)."""
     quiet = asyncio.Event()
 
     async def speak(peer: Peer) -> None:

@@ -1,4 +1,4 @@
-"""Q6: when a write may leave the process."""
+"""Q6: when a write may be sent."""
 
 import asyncio
 
@@ -17,12 +17,12 @@ REF = ObjectRef(CONFIG_MAP, "a", "ns")
 
 
 def closed() -> float:
-    """Nobody may write."""
+    """Forbid every write."""
     raise LeadershipLostError("the lease may be taken")
 
 
-def test_the_fence_stands_before_every_attempt_of_every_write() -> None:
-    """Also before the repetition of one that was told to wait."""
+def test_the_fence_is_checked_before_every_attempt_of_every_write() -> None:
+    """Also before a retry after a Retry-After."""
     passes = iter([True, False])
 
     def permit() -> float:
@@ -37,7 +37,7 @@ def test_the_fence_stands_before_every_attempt_of_every_write() -> None:
 
 
 def test_reads_and_dry_runs_pass_the_fence() -> None:
-    """A standby looks, and may ask what would happen."""
+    """A standby may read, and ask for a dry run."""
     transport = ScriptedTransport(answer({}), answer({}))
     client = Client(FencedTransport(transport, closed))
 
@@ -47,8 +47,8 @@ def test_reads_and_dry_runs_pass_the_fence() -> None:
     assert ("dryRun", "All") in transport.requests[1].query
 
 
-def test_the_fence_stands_behind_the_rate_limit() -> None:
-    """A write that waited for its turn is not sent if the lease ran out meanwhile."""
+def test_the_fence_is_checked_after_the_rate_limit() -> None:
+    """A write that waited for its turn is not sent if the lease expired in the meantime."""
     clock = FakeClock()
 
     def permit() -> float:
@@ -66,8 +66,8 @@ def test_the_fence_stands_behind_the_rate_limit() -> None:
     assert len(transport.requests) == 1
 
 
-def test_a_write_is_given_up_before_another_may_begin() -> None:
-    """An answer that comes later than the lease lasts would belong to a write among another's."""
+def test_a_write_is_given_up_before_another_leader_may_write() -> None:
+    """After the end of the lease, its effect could mix with writes of the next leader."""
     seen: list[float | None] = []
 
     class Listening(ScriptedTransport):

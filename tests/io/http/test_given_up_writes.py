@@ -23,12 +23,12 @@ from tests.io.http.scripted_server import OK, Peer, pool_to, send
 from tests.io.http.stalling_proxy import StallingProxy
 
 GET = HttpRequest("GET", "/api")
-BODY = b"x" * 300_000  # fits into the kernel's send buffer, and not into the proxy's receive buffer
+BODY = b"x" * 300_000  # fits into the kernel's send buffer, but not into the proxy's receive buffer
 PUT = HttpRequest("PUT", "/api", body=BODY)
 
 
 class Counting:
-    """A server that answers reads, and counts the writes that it has received whole."""
+    """A server that answers reads, and counts the writes that it has received completely."""
 
     def __init__(self) -> None:
         self.writes, self.ended = 0, asyncio.Event()
@@ -76,7 +76,7 @@ async def give_up(transport: HttpTransport, proxy: StallingProxy, how: str) -> N
 @pytest.mark.parametrize("how", ["the permission ends", "the task is cancelled"])
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 def test_a_write_that_was_given_up_is_not_delivered(tmp_path: Path, how: str, tls: bool) -> None:
-    """Although it was in the kernel's send buffer, where a close in good order leaves it."""
+    """It was in the kernel's send buffer, which an orderly close would still deliver."""
 
     async def main() -> None:
         server_tls, files = None, Tls()
@@ -105,8 +105,8 @@ def test_a_write_that_was_given_up_is_not_delivered(tmp_path: Path, how: str, tl
     asyncio.run(main())
 
 
-def test_a_write_that_was_answered_leaves_its_connection_in_good_order() -> None:
-    """Idle connections are closed, not reset: nothing is lost by it."""
+def test_a_connection_whose_write_got_its_response_is_closed_in_order() -> None:
+    """Idle connections are closed, not reset, so nothing is lost."""
     ends: list[bytes | type[Exception]] = []
     over = asyncio.Event()
 
@@ -150,7 +150,7 @@ asyncio.run(main())
 
 
 def test_a_process_that_is_killed_delivers_nothing_more() -> None:
-    """What waits in its kernel's send buffer is dropped with it."""
+    """The kernel drops its send buffer with the process."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         listener.bind(("127.0.0.1", 0))
@@ -177,7 +177,7 @@ def _received(peer: socket.socket) -> int:
 
 
 def test_a_server_that_closes_its_half_gets_nothing_more() -> None:
-    """The write has failed for its sender, and the server, or a proxy, still reads."""
+    """The write has failed for its sender, while the server, or a proxy, still reads."""
 
     async def main() -> int:
         with socket.socket() as listener:
@@ -207,17 +207,17 @@ def test_a_server_that_closes_its_half_gets_nothing_more() -> None:
 
 
 class HeldUpLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock can be put forward, as if a callback had held it up."""
+    """An event loop whose clock can be advanced, as if a callback had blocked it."""
 
     later = 0.0
 
     def time(self) -> float:
-        """The time of this machine, and some more."""
+        """The time of this machine, plus an offset."""
         return super().time() + self.later
 
 
-def test_a_write_is_not_sent_after_the_loop_was_held_up() -> None:
-    """It waited for a free connection; when it gets one, its permission is over."""
+def test_a_write_is_not_sent_after_the_loop_was_blocked() -> None:
+    """It waited for a free connection; when it gets one, its permission has expired."""
     asked: list[bytes] = []
 
     async def speak(peer: Peer) -> None:
@@ -255,7 +255,7 @@ def test_a_write_is_not_sent_after_the_loop_was_held_up() -> None:
     assert asked == [b"GET", b"GET"]
 
 
-def test_what_is_not_sent_in_time_is_known_not_to_have_been_sent() -> None:
+def test_a_write_that_was_not_sent_in_time_is_known_as_not_sent() -> None:
     """The next attempt needs no live read."""
 
     async def speak(peer: Peer) -> None:

@@ -1,4 +1,4 @@
-"""Ways that are not straight: proxies before the server, and servers behind a path."""
+"""Proxies before the server, and servers below a path."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ def play(
     login: str = "",
     **cluster: Any,
 ) -> None:
-    """Run a check on a server with TLS behind a proxy, both found in a kubeconfig."""
+    """Run a check on a server with TLS behind a proxy, both from a kubeconfig."""
     server = Guarded(folder)
     server.authority.issue_client(folder / "me", "ann")
     user = {"client-certificate": "me.crt", "client-key": "me.key"}
@@ -54,7 +54,7 @@ def play(
 
 
 def test_tls_goes_through_a_proxy(tmp_path: Path) -> None:
-    """The proxy sees an address and nothing else; the server sees our certificate."""
+    """The proxy sees only an address; the server sees our certificate."""
     proxy = ConnectProxy()
 
     async def check(transport: HttpTransport, server: Guarded) -> None:
@@ -68,8 +68,8 @@ def test_tls_goes_through_a_proxy(tmp_path: Path) -> None:
     play(tmp_path, proxy, check)
 
 
-def test_a_name_for_tls_alone(tmp_path: Path) -> None:
-    """tls-server-name is compared with the certificate, not with the address."""
+def test_tls_server_name(tmp_path: Path) -> None:
+    """It is compared with the certificate instead of the address."""
     proxy = ConnectProxy()
 
     async def good(transport: HttpTransport, server: Guarded) -> None:
@@ -87,7 +87,7 @@ def test_a_name_for_tls_alone(tmp_path: Path) -> None:
 
 
 def test_a_proxy_with_a_password(tmp_path: Path) -> None:
-    """It stands in the address; the server does not see it."""
+    """It is part of the proxy's address; the server does not see it."""
     proxy = ConnectProxy()
 
     async def check(transport: HttpTransport, server: Guarded) -> None:
@@ -98,8 +98,8 @@ def test_a_proxy_with_a_password(tmp_path: Path) -> None:
     play(tmp_path, proxy, check, login="user:pass@")
 
 
-def test_a_proxy_that_refuses_has_sent_nothing(tmp_path: Path) -> None:
-    """Whatever its reason; the request can be tried again."""
+def test_a_proxy_that_refuses_means_not_sent(tmp_path: Path) -> None:
+    """For any reason; the request can be retried."""
     proxy = ConnectProxy(refuses="403 Forbidden")
 
     async def check(transport: HttpTransport, server: Guarded) -> None:
@@ -123,8 +123,8 @@ def test_a_proxy_that_refuses_has_sent_nothing(tmp_path: Path) -> None:
         ("407 Proxy Authentication Required", "refused: 407"),
     ],
 )
-def test_what_a_proxy_may_answer(tmp_path: Path, refuses: str, said: str) -> None:
-    """Each is told in a few words, and nothing was sent."""
+def test_invalid_responses_of_a_proxy(tmp_path: Path, refuses: str, said: str) -> None:
+    """Each has a short message, and nothing was sent."""
     proxy = ConnectProxy(refuses=refuses)
 
     async def check(transport: HttpTransport, server: Guarded) -> None:
@@ -136,7 +136,7 @@ def test_what_a_proxy_may_answer(tmp_path: Path, refuses: str, said: str) -> Non
 
 
 def test_a_proxy_that_speaks_tls_itself(tmp_path: Path) -> None:
-    """TLS to the server inside of TLS to the proxy."""
+    """TLS to the server inside TLS to the proxy."""
     server = Guarded(tmp_path)
     server.authority.issue_client(tmp_path / "me", "ann")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -159,7 +159,7 @@ def test_a_proxy_that_speaks_tls_itself(tmp_path: Path) -> None:
 
 
 def test_a_proxy_that_breaks_is_connected_to_again(tmp_path: Path) -> None:
-    """With the next request, at the latest."""
+    """The next request, at the latest, opens a new connection."""
     proxy = ConnectProxy()
 
     async def check(transport: HttpTransport, server: Guarded) -> None:
@@ -174,8 +174,8 @@ def test_a_proxy_that_breaks_is_connected_to_again(tmp_path: Path) -> None:
     play(tmp_path, proxy, check)
 
 
-def test_a_proxy_that_we_cannot_talk_to_is_a_wrong_setting(tmp_path: Path) -> None:
-    """SOCKS is another language; better now than with every request."""
+def test_a_proxy_of_an_unsupported_kind_is_a_wrong_setting(tmp_path: Path) -> None:
+    """SOCKS is refused when it is loaded, not with every request."""
     path = kubeconfig(tmp_path / "k", {"token": "t"}, **{"proxy-url": "socks5://proxy:1080"})
     with pytest.raises(UsageError, match=r"socks5://proxy:1080.*\n  fix: .*http://"):
         load(path)
@@ -183,7 +183,7 @@ def test_a_proxy_that_we_cannot_talk_to_is_a_wrong_setting(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("prefix", ["/k8s/clusters/c-x7k2", "/k8s/clusters/c-x7k2/", "/a%2Fb"])
 def test_a_server_behind_a_path(tmp_path: Path, prefix: str) -> None:
-    """As Rancher has them: requests and streams go below it."""
+    """As with Rancher: requests and streams go below the path."""
     seen: list[str] = []
 
     async def answering(request: web.Request) -> web.Response:

@@ -1,4 +1,4 @@
-"""A fixed number of places, whatever those who wait for one do."""
+"""A fixed number of slots, with waiters that may be cancelled."""
 
 import asyncio
 from random import Random
@@ -13,8 +13,8 @@ sleep = asyncio.sleep  # noqa: TID251  of virtual time
 
 
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 4))
-def test_never_more_at_once_and_none_is_lost(seed: int, count: int) -> None:
-    """Some are cancelled: while they wait, when their turn comes, and while they work."""
+def test_never_more_slots_in_use_than_allowed_and_none_is_lost(seed: int, count: int) -> None:
+    """Some waiters are cancelled: while they wait, when their turn comes, and while they work."""
     rng = Random(seed)
     slots = Slots(count)
     working, most = 0, 0
@@ -43,8 +43,8 @@ def test_never_more_at_once_and_none_is_lost(seed: int, count: int) -> None:
     assert (slots.free, most) == (count, count)
 
 
-def test_who_came_first_is_served_first() -> None:
-    """Also by a caller who comes at the moment at which a place is given back."""
+def test_waiters_are_served_in_order() -> None:
+    """Also before a caller that arrives when a slot is released."""
     order: list[int] = []
 
     async def work(slots: Slots, number: int) -> None:
@@ -66,8 +66,8 @@ def test_who_came_first_is_served_first() -> None:
     assert order == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_place_that_comes_too_late_goes_to_the_next() -> None:
-    """Its caller was cancelled after it was given the place, and before it could run."""
+def test_a_slot_of_a_cancelled_waiter_goes_to_the_next() -> None:
+    """It was cancelled after it was given the slot, and before it could run."""
 
     async def main() -> int:
         slots = Slots(1)

@@ -1,4 +1,4 @@
-"""An answer that is handed out while it comes."""
+"""A response body that is delivered while it arrives."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,28 +17,28 @@ MUCH = bytes(1 << 18)
 
 @given(st.lists(st.binary(max_size=6).map(lambda piece: piece.replace(b"0", b"\n")), max_size=12))
 def test_lines_are_the_same_however_the_text_is_cut(pieces: list[bytes]) -> None:
-    """And what stands after the last line end is none."""
+    """Text after the last line end is not a line."""
     lines = Lines()
     found = [line for piece in pieces for line in lines.cut(piece)]
     assert found == b"".join(pieces).split(b"\n")[:-1]
 
 
 class Valve:
-    """A wire that notes whether anybody reads it."""
+    """A wire that records whether it is being read."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
 
     def pause(self) -> None:
-        """Note it."""
+        """Record the pause."""
         self.said.append("pause")
 
     def resume(self) -> None:
-        """Note it."""
+        """Record the resume."""
         self.said.append("resume")
 
     def close(self) -> None:
-        """Note it."""
+        """Record the close."""
         self.said.append("close")
 
 
@@ -52,8 +52,8 @@ def play(check: Callable[[Stream, Valve], Awaitable[None]]) -> None:
     asyncio.run(main())
 
 
-def test_a_server_that_is_faster_than_its_reader_has_to_wait() -> None:
-    """A quarter of a megabyte may wait here, and no more; then it goes on."""
+def test_a_server_that_is_faster_than_its_reader_is_paused() -> None:
+    """At most a quarter of a megabyte is buffered; then reading resumes."""
 
     async def check(stream: Stream, valve: Valve) -> None:
         stream.feed(MUCH)
@@ -71,13 +71,13 @@ def test_a_server_that_is_faster_than_its_reader_has_to_wait() -> None:
     play(check)
 
 
-def test_what_came_before_the_end_is_read_before_the_end() -> None:
-    """Whether it was a good one or not, and however late somebody looks."""
+def test_data_before_the_end_is_read_before_the_end() -> None:
+    """Whether the end was clean or an error, and however late the reader is."""
 
     async def check(stream: Stream, _valve: Valve) -> None:
         stream.feed(b"a\nb")
         stream.end(AmbiguousError("cut off"))
-        stream.end()  # the first word counts
+        stream.end()  # the first end counts
         lines = stream.lines()
         assert await anext(lines) == b"a"
         for _ in range(2):
@@ -87,8 +87,8 @@ def test_what_came_before_the_end_is_read_before_the_end() -> None:
     play(check)
 
 
-def test_who_waits_is_told() -> None:
-    """Of the next piece, and of the end; one who has given up is not."""
+def test_a_waiting_reader_is_woken() -> None:
+    """By the next piece and by the end; a cancelled reader is not."""
 
     async def check(stream: Stream, _valve: Valve) -> None:
         loop = asyncio.get_running_loop()

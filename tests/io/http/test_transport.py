@@ -22,7 +22,7 @@ Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @asynccontextmanager
 async def serving(answering: Answering) -> AsyncIterator[str]:
-    """A server for one test; its address."""
+    """Run a server for one test; yield its address."""
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", answering)
     runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
@@ -53,8 +53,8 @@ def play(
     asyncio.run(main())
 
 
-def test_what_is_sent_is_what_was_asked_for() -> None:
-    """Method, path, query, body and headers, with nothing added that nobody asked for."""
+def test_the_request_is_sent_as_given() -> None:
+    """Method, path, query, body and headers, without additions."""
     seen: list[Any] = []
 
     async def answering(request: web.Request) -> web.Response:
@@ -98,7 +98,7 @@ def test_connections_are_used_again() -> None:
 
 
 def test_watches_leave_connections_for_requests() -> None:
-    """Streams keep theirs for minutes and have a pool of their own."""
+    """Streams stay open for minutes and have a pool of their own."""
 
     async def answering(request: web.Request) -> web.StreamResponse:
         if request.method == "POST":
@@ -118,8 +118,8 @@ def test_watches_leave_connections_for_requests() -> None:
     asyncio.run(main())
 
 
-def test_a_refused_connection_was_not_sent() -> None:
-    """Nothing can have happened."""
+def test_a_refused_connection_means_not_sent() -> None:
+    """The request cannot have taken effect."""
 
     async def main() -> None:
         async with serving(wants_new) as address:
@@ -136,8 +136,8 @@ def test_a_refused_connection_was_not_sent() -> None:
     asyncio.run(main())
 
 
-def test_no_answer_in_time_may_have_happened() -> None:
-    """F09, F10: the deadline is over, the request was sent."""
+def test_a_response_timeout_is_ambiguous() -> None:
+    """F09, F10: the deadline is over, but the request was sent."""
 
     async def answering(request: web.Request) -> web.Response:
         await asyncio.Event().wait()
@@ -150,7 +150,7 @@ def test_no_answer_in_time_may_have_happened() -> None:
     play(answering, check)
 
 
-def test_a_connection_that_dies_before_the_answer_may_have_happened() -> None:
+def test_a_connection_that_breaks_before_the_response_is_ambiguous() -> None:
     """F09."""
 
     async def answering(request: web.Request) -> web.Response:
@@ -166,7 +166,7 @@ def test_a_connection_that_dies_before_the_answer_may_have_happened() -> None:
 
 
 async def cut_off(request: web.Request) -> web.StreamResponse:
-    """Begin an answer and drop the connection."""
+    """Begin a response and drop the connection."""
     response = web.StreamResponse()
     if request.method == "POST":
         response.content_length = 1000
@@ -178,8 +178,8 @@ async def cut_off(request: web.Request) -> web.StreamResponse:
     return response
 
 
-def test_an_answer_that_is_cut_off_may_have_happened() -> None:
-    """F11: half an object is never handed out as one."""
+def test_a_truncated_response_is_ambiguous() -> None:
+    """F11: half an object is never returned as an object."""
 
     async def check(transport: HttpTransport) -> None:
         with pytest.raises(AmbiguousError):
@@ -188,8 +188,8 @@ def test_an_answer_that_is_cut_off_may_have_happened() -> None:
     play(cut_off, check)
 
 
-def test_a_watch_that_is_cut_off_yields_whole_lines_only() -> None:
-    """F11: and then says so."""
+def test_a_truncated_watch_yields_whole_lines_only() -> None:
+    """F11: then it raises."""
     seen: list[bytes] = []
 
     async def check(transport: HttpTransport) -> None:
@@ -205,7 +205,7 @@ def test_a_watch_that_is_cut_off_yields_whole_lines_only() -> None:
 
 
 def test_lines_come_whole_however_they_are_cut() -> None:
-    """Lines longer than any buffer, several at once, and one without an end, which is none."""
+    """Lines longer than any buffer, several at once; a last one without line end is dropped."""
     long = b"x" * 3_000_000
 
     async def answering(request: web.Request) -> web.StreamResponse:
@@ -226,7 +226,7 @@ def test_lines_come_whole_however_they_are_cut() -> None:
 
 
 @pytest.mark.parametrize("how", ["stalls", "is cut off", "never ends"])
-def test_a_refused_watch_is_an_answer_whatever_becomes_of_its_body(
+def test_a_refused_watch_is_reported_whatever_becomes_of_its_body(
     monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     """K8: the status is known; a body that stalls must not hold up the reflector."""
@@ -255,8 +255,8 @@ def test_a_refused_watch_is_an_answer_whatever_becomes_of_its_body(
     play(answering, check)
 
 
-def test_credentials_of_a_watch_are_not_waited_for_for_ever() -> None:
-    """K8: a program that gives them may hang."""
+def test_credentials_of_a_watch_have_a_time_limit() -> None:
+    """K8: the exec plugin may hang."""
 
     class Hanging(Fixed):
         async def authorization(self, now: float) -> str:
@@ -305,7 +305,7 @@ async def wants_new(request: web.Request) -> web.Response:
 
 
 def test_a_refused_token_is_renewed_once() -> None:
-    """And the request repeated, for requests and for streams."""
+    """The request is repeated once, for requests and for streams."""
 
     async def check(transport: HttpTransport) -> None:
         assert (await transport.send(POST)).status == 200
@@ -319,7 +319,7 @@ def test_a_refused_token_is_renewed_once() -> None:
 
 
 def test_a_token_that_stays_refused_is_reported() -> None:
-    """401 is an answer; nobody is asked for ever."""
+    """A second 401 is returned; there is no endless retry."""
     credentials = Rotating("old", "older", "oldest")
 
     async def check(transport: HttpTransport) -> None:
@@ -329,8 +329,8 @@ def test_a_token_that_stays_refused_is_reported() -> None:
     assert credentials.renewed == 1
 
 
-def test_requests_go_through_a_proxy_where_one_is_named() -> None:
-    """The absolute form of the address reaches it, and the server is never asked."""
+def test_requests_go_through_a_proxy_if_one_is_set() -> None:
+    """The proxy gets the absolute form of the address, and the server no request."""
     seen: list[str] = []
 
     async def answering(request: web.Request) -> web.Response:
@@ -348,6 +348,6 @@ def test_requests_go_through_a_proxy_where_one_is_named() -> None:
 
 
 def test_certificates_that_cannot_be_read_are_a_wrong_setting() -> None:
-    """One sentence that names the file."""
+    """The error is one sentence that names the file."""
     with pytest.raises(UsageError, match=r"nowhere\.crt"):
         ssl_context(Tls(ca_file="/nowhere.crt"))

@@ -1,4 +1,4 @@
-"""Writes that ended without an answer: they are remembered, reads and answered writes are not."""
+"""Writes without a response are remembered; reads and completed writes are not."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ POST = HttpRequest(
 
 
 def transport(fault: Fault | None) -> UnansweredWrites:
-    """A transport on which the fault happens to every request."""
+    """Return a transport on which the fault happens to every request."""
     inner = FaultyTransport(LocalTransport(ApiServer()), lambda _request: fault)
     return UnansweredWrites(inner, LoopClock())
 
@@ -38,10 +38,10 @@ def transport(fault: Fault | None) -> UnansweredWrites:
     ],
     ids=["answered", "not sent", "lost", "lost read", "read"],
 )
-def test_which_requests_leave_doubt(
+def test_which_requests_are_ambiguous(
     request_: HttpRequest, fault: Fault | None, is_settled: bool
 ) -> None:
-    """Only a write that was sent and not answered, for as long as it is asked about."""
+    """Only a write that was sent and got no response, until it is settled."""
 
     async def scenario() -> None:
         line = transport(fault)
@@ -57,8 +57,8 @@ def test_which_requests_leave_doubt(
     run(scenario())
 
 
-def test_write_that_is_cancelled_leaves_doubt() -> None:
-    """Under way it is not settled, and cancelled it is not either."""
+def test_a_cancelled_write_is_ambiguous() -> None:
+    """It is ambiguous while it is under way, and stays so when it is cancelled."""
 
     async def scenario() -> None:
         line = transport(Hang())

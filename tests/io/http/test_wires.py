@@ -1,4 +1,4 @@
-"""A wire: large pieces both ways, slow readers, and ends of every kind."""
+"""A wire: large pieces in both directions, slow readers, and every kind of end."""
 
 import asyncio
 import ssl
@@ -18,7 +18,7 @@ LARGE = bytes(range(256)) * 40_000  # 10 MB, more than any buffer on the way
 
 
 class Ear:
-    """Keeps what it hears."""
+    """Records what it receives."""
 
     def __init__(self) -> None:
         self.heard, self.count = bytearray(), 0
@@ -26,13 +26,13 @@ class Ear:
         self.ended, self.more = asyncio.Event(), asyncio.Event()
 
     def received(self, data: Bytes) -> None:
-        """Keep it."""
+        """Record the data."""
         self.heard += data
         self.count += 1
         self.more.set()
 
     def lost(self, error: Exception | None) -> None:
-        """Keep it."""
+        """Record the end."""
         assert not self.ended.is_set(), "a wire is lost once"
         self.error = error
         self.ended.set()
@@ -40,7 +40,7 @@ class Ear:
 
 @asynccontextmanager
 async def wired(folder: Path | None, speaking: Speaking) -> AsyncIterator[tuple[Wire, Ear]]:
-    """A wire to a server that speaks like this; with TLS where there is a folder for it."""
+    """Return a wire to a server that runs this function; with TLS if there is a folder for it."""
     server_tls = client_tls = None
     if folder is not None:
         authority = Authority()
@@ -63,7 +63,7 @@ async def wired(folder: Path | None, speaking: Speaking) -> AsyncIterator[tuple[
 
 @pytest.mark.parametrize("tls", [True, False])
 def test_large_pieces_go_both_ways(tmp_path: Path, tls: bool) -> None:
-    """In order and whole, although neither side reads all at once."""
+    """Complete and in order, although neither side reads everything at once."""
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(await reader.readexactly(len(LARGE) + 3))
@@ -74,7 +74,7 @@ def test_large_pieces_go_both_ways(tmp_path: Path, tls: bool) -> None:
         async with wired(tmp_path if tls else None, echo) as (wire, ear):
             wire.write(LARGE)
             was_flushed = wire.is_flushed
-            wire.write(b"end")  # waits behind what is not sent yet
+            wire.write(b"end")  # queued behind data that is not sent yet
             await ear.ended.wait()
             assert ear.heard == LARGE + b"end"
             assert (was_flushed, wire.is_flushed, wire.is_quiet) == (False, True, False)
@@ -82,8 +82,8 @@ def test_large_pieces_go_both_ways(tmp_path: Path, tls: bool) -> None:
     asyncio.run(main())
 
 
-def test_who_hangs_up_hears_nothing_more(tmp_path: Path) -> None:
-    """Not even that it is over."""
+def test_a_closed_wire_delivers_nothing_more(tmp_path: Path) -> None:
+    """Not even its end."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(LARGE)
@@ -105,8 +105,8 @@ def test_who_hangs_up_hears_nothing_more(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_who_pauses_hears_nothing_until_it_goes_on(tmp_path: Path) -> None:
-    """And loses nothing."""
+def test_a_paused_wire_delivers_nothing_until_it_is_resumed(tmp_path: Path) -> None:
+    """No data is lost."""
 
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(2)
@@ -127,7 +127,7 @@ def test_who_pauses_hears_nothing_until_it_goes_on(tmp_path: Path) -> None:
             assert ear.heard == b"hello"
             wire.write(b"go")
             await ear.ended.wait()
-            for act in (wire.pause, wire.resume, wire.close, wire.reset):  # of what is closed
+            for act in (wire.pause, wire.resume, wire.close, wire.reset):  # calls on a closed wire
                 act()
 
     asyncio.run(main())
@@ -135,7 +135,7 @@ def test_who_pauses_hears_nothing_until_it_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tls", [True, False])
 def test_a_broken_wire_is_lost(tmp_path: Path, tls: bool) -> None:
-    """To whoever reads, and to whoever writes."""
+    """The reader and the writer are both told."""
 
     async def break_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(1)
@@ -151,8 +151,8 @@ def test_a_broken_wire_is_lost(tmp_path: Path, tls: bool) -> None:
     asyncio.run(main())
 
 
-def test_an_end_without_a_goodbye_is_no_end(tmp_path: Path) -> None:
-    """TLS says goodbye; who does not may have been cut off in the middle."""
+def test_an_end_without_close_notify_is_an_error(tmp_path: Path) -> None:
+    """The data may have been truncated."""
 
     async def break_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"half of it")
@@ -171,7 +171,7 @@ def test_an_end_without_a_goodbye_is_no_end(tmp_path: Path) -> None:
 
 
 def test_a_name_is_looked_up_and_the_next_address_tried() -> None:
-    """Localhost is often two addresses, and the server listens on one of them."""
+    """Localhost often has two addresses, and the server listens on one of them."""
 
     async def close(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()

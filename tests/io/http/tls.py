@@ -1,4 +1,4 @@
-"""A server with TLS that says who was talking to it, and may refuse some."""
+"""A server with TLS that returns the client's name, and may refuse some."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from tests.cluster.controlplane.pki import Authority
 
 
 class Guarded:
-    """Knows its clients by their certificates; ``refused`` names are answered with 401."""
+    """Knows its clients by their certificates; ``refused`` names get a 401."""
 
     def __init__(
         self, folder: Path, *, strict: bool = False, authority: Authority | None = None
@@ -23,13 +23,13 @@ class Guarded:
         self.connections: list[asyncio.StreamWriter] = []
         self.headers: list[dict[str, str]] = []
         self.url = ""
-        self._strict = strict  # whether TLS itself demands a valid certificate
+        self._strict = strict  # whether TLS itself requires a valid certificate
         self.authority.write(folder / "ca.crt")
         self.authority.issue_server(folder / "server", "server")
 
     @property
     def tls(self) -> Tls:
-        """The files of a client."""
+        """Return the files of a client."""
         ca, cert, key = (str(self.folder / name) for name in ("ca.crt", "me.crt", "me.key"))
         return Tls(ca_file=ca, cert_file=cert, key_file=key)
 

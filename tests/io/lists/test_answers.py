@@ -1,4 +1,4 @@
-"""Reading the answer to a list in pieces: every item, whatever they look like, and never all at once."""
+"""Parsing the response to a list in pieces: all items, of any content, and never all at once."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -33,7 +33,7 @@ _REST = {"dumps": orjson.dumps, "JSONDecodeError": orjson.JSONDecodeError}
 
 
 def page(body: bytes) -> Page:
-    """The page of an answer, with its items in a list."""
+    """Build the page of a response, with its items in a list."""
     read = run(read_page(body))
     return read._replace(items=list(read.items))
 
@@ -48,7 +48,7 @@ def page(body: bytes) -> Page:
 def test_pieces_are_the_same_as_the_whole(
     items: list[object], last: bool, indented: bool, size: int
 ) -> None:
-    """Wherever the pieces end, however the answer is printed, and wherever its metadata stand."""
+    """Wherever the pieces end, however the response is formatted, and wherever its metadata is."""
     meta = {"metadata": {"resourceVersion": "5", "continue": "more"}}
     body = {"items": items, **meta} if last else {**meta, "items": items}
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2 if indented else None)
@@ -59,7 +59,7 @@ def test_pieces_are_the_same_as_the_whole(
 
 @pytest.mark.parametrize("count", [1, 2, 3, 40])
 def test_a_piece_holds_only_some_of_the_items(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Q8: no single call decodes more than a piece and the last item."""
+    """Q8: no single call decodes more than a piece and its last item."""
     monkeypatch.setattr(lists, "_PIECE_BYTES", 4000)
     items = [good(f"cm-{number}") for number in range(count)]
     longest, loads = 0, orjson.loads
@@ -78,7 +78,7 @@ def test_a_piece_holds_only_some_of_the_items(count: int, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("at", [0, 1, 20, 38, 39])
-def test_one_item_that_cannot_be_decoded_costs_no_other(
+def test_one_item_that_cannot_be_decoded_affects_no_other(
     at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the first piece, in the last, and between."""
@@ -93,7 +93,7 @@ def test_one_item_that_cannot_be_decoded_costs_no_other(
 
 
 def test_items_elsewhere_are_not_the_items(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first text that looks like it may be another list, such as a key of the metadata."""
+    """The first text that looks like the key may be in another list or in the metadata."""
     monkeypatch.setattr(lists, "_PIECE_BYTES", 100)
     inner: list[Any] = [{"metadata": {}}] * 20
     body: dict[str, Any] = {"metadata": {"items": inner}, "items": [{"metadata": {"name": "a"}}]}
@@ -104,10 +104,10 @@ def test_items_elsewhere_are_not_the_items(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     "body", [b"[]", b'{"items":5}', b'{"a":1}', b'{"items":[{}', b'{"items":[]]}', b"nope"]
 )
-def test_what_is_not_a_list_is_an_error(
+def test_a_response_that_is_not_a_list_is_an_error(
     body: bytes, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It must not pass for an empty one."""
+    """It must not be taken for an empty list."""
     monkeypatch.setattr(lists, "_PIECE_BYTES", size)
     with pytest.raises(AmbiguousError):
         page(body)
@@ -124,7 +124,7 @@ def test_the_scanner_steps_over_any_value(value: object, indented: bool) -> None
 
 @given(st.binary(max_size=40) | st.text('{}[]",:\\a1 ', max_size=40).map(str.encode))
 def test_the_scanner_ends_on_any_text(text: bytes) -> None:
-    """It finds an end or says that there is none."""
+    """It finds an end or reports that there is none."""
     try:
         for key in Scanner(text).members():
             assert key.startswith(b'"')

@@ -1,4 +1,4 @@
-"""Many deadlines and one timer: what asyncio.timeout does, for less."""
+"""Many deadlines share one timer: asyncio.timeout at a lower cost."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -24,7 +24,7 @@ sleep = asyncio.sleep  # noqa: TID251  of virtual time
 def test_every_block_ends_when_it_would_have_ended_alone(
     blocks: list[tuple[int, int, int]],
 ) -> None:
-    """Begun at some time, allowed so many seconds, taking so many: whatever the others do."""
+    """For any start times, limits and durations of the others."""
     ended: dict[int, tuple[float, str]] = {}
 
     async def block(number: int, begins: int, allowed: int, takes: int) -> None:
@@ -50,8 +50,8 @@ def test_every_block_ends_when_it_would_have_ended_alone(
         assert ended[number] == expected
 
 
-def test_who_is_cancelled_by_somebody_else_is_not_late() -> None:
-    """Also when the time is over at the same moment."""
+def test_a_task_that_is_cancelled_by_other_code_does_not_time_out() -> None:
+    """Also if the deadline is reached at the same moment."""
 
     async def main() -> None:
         deadlines = Deadlines()
@@ -70,7 +70,7 @@ def test_who_is_cancelled_by_somebody_else_is_not_late() -> None:
 
 
 def test_an_inner_deadline_does_not_end_the_outer_block() -> None:
-    """And an outer one ends both."""
+    """An outer deadline ends both."""
 
     async def main() -> list[str]:
         deadlines, seen = Deadlines(), list[str]()
@@ -90,8 +90,8 @@ def test_an_inner_deadline_does_not_end_the_outer_block() -> None:
     assert run(main()) == ["inner", "outer 10"]
 
 
-def test_another_error_of_a_late_block_is_that_error() -> None:
-    """Whoever cleans up and fails has something to say."""
+def test_an_exception_of_a_late_block_is_kept() -> None:
+    """A cleanup that fails raises its own error."""
 
     async def main() -> None:
         with Deadlines().within(1):
@@ -105,7 +105,7 @@ def test_another_error_of_a_late_block_is_that_error() -> None:
 
 
 def test_a_late_block_is_interrupted_once() -> None:
-    """What it does to clean up takes as long as it takes, also while others come to their end."""
+    """Its cleanup may take any time, also while others reach their deadlines."""
     ended: list[float] = []
 
     async def slow_to_end() -> None:
@@ -130,7 +130,7 @@ def test_a_late_block_is_interrupted_once() -> None:
 
 
 def test_all_share_one_timer() -> None:
-    """That is the point of it; and when nothing is left to wait for, it does not go on."""
+    """When no deadline is left, it is not armed again."""
     armed: list[float] = []
 
     class Counted(SharedTimer):
@@ -153,7 +153,7 @@ def test_all_share_one_timer() -> None:
 
 
 def test_another_event_loop_has_another_timer() -> None:
-    """A transport may be used by one after the other."""
+    """A transport may be used by one loop after the other."""
     deadlines = Deadlines()
 
     async def hang() -> None:

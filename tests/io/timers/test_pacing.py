@@ -1,4 +1,4 @@
-"""Pacer: long work is cut into short turns of the event loop, whoever does it."""
+"""Pacer: long work is divided into short turns of the event loop."""
 
 import asyncio
 import gc
@@ -11,7 +11,7 @@ from myrmidon.testing import VirtualTimeLoop, run
 
 
 class TurnMeter:
-    """How long each turn of a loop in virtual time took, as work that moves the clock says."""
+    """Measures each turn of a loop in virtual time, in which work moves the clock."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -27,12 +27,12 @@ class TurnMeter:
         self._timer = self.loop.call_soon(self._tick)
 
     def stop(self) -> None:
-        """Look at no more turns."""
+        """Stop measuring."""
         self._timer.cancel()
 
 
 async def work(steps: int, seconds: float) -> None:
-    """So many steps of work that never waits, each of which takes this long."""
+    """Do so many steps of work that never waits, each of which takes this long."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualTimeLoop)
     for _ in range(steps):
@@ -42,7 +42,7 @@ async def work(steps: int, seconds: float) -> None:
 
 @pytest.mark.parametrize("tasks", [1, 4, 50])
 def test_q8_tasks_share_the_budget_of_a_turn(tasks: int) -> None:
-    """A turn takes its budget and the steps that were begun, never a budget for each task."""
+    """A turn takes its budget and the steps that were begun, not a budget for each task."""
     step = 0.0002
 
     async def main() -> TurnMeter:
@@ -59,7 +59,7 @@ def test_q8_tasks_share_the_budget_of_a_turn(tasks: int) -> None:
 
 
 def test_q8_steps_are_limited_where_the_clock_stands_still() -> None:
-    """In virtual time code takes no time at all, and other tasks have their turn all the same."""
+    """In virtual time code takes no time, and yet other tasks get their turn."""
 
     async def main() -> int:
         meter = TurnMeter()
@@ -71,7 +71,7 @@ def test_q8_steps_are_limited_where_the_clock_stands_still() -> None:
 
 
 def test_a_young_turn_is_not_ended() -> None:
-    """Work within the budget runs in one turn, so that giving way costs next to nothing."""
+    """Work within the budget runs in one turn, so that yielding costs almost nothing."""
 
     async def main() -> int:
         await pacer().give_way()  # the first call ends a turn of unknown age
@@ -84,7 +84,7 @@ def test_a_young_turn_is_not_ended() -> None:
 
 
 def test_each_loop_has_one_pacer_and_keeps_none_alive() -> None:
-    """Two users of a loop get the same; a loop that is gone takes its own with it."""
+    """Two users of a loop get the same; it is freed with its loop."""
 
     async def main() -> tuple[bool, weakref.ref[asyncio.AbstractEventLoop]]:
         return pacer() is pacer(), weakref.ref(asyncio.get_running_loop())

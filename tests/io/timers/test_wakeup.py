@@ -1,4 +1,4 @@
-"""Wakeup: who is woken, and when."""
+"""Wakeup: which sleeper is woken, and when."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ Tasks = list[asyncio.Task[None]]
 def woken(
     act: Callable[[Wakeup, Tasks], Awaitable[None]], *naps: float | None
 ) -> list[tuple[int, float]]:
-    """Who wakes up and when, if they fall asleep one after the other."""
+    """Return who wakes up and when, if they fall asleep one after the other."""
     seen: list[tuple[int, float]] = []
 
     async def nap(wakeup: Wakeup, number: int, seconds: float | None) -> None:
@@ -39,11 +39,11 @@ def woken(
 
 
 async def nothing(_bell: Wakeup, _tasks: Tasks) -> None:
-    """Let them sleep."""
+    """Do nothing."""
 
 
-def test_a_ring_wakes_one() -> None:
-    """The one who has slept longest."""
+def test_a_notification_wakes_one() -> None:
+    """The one that has slept longest."""
 
     async def act(wakeup: Wakeup, _tasks: Tasks) -> None:
         wakeup.ring()
@@ -51,8 +51,8 @@ def test_a_ring_wakes_one() -> None:
     assert woken(act, None, None, None) == [(0, 1)]
 
 
-def test_a_ring_is_not_wasted_on_who_is_gone() -> None:
-    """A worker that was cancelled hears nothing."""
+def test_a_notification_is_not_wasted_on_a_cancelled_sleeper() -> None:
+    """The next one is woken instead."""
 
     async def act(wakeup: Wakeup, tasks: Tasks) -> None:
         tasks[0].cancel()
@@ -63,7 +63,7 @@ def test_a_ring_is_not_wasted_on_who_is_gone() -> None:
 
 
 def test_all_can_be_woken() -> None:
-    """At the end of the day."""
+    """At shutdown."""
 
     async def act(wakeup: Wakeup, tasks: Tasks) -> None:
         tasks[2].cancel()
@@ -73,15 +73,15 @@ def test_all_can_be_woken() -> None:
     assert woken(act, None, None, None) == [(0, 1), (1, 1)]
 
 
-def test_an_alarm_wakes_one_at_the_earliest_time() -> None:
-    """Whoever asked for it; the one who wakes sees to the next."""
+def test_a_timer_wakes_one_at_the_earliest_time() -> None:
+    """Whichever sleeper asked for it; the one that wakes sets the next timer."""
     assert woken(nothing, None, 20.0, 10.0, 30.0) == [(0, 10)]
     assert woken(nothing, 5.0) == [(0, 5)]
     assert woken(nothing, -1.0) == [(0, 0)]
 
 
-def test_a_later_alarm_follows_the_one_that_has_rung() -> None:
-    """The time of the last one is forgotten with it."""
+def test_a_later_timer_follows_the_one_that_has_fired() -> None:
+    """The time of the fired one is forgotten."""
 
     async def act(wakeup: Wakeup, _tasks: Tasks) -> None:
         await sleep(9)  # 10 by now, and the first is awake

@@ -1,4 +1,4 @@
-"""Caches on a model server, for tests of what readers of the caches see."""
+"""Caches on a model server, for tests of what the readers of caches see."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

@@ -1,4 +1,4 @@
-"""Answers that no reasonable server sends: a transport that sends them, and what they look like."""
+"""Malformed responses, and a transport that sends them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -32,17 +32,17 @@ END = orjson.dumps(
 
 
 def meta(name: str = "odd", **fields: Any) -> dict[str, Any]:
-    """Metadata of an object, of which some fields are as the test wants them."""
+    """Build metadata of an object, with the given fields replaced."""
     return {"name": name, "namespace": "ns", "uid": f"{name}-uid", "resourceVersion": "7"} | fields
 
 
 def nested(levels: int) -> bytes:
-    """A JSON value that deep."""
+    """Build a JSON value that is nested so deeply."""
     return b'{"a":' * levels + b"1" + b"}" * levels
 
 
 def with_spec(spec: bytes, name: str = "odd", version: str = "7") -> bytes:
-    """An object whose spec is this text."""
+    """Build an object with this text as its spec."""
     return (
         b'{"metadata":'
         + orjson.dumps(meta(name, resourceVersion=version))
@@ -53,30 +53,30 @@ def with_spec(spec: bytes, name: str = "odd", version: str = "7") -> bytes:
 
 
 def with_meta(**fields: Any) -> bytes:
-    """An object whose metadata has these fields."""
+    """Build an object whose metadata has these fields."""
     return orjson.dumps({"metadata": meta(**fields)})
 
 
 def list_of(*items: bytes, version: str = NOW) -> bytes:
-    """The answer to a list."""
+    """Build the response to a list."""
     head = {"kind": "ConfigMapList", "apiVersion": "v1", "metadata": {"resourceVersion": version}}
     return orjson.dumps(head)[:-1] + b',"items":[' + b",".join(items) + b"]}"
 
 
 def added(item: bytes, type_: str = "ADDED") -> bytes:
-    """A line of a watch."""
+    """Build a line of a watch."""
     return b'{"type":"' + type_.encode() + b'","object":' + item + b"}"
 
 
 def good(name: str = "good", version: int = 20) -> bytes:
-    """An object like any other."""
+    """Build a valid object."""
     return orjson.dumps(config_map(name, f"{name}-uid", version))
 
 
 class Bytes:
-    """A transport that answers with bytes: ``lists`` in order, the last one for ever; ``lines`` once.
+    """A transport that sends bytes: ``lists`` in order, the last one repeated; ``lines`` once.
 
-    The first stream says ``lines`` and stays open; later ones say only what ``put`` adds.
+    The first stream sends ``lines`` and stays open; later ones send only what ``put`` adds.
     """
 
     def __init__(
@@ -148,11 +148,11 @@ class Reflected:
         )
 
     def names(self) -> list[str]:
-        """Everything that the cache holds, readable or not."""
+        """Return the names of all cached objects, readable or not."""
         return sorted(name for _, name in self.cache.keys())  # noqa: SIM118  no dictionary
 
     async def runs_for(self, seconds: float) -> None:
-        """Let it run; raises whatever ends it."""
+        """Run the reflector for so long; raise what ends it."""
         task = asyncio.get_running_loop().create_task(self.reflector.run())
         try:
             await asyncio.sleep(seconds)  # noqa: TID251  virtual time
@@ -173,7 +173,7 @@ WORDS = [
 
 
 def json_values() -> st.SearchStrategy[Any]:
-    """Any JSON, with the words of the protocol in it."""
+    """Draw any JSON, with words of the protocol in it."""
     words = st.sampled_from(WORDS)
     leaves = (
         st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | words | st.text(max_size=5)
@@ -187,7 +187,7 @@ def json_values() -> st.SearchStrategy[Any]:
 
 
 def spoiled(value: Any, other: Any, draw: st.DataObject) -> Any:
-    """The value with another in place of one of its parts."""
+    """Return the value with another one in place of one of its parts."""
     if not isinstance(value, dict | list) or not value or draw.draw(st.integers(0, 3)) == 0:
         return other
     places = sorted(value) if isinstance(value, dict) else range(len(value))

@@ -1,4 +1,4 @@
-"""What a cache shows, keeps and forgets."""
+"""What a cache returns, keeps and forgets."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ REF = ObjectRef(CONFIG_MAP, "a", "ns")
 
 
 def loaded(*objects: Json, version: int = 10, **options: Any) -> Cache:
-    """A cache after its first list."""
+    """Return a cache after its first list."""
     cache = Cache(options.pop("scope", CONFIG_MAP), **options)
     cache.load(Listing(list(objects), str(version), begins=True, completes=True))
     return cache
 
 
 def labelled(name: str, labels: dict[str, str], version: int = 5, owner: str = "") -> Json:
-    """A ConfigMap with labels and an owner."""
+    """Build a ConfigMap with labels and an owner."""
     obj = config_map(name, f"{name}-uid", version)
     obj["metadata"]["labels"] = labels
     if owner:
@@ -36,7 +36,7 @@ def labelled(name: str, labels: dict[str, str], version: int = 5, owner: str = "
 
 
 def test_every_reader_has_a_copy() -> None:
-    """K5: changing it changes nobody else's."""
+    """K5: changing it does not change the copies of others."""
     cache = loaded(config_map("a", "u", 5))
     mine = cache.get("a", "ns")
     assert mine is not None
@@ -46,8 +46,8 @@ def test_every_reader_has_a_copy() -> None:
     assert theirs["data"]["text"] != "scribble"
 
 
-def test_a_change_decodes_anew_each_time() -> None:
-    """K5 for those who listen."""
+def test_each_read_of_a_change_decodes_its_own_copy() -> None:
+    """K5 for subscribers."""
     cache = Cache(CONFIG_MAP)
     change = cache.apply(WatchEvent("ADDED", config_map("a", "u", 5)))
     assert change is not None
@@ -76,7 +76,7 @@ def test_items_of_lists_get_their_kind_back() -> None:
 
 
 def test_lists_are_sorted_and_filtered() -> None:
-    """By name, whatever the order of arrival; by namespace and labels as the server would."""
+    """By name, whatever the order of arrival; by namespace and labels as on the server."""
     cache = Cache(CONFIG_MAP)
     for name, namespace in [("b", "two"), ("a", "two"), ("c", "one")]:
         obj = config_map(name, f"{name}-uid", 5, namespace=namespace)
@@ -89,7 +89,7 @@ def test_lists_are_sorted_and_filtered() -> None:
 
 
 def test_indexes_follow_the_objects() -> None:
-    """Found under what it is, not under what it was; nothing when it is gone."""
+    """Under its current values, not its former ones; a deleted object has no entries."""
     cache = loaded(
         labelled("a", {"app": "x"}, owner="one"),
         labelled("b", {"app": "y"}, owner="one"),
@@ -104,7 +104,7 @@ def test_indexes_follow_the_objects() -> None:
     assert cache.refs("app", "z") == []
 
 
-def test_an_index_sees_what_readers_see() -> None:
+def test_an_index_function_gets_objects_as_readers_do() -> None:
     """An item of a list has no kind of its own; it must be found again when it changes."""
     bare = config_map("a", "u", 5)
     del bare["kind"], bare["apiVersion"]
@@ -115,7 +115,7 @@ def test_an_index_sees_what_readers_see() -> None:
 
 
 def test_an_index_declared_late_finds_what_is_there() -> None:
-    """A second controller shares a cache that is full already."""
+    """A second controller may share a cache that is already filled."""
     cache = loaded(labelled("a", {"app": "x"}))
     app = by_label("app")
     cache.add_index("app", app)
@@ -127,8 +127,8 @@ def test_an_index_declared_late_finds_what_is_there() -> None:
         cache.refs("owner", "x")
 
 
-def test_functions_that_fail_harm_no_other_object() -> None:
-    """F28: user code meets an object it did not expect."""
+def test_functions_that_fail_affect_no_other_object() -> None:
+    """F28: user code may get an object that it did not expect."""
 
     def fragile(obj: Any) -> list[str]:
         return [obj["data"]["needed"]]
@@ -144,19 +144,19 @@ def test_functions_that_fail_harm_no_other_object() -> None:
 
 
 def test_objects_without_a_name_are_skipped() -> None:
-    """F28: one malformed item, the others go on."""
+    """F28: a malformed item does not affect the others."""
     cache = loaded({"metadata": None}, {"metadata": "?"}, {"data": {}}, config_map("a", "u", 5))
     assert len(cache) == 1
 
 
 def test_an_object_of_a_cluster_scoped_kind_has_no_namespace() -> None:
-    """Whatever it says of itself."""
+    """A namespace in its metadata is ignored."""
     cache = loaded(config_map("a", "u", 5, namespace="ns"), scope=NAMESPACE)
     assert cache.get("a") is not None
 
 
-def test_a_version_that_is_no_number_is_always_news() -> None:
-    """Some aggregated servers have such versions: which of two is newer, nobody can tell."""
+def test_a_version_that_is_not_a_number_is_always_accepted() -> None:
+    """Some aggregated servers have such versions, which cannot be ordered."""
     cache = Cache(CONFIG_MAP)
     for version in ("zz", "aa"):
         obj = config_map("a", "u", 5, text=version)
@@ -168,14 +168,14 @@ def test_a_version_that_is_no_number_is_always_news() -> None:
 
 
 def test_a_transform_decides_what_is_kept() -> None:
-    """For kinds whose objects are large and mostly of no interest."""
+    """For kinds with large objects of which little is needed."""
     cache = loaded(config_map("a", "u", 5), transform=lambda obj: {**obj, "data": {}})
     obj = cache.get("a", "ns")
     assert obj is not None
     assert obj["data"] == {}
 
 
-def test_an_own_write_is_visible_and_its_echo_is_silent() -> None:
+def test_an_own_write_is_visible_and_its_event_changes_nothing() -> None:
     """K3."""
     cache = loaded()
     change = cache.record_write(config_map("a", "u", 12), by="pass 7")
@@ -186,8 +186,8 @@ def test_an_own_write_is_visible_and_its_echo_is_silent() -> None:
     assert cache.apply(WatchEvent("ADDED", config_map("a", "u", 11))) is None
 
 
-def test_an_echo_is_known_by_its_version_alone() -> None:
-    """There is one for every write: nothing else of it is looked at."""
+def test_the_event_of_an_own_write_is_recognised_by_its_version_alone() -> None:
+    """There is one for every write, so nothing else of it is decoded."""
     looked_at: list[Json] = []
 
     def look(obj: Json) -> Json:
@@ -202,14 +202,14 @@ def test_an_echo_is_known_by_its_version_alone() -> None:
 
 
 def test_an_own_write_leaves_the_object_of_the_caller_alone() -> None:
-    """The cache takes events for its own, but not what a caller still holds."""
+    """The cache keeps the dicts of events, but not an object that the caller still holds."""
     obj = config_map("a", "u", 12)
     loaded().record_write(obj)
     assert "managedFields" in obj["metadata"]
 
 
 def test_a_cache_of_metadata_keeps_metadata_of_own_writes() -> None:
-    """Or a reader would see data today and none tomorrow."""
+    """Otherwise a reader would see data only until the next event."""
     cache = loaded(scope=Scope(CONFIG_MAP, metadata_only=True))
     cache.record_write(config_map("a", "u", 12))
     obj = cache.get("a", "ns")
@@ -217,8 +217,8 @@ def test_a_cache_of_metadata_keeps_metadata_of_own_writes() -> None:
     assert sorted(obj) == ["apiVersion", "kind", "metadata"]
 
 
-def test_a_deleted_object_does_not_come_back() -> None:
-    """A watch that is behind still tells of its life."""
+def test_a_late_event_does_not_bring_back_a_deleted_object() -> None:
+    """A watch that lags behind still delivers its earlier events."""
     cache = loaded(config_map("a", "u", 5))
     change = cache.record_delete(REF, uid="u")
     assert change is not None
@@ -232,21 +232,21 @@ def test_a_deleted_object_does_not_come_back() -> None:
 
 
 def test_nothing_is_kept_of_a_namespace_without_objects() -> None:
-    """Namespaces come and go for as long as the process runs."""
+    """Namespaces are created and deleted for as long as the process runs."""
     cache = loaded(config_map("a", "u", 5))
     cache.apply(WatchEvent("DELETED", config_map("a", "u", 12)))
     assert cache._objects == {}
 
 
 def test_a_write_that_the_watch_has_passed_is_not_brought_back() -> None:
-    """Rule 4: the watch is beyond it and shows nothing, so it was deleted since."""
+    """Rule 4: the watch is past it and does not have the object, so it was deleted since."""
     cache = loaded(version=20)
     assert cache.record_write(config_map("a", "u", 15)) is None
     assert cache.get("a", "ns") is None
 
 
-def test_a_late_answer_does_not_hide_an_object_from_the_list_that_misses_it() -> None:
-    """The list knows that it is gone; an answer that tells nothing new must not vouch for it."""
+def test_a_late_response_does_not_protect_an_object_that_the_list_lacks() -> None:
+    """The list knows that it is deleted; an old response must not keep it."""
     cache = loaded(config_map("a", "u", 5))
     cache.load(Listing([], "20", begins=True))
     assert cache.record_write(config_map("a", "u", 5)) is None
@@ -255,7 +255,7 @@ def test_a_late_answer_does_not_hide_an_object_from_the_list_that_misses_it() ->
 
 
 def test_an_own_write_during_a_list_is_judged_by_it() -> None:
-    """Older than the list and not in it: created, and deleted by somebody before the list."""
+    """Older than the list and not in it: created, and deleted by another client before the list."""
     cache = loaded()
     cache.load(Listing([], "20", begins=True))
     assert cache.record_write(config_map("a", "u", 15)) is not None
@@ -264,8 +264,8 @@ def test_an_own_write_during_a_list_is_judged_by_it() -> None:
     assert [(change.ref.name, change.type) for change in changes] == [("a", "deleted")]
 
 
-def test_answers_of_two_deletes_may_come_in_any_order() -> None:
-    """The later incarnation speaks for both."""
+def test_responses_of_two_deletes_may_come_in_any_order() -> None:
+    """The later uid wins."""
     cache = loaded()
     cache.record_delete(REF, uid="second", version="13")
     cache.record_delete(REF, uid="first", version="11")
@@ -273,16 +273,16 @@ def test_answers_of_two_deletes_may_come_in_any_order() -> None:
     assert cache.apply(WatchEvent("ADDED", config_map("a", "second", 12))) is None
 
 
-def test_a_delete_that_the_watch_has_told_of_leaves_no_tombstone() -> None:
-    """Nothing would ever take it away."""
+def test_a_delete_that_the_watch_has_delivered_leaves_no_tombstone() -> None:
+    """No later event would remove it."""
     cache = loaded(config_map("a", "u", 5))
     cache.apply(WatchEvent("DELETED", config_map("a", "u", 12)))
     cache.record_delete(REF, uid="u", version="5")
     assert len(cache._tombstones) == 0
 
 
-def test_a_list_takes_away_older_tombstones() -> None:
-    """Being consistent, it knows of the deletions before it; those during it stay."""
+def test_a_list_removes_older_tombstones() -> None:
+    """A consistent list covers the deletions before it; those during it stay."""
     cache = loaded(config_map("a", "u", 5), config_map("b", "u2", 6))
     cache.record_delete(REF, uid="u")
     cache.load(Listing([], "20", begins=True))
@@ -291,15 +291,15 @@ def test_a_list_takes_away_older_tombstones() -> None:
     assert len(cache._tombstones) == 1
 
 
-def test_a_delete_does_not_hit_the_successor() -> None:
+def test_a_delete_does_not_affect_an_object_created_again() -> None:
     """F23: the same name, another uid."""
     cache = loaded(config_map("a", "new", 9))
     assert cache.record_delete(REF, uid="old", version="5") is None
     assert cache.get("a", "ns") is not None
 
 
-def test_a_new_incarnation_is_a_replacement() -> None:
-    """F05: deletion and creation seen as one."""
+def test_a_new_uid_is_a_replacement() -> None:
+    """F05: deletion and creation are seen as one change."""
     cache = loaded(config_map("a", "old", 5))
     change = cache.apply(WatchEvent("MODIFIED", config_map("a", "new", 11)))
     assert change is not None
@@ -308,7 +308,7 @@ def test_a_new_incarnation_is_a_replacement() -> None:
 
 
 def finalized(grace: int | None = 0) -> Json:
-    """The answer to the removal of the last finalizer: FACTS 34, the old version."""
+    """Return the response to the removal of the last finalizer: FACTS 34, the old version."""
     obj = config_map("a", "u", 5)
     obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     if grace is not None:
@@ -317,7 +317,7 @@ def finalized(grace: int | None = 0) -> Json:
 
 
 def test_removing_the_last_finalizer_is_a_deletion() -> None:
-    """The server answers with the object, at its old version; but it is gone."""
+    """The server returns the object at its old version, but it is deleted."""
     held = finalized()
     held["metadata"]["finalizers"] = ["demo.dev/f"]
     cache = loaded(held)
@@ -327,7 +327,7 @@ def test_removing_the_last_finalizer_is_a_deletion() -> None:
 
 
 def test_pods_and_namespaces_outlive_their_delete() -> None:
-    """A grace period, and finalizers of the spec."""
+    """They have a grace period, and finalizers in the spec."""
     pods = Cache(POD)
     assert pods.record_write(finalized(grace=30)) is not None
     assert len(pods) == 1
@@ -338,8 +338,8 @@ def test_pods_and_namespaces_outlive_their_delete() -> None:
     assert len(namespaces) == 1
 
 
-def test_own_writes_outside_of_the_scope_are_not_shown() -> None:
-    """A cache of one label shows what the server would list under it."""
+def test_own_writes_outside_the_scope_are_not_shown() -> None:
+    """A cache with a label selector has what the server would list with it."""
     cache = loaded(scope=Scope(CONFIG_MAP, labels="app=x"))
     assert cache.record_write(labelled("a", {"app": "y"}, 12)) is None
     assert cache.record_write(labelled("a", {"app": "x"}, 13)) is not None
@@ -350,8 +350,8 @@ def test_own_writes_outside_of_the_scope_are_not_shown() -> None:
     assert cache.apply(WatchEvent("ADDED", labelled("a", {"app": "x"}, 15))) is not None
 
 
-def test_field_selectors_leave_the_word_to_the_server() -> None:
-    """What only the server can judge is shown if it was shown before."""
+def test_field_selectors_are_left_to_the_server() -> None:
+    """An object that only the server can judge is shown if it was shown before."""
     cache = loaded(config_map("a", "u", 5), scope=Scope(CONFIG_MAP, fields="data.text=x"))
     assert cache.record_write(config_map("b", "u2", 12)) is None
     assert cache.record_write(config_map("a", "u", 13)) is not None
@@ -361,7 +361,7 @@ def test_field_selectors_leave_the_word_to_the_server() -> None:
 
 
 def test_a_restored_server_may_go_back() -> None:
-    """Rule 9 of the protocol: versions begin anew."""
+    """Rule 9 of the protocol: versions start again."""
     cache = loaded(config_map("a", "u", 50), config_map("b", "u2", 60), version=70)
     changes = cache.load(
         Listing([config_map("a", "u", 40)], "45", begins=True, completes=True, forgets=True)
@@ -372,15 +372,15 @@ def test_a_restored_server_may_go_back() -> None:
     ]
 
 
-def test_a_restored_server_that_has_the_same_tells_nothing_new() -> None:
-    """Every controller would have a pass for every object, for nothing."""
+def test_a_restored_server_with_the_same_objects_causes_no_changes() -> None:
+    """Otherwise every controller would run a pass for every object."""
     cache = loaded(config_map("a", "u", 40), version=70)
     again = Listing([config_map("a", "u", 40)], "45", begins=True, completes=True, forgets=True)
     assert cache.load(again) == []
 
 
 def test_bytes_are_about_the_size_of_the_object() -> None:
-    """K6: nothing is kept per object but its bytes, its uid and its version."""
+    """K6: per object only its bytes, uid and version are kept."""
     obj = config_map("a", "u", 5, "x" * 1000)
     cache = loaded(obj)
     entry = cache.entry(("ns", "a"))
@@ -390,8 +390,8 @@ def test_bytes_are_about_the_size_of_the_object() -> None:
     assert b'"apiVersion"' not in entry
 
 
-def test_what_is_encoded_is_left_alone() -> None:
-    """A transform may give out the same object again and again."""
+def test_the_object_that_is_encoded_is_not_changed() -> None:
+    """A transform may return the same object again and again."""
     obj = config_map("a", "u", 5)
     encode(obj, "u", 5)
     assert obj == config_map("a", "u", 5)

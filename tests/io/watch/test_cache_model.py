@@ -1,4 +1,4 @@
-"""Watch protocol and cache together, against a model of the server, under every fault we know."""
+"""Watch protocol and cache compared with a model of the server, under all known faults."""
 
 from copy import deepcopy
 from typing import Any
@@ -22,7 +22,7 @@ FAULTS = st.sampled_from([401, 403, 404, 429, 500, 503, "broken"])
 
 
 class CacheModel(RuleBasedStateMachine):
-    """Others write, we write and hear of it late, the server forgets, connections break."""
+    """Others write, we write and get late responses, the server compacts, connections break."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,14 +31,14 @@ class CacheModel(RuleBasedStateMachine):
         self.now = 0.0
         self.stream: list[WatchEvent] | None = None
         self.cursor = 0
-        self.answers: list[tuple[str, Json]] = []  # own writes whose answers are on their way
-        self.seen: dict[str, Entry] = {}  # what someone who only reads changes believes
+        self.answers: list[tuple[str, Json]] = []  # own writes whose responses are on their way
+        self.seen: dict[str, Entry] = {}  # the objects that a subscriber knows from changes alone
         self.buried: dict[str, None] = {}  # uids that an own delete has removed
         self.streaming_refused = False
 
     @initialize(streaming=st.booleans(), refused=st.booleans())
     def begin(self, streaming: bool, refused: bool) -> None:
-        """Some servers offer streaming lists."""
+        """Start; some servers offer streaming lists."""
         self.watching = Watching(jitter=lambda: 0.5, streaming=streaming)
         self.streaming_refused = refused
 
@@ -56,17 +56,17 @@ class CacheModel(RuleBasedStateMachine):
 
     @rule()
     def server_compacts(self) -> None:
-        """The past is gone; open streams go on."""
+        """The history is compacted; open streams go on."""
         self.server.compact()
 
     @rule(name=NAMES)
     def we_write(self, name: str) -> None:
-        """An own write is done; its answer is on its way."""
+        """An own write is executed; its response is on its way."""
         self.answers.append(("write", self.server.write(name)))
 
     @rule(name=NAMES)
     def we_delete(self, name: str) -> None:
-        """An own delete is done; its answer is on its way."""
+        """An own delete is executed; its response is on its way."""
         known = self.server.delete(name)
         if known is not None:
             self.answers.append(("delete", known))
@@ -74,7 +74,7 @@ class CacheModel(RuleBasedStateMachine):
     @precondition(lambda self: self.answers)
     @rule(data=st.data())
     def answer_comes(self, data: st.DataObject) -> None:
-        """The answers of concurrent writes come in any order."""
+        """The responses of concurrent writes come in any order."""
         which = data.draw(st.integers(0, len(self.answers) - 1))
         self.take_answer(*self.answers.pop(which))
 
@@ -118,7 +118,7 @@ class CacheModel(RuleBasedStateMachine):
 
     @rule(fault=FAULTS)
     def request_fails(self, fault: Any) -> None:
-        """Whatever we ask for next is refused, or the stream breaks."""
+        """The next request is refused, or the stream breaks."""
         if not isinstance(self.watching.action, Pause):
             self.stream = None
             error = AmbiguousError("reset") if fault == "broken" else refusal(fault)
@@ -127,7 +127,7 @@ class CacheModel(RuleBasedStateMachine):
     @precondition(lambda self: self.stream is not None)
     @rule(how=st.sampled_from(["end", "idle", "garbage"]))
     def stream_ends(self, how: str) -> None:
-        """A stream ends, falls silent, or is cut in the middle of a line."""
+        """A stream ends, is silent, or is cut in the middle of a line."""
         self.stream = None
         if how == "garbage":
             self.watching.on_garbage()
@@ -139,7 +139,7 @@ class CacheModel(RuleBasedStateMachine):
     @precondition(lambda self: self.stream is not None and self.cursor > 0)
     @rule(back=st.integers(1, 3))
     def server_replays(self, back: int) -> None:
-        """A server repeats what it has said already (F04)."""
+        """A server repeats earlier events (F04)."""
         self.cursor = max(0, self.cursor - back)
 
     def do_list(self, token: str, limit: int) -> None:
@@ -186,14 +186,14 @@ class CacheModel(RuleBasedStateMachine):
         self.told = self.server.version
 
     def news(self) -> list[WatchEvent]:
-        """What happened since the stream was last asked; a stream survives a compaction."""
+        """Return the events since the stream was last read; a stream survives a compaction."""
         floor, self.server.floor = self.server.floor, 0
         events = self.server.events_after(self.told)
         self.server.floor, self.told = floor, self.server.version
         return events
 
     def take(self, fact: Listing | WatchEvent | None) -> None:
-        """Put into the cache what the protocol lets through."""
+        """Store in the cache what the protocol accepts."""
         if isinstance(fact, Listing):
             for change in self.cache.load(fact):
                 self.note(change)
@@ -203,7 +203,7 @@ class CacheModel(RuleBasedStateMachine):
     # ----------------------------------------------------------------------- the laws
 
     def note(self, change: Change | None) -> None:
-        """Each change continues where the last one of that object ended, and leads forward."""
+        """Check that each change continues where the last one of that object ended."""
         if change is None:
             return
         name = change.ref.name
@@ -218,12 +218,12 @@ class CacheModel(RuleBasedStateMachine):
 
     @invariant()
     def changes_tell_everything(self) -> None:
-        """Whoever folds the changes knows what the cache knows."""
+        """A subscriber that applies all changes has the content of the cache."""
         held = {key[1]: self.cache.entry(key) for key in self.cache.keys()}  # noqa: SIM118
         assert held == self.seen
 
     def teardown(self) -> None:
-        """When all faults are over, the cache is the server."""
+        """When all faults are over, the cache equals the server."""
         if not hasattr(self, "watching"):
             return
         for verb, obj in self.answers:

@@ -20,7 +20,7 @@ def test_one_list_and_watch_per_scope() -> None:
         second = cached.caches.view(CONFIG_MAP, indexes={"owner": by_owner})
         await cached.caches.wait_synced()
         assert first.get("a", "ns") == second.get("a", "ns") is not None
-        assert second.refs("owner", "nobody") == []
+        assert second.refs("owner", "unknown") == []
 
     assert len(play(check).transport.requests) == 1
 

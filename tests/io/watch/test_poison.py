@@ -1,4 +1,4 @@
-"""K7: nothing that a server can send ends a reflector, and one odd object harms no other."""
+"""K7: no response ends a reflector, and a malformed object affects no other."""
 
 import logging
 
@@ -88,10 +88,10 @@ ITEMS = {
 
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("item", ITEMS.values(), ids=list(ITEMS))
-def test_one_odd_object_of_a_list_harms_no_other(
+def test_a_malformed_object_of_a_list_affects_no_other(
     item: bytes, streaming: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The other objects are there, the watch goes on, and nothing broke on our side."""
+    """The other objects are cached, the watch continues, and no exception is logged."""
     if streaming:
         lines = [added(one) for one in (good("a"), item, good("z"))]
         transport = Bytes(list_of(good("a"), item, good("z")), lines=[*lines, END], streaming=True)
@@ -110,10 +110,10 @@ def test_one_odd_object_of_a_list_harms_no_other(
 
 @pytest.mark.parametrize("type_", ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "NEWS"])
 @pytest.mark.parametrize("item", ITEMS.values(), ids=list(ITEMS))
-def test_one_odd_event_harms_no_other(
+def test_a_malformed_event_affects_no_other(
     item: bytes, type_: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What comes after it is seen, whether the stream goes on or is opened again."""
+    """Later events are handled, on the same stream or on a new one."""
     transport = Bytes(list_of(good("a")), lines=[added(item, type_)])
     reflected = Reflected(transport)
     transport.queue.put_nowait(added(good("later", 2000)))
@@ -162,7 +162,7 @@ LINES = [
 def test_no_line_of_a_watch_ends_it(
     line: bytes, streaming: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The stream is opened again, or goes on."""
+    """The stream continues, or is opened again."""
     first = [added(good("a")), line, END] if streaming else [line]
     transport = Bytes(list_of(good("a")), lines=first, streaming=streaming)
     reflected = Reflected(transport)
@@ -203,10 +203,10 @@ ANSWERS = [
 @pytest.mark.parametrize(
     "body", ANSWERS, ids=[repr(body[:60]) + str(len(body)) for body in ANSWERS]
 )
-def test_an_answer_that_is_not_a_list_changes_nothing(
+def test_a_response_that_is_not_a_list_changes_nothing(
     body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """K4: it is asked for again, and what is cached stays: it does not mean that all is gone."""
+    """K4: the list is repeated, and cached objects stay: it does not mean that all are deleted."""
     expired = b'{"type":"ERROR","object":{"kind":"Status","code":410}}'
     transport = Bytes(
         list_of(good("a")), body, body, body, list_of(good("a"), good("b"), version="2000")
@@ -236,10 +236,10 @@ def test_a_list_without_items_is_empty() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), streaming=st.booleans(), cut=st.floats(0.0, 2.0))
-def test_no_answer_of_any_shape_ends_a_reflector(
+def test_no_response_of_any_shape_ends_a_reflector(
     data: st.DataObject, streaming: bool, cut: float
 ) -> None:
-    """K7: a list and a line that are spoiled anywhere, or cut; and it recovers when they are not."""
+    """K7: a list and a line that are spoiled anywhere, or cut; it recovers when they are valid."""
     item = orjson.loads(good("good", 30))
     item["metadata"]["ownerReferences"] = [{"uid": "u", "controller": True}]
     item["metadata"]["labels"] = {"a": "b"}
@@ -272,10 +272,10 @@ def test_no_answer_of_any_shape_ends_a_reflector(
     assert {"a", "new"} <= set(reflected.names())
 
 
-def test_a_mistake_of_ours_is_logged_and_leads_to_a_list(
+def test_an_internal_error_is_logged_and_leads_to_a_list(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Q9: the event that was not taken in is not lost, and the reflector goes on."""
+    """Q9: the event that was not handled is not lost, and the reflector continues."""
     transport = Bytes(
         list_of(good("a")),
         list_of(good("a"), good("lost", 2000), version="2000"),

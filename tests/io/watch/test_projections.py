@@ -1,4 +1,4 @@
-"""Projection: what a cache keeps of an object."""
+"""Projection: the part of an object that a cache keeps."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ PATHS = ("spec", "spec.node", "spec.node.name", "spec.text", "spec.none", "spec.
 
 
 def test_metadata_and_the_declared_fields_are_kept() -> None:
-    """Nothing else, and nothing for a field that the object does not have."""
+    """No other field is kept, and none is added that the object does not have."""
     kept = Projection(("spec.node.name", "spec.none", "data", "spec.text.deep"))(OBJECT)
     assert kept == {
         "apiVersion": "v1",

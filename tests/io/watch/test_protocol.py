@@ -11,7 +11,7 @@ from tests.io.model_server import config_map, expired, refusal
 
 
 def started(version: str = "10", *, streaming: bool = False) -> Watching:
-    """A protocol whose list is complete and whose watch is open."""
+    """Return a protocol whose list is complete and whose watch is open."""
     watching = Watching(jitter=lambda: 0.5, streaming=streaming)
     watching.on_page([], version, "", 0.0)
     watching.on_open(0.0)
@@ -19,18 +19,18 @@ def started(version: str = "10", *, streaming: bool = False) -> Watching:
 
 
 def event(version: int, type_: str = "MODIFIED", name: str = "a") -> WatchEvent:
-    """An event of an object."""
+    """Build an event of an object."""
     return WatchEvent(type_, config_map(name, f"{name}-uid", version))
 
 
 def too_new() -> ApiError:
-    """What a replica says that is behind."""
+    """Build the refusal of a replica that lags behind."""
     causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
     return api_error(504, {"reason": "Timeout", "details": {"causes": causes}})
 
 
 def waited(watching: Watching) -> List | WatchFrom:
-    """The action after the wait that must come now."""
+    """Return the action after the wait that must come now."""
     assert isinstance(watching.action, Pause)
     then = watching.action.then
     watching.on_waited()
@@ -38,7 +38,7 @@ def waited(watching: Watching) -> List | WatchFrom:
 
 
 def test_it_begins_with_a_list() -> None:
-    """Pages where streaming is off, a streaming list from no version where it is on."""
+    """Pages if streaming is off, otherwise a streaming list without a version."""
     assert Watching(jitter=lambda: 0.5, streaming=False).action == List()
     action = Watching(jitter=lambda: 0.5).action
     assert isinstance(action, WatchFrom)
@@ -47,14 +47,14 @@ def test_it_begins_with_a_list() -> None:
 
 
 def test_a_watch_begins_where_the_list_ended() -> None:
-    """Not a version later, not one earlier."""
+    """At exactly its version."""
     action = started("17").action
     assert isinstance(action, WatchFrom)
     assert action.resource_version == "17"
 
 
 def test_bookmarks_move_the_position() -> None:
-    """Without them a quiet kind would ask from a past that is compacted away."""
+    """Otherwise a quiet kind would resume from a version that is compacted away."""
     watching = started()
     mark = WatchEvent("BOOKMARK", {"metadata": {"resourceVersion": "99"}})
     assert watching.on_event(mark, 1.0) == mark
@@ -64,8 +64,8 @@ def test_bookmarks_move_the_position() -> None:
 
 
 @given(versions=st.lists(st.integers(1, 40)))
-def test_only_what_is_newer_passes(versions: list[int]) -> None:
-    """Rule 3, for any order in which a server may repeat itself."""
+def test_only_newer_events_pass(versions: list[int]) -> None:
+    """Rule 3, for any order in which a server may repeat events."""
     watching = started("10")
     passed = [v for v in versions if watching.on_event(event(v), 1.0) is not None]
     assert passed == sorted(set(passed))
@@ -73,8 +73,8 @@ def test_only_what_is_newer_passes(versions: list[int]) -> None:
 
 
 @pytest.mark.parametrize("begin", ["opaque", "10"])
-def test_versions_that_are_no_numbers_pass(begin: str) -> None:
-    """Some aggregated servers have them, and nothing can be said about their order."""
+def test_versions_that_are_not_numbers_pass(begin: str) -> None:
+    """Some aggregated servers have them, and they cannot be ordered."""
     watching = started(begin)
     first = WatchEvent("ADDED", {"metadata": {"name": "a", "resourceVersion": "zz"}})
     second = WatchEvent("MODIFIED", {"metadata": {"name": "a", "resourceVersion": "aa"}})
@@ -83,7 +83,7 @@ def test_versions_that_are_no_numbers_pass(begin: str) -> None:
 
 
 def test_the_first_410_lists_at_once_and_the_next_waits() -> None:
-    """A server that forgets faster than we list must not be asked without end."""
+    """A server that compacts faster than we list must not be asked without end."""
     watching = started()
     watching.on_error(expired())
     assert watching.action == List()
@@ -94,7 +94,7 @@ def test_the_first_410_lists_at_once_and_the_next_waits() -> None:
 
 
 def test_a_replica_that_is_behind_is_asked_again_and_then_listed() -> None:
-    """Rule 7: three times too new, and we ask for the truth."""
+    """Rule 7: after three times "too new" a consistent list follows."""
     watching = started("10")
     actions = []
     for _ in range(3):
@@ -103,7 +103,7 @@ def test_a_replica_that_is_behind_is_asked_again_and_then_listed() -> None:
     assert [type(action) for action in actions] == [WatchFrom, WatchFrom, List]
 
 
-def test_an_older_list_is_not_believed_until_it_insists() -> None:
+def test_an_older_list_is_accepted_only_if_it_is_repeated() -> None:
     """Rule 9: a stale replica is waited for, a restored backup is accepted."""
     watching = started("10")
     watching.on_error(expired())
@@ -116,15 +116,15 @@ def test_an_older_list_is_not_believed_until_it_insists() -> None:
     assert watching.on_event(event(6), 2.0) is not None
 
 
-def test_a_list_whose_version_is_no_number_is_believed() -> None:
-    """It cannot be said to be older than anything."""
+def test_a_list_whose_version_is_not_a_number_is_accepted() -> None:
+    """It cannot be compared."""
     watching = started("10")
     watching.on_error(expired())
     assert watching.on_page([], "opaque", "", 1.0) is not None
 
 
-def test_one_older_list_does_not_count_towards_another() -> None:
-    """Insisting means in a row."""
+def test_older_lists_count_only_in_a_row() -> None:
+    """Another list between them starts the count again."""
     watching = started("10")
     watching.on_error(expired())
     assert watching.on_page([], "5", "", 1.0) is None
@@ -135,7 +135,7 @@ def test_one_older_list_does_not_count_towards_another() -> None:
 
 
 def test_retry_after_is_obeyed_within_reason() -> None:
-    """At least what was asked for, never an hour because somebody misprinted it."""
+    """At least the time asked for, but never an hour by mistake."""
     watching = started()
     watching.on_error(api_error(429, None, retry_after=7.0))
     assert isinstance(watching.action, Pause)
@@ -149,7 +149,7 @@ def test_retry_after_is_obeyed_within_reason() -> None:
 
 @given(jitter=st.floats(0, 1), count=st.integers(1, 40))
 def test_waits_grow_and_are_bounded(jitter: float, count: int) -> None:
-    """Rule 8: no storm, and no silence either."""
+    """Rule 8: retries are neither too frequent nor too rare."""
     watching = Watching(jitter=lambda: jitter, streaming=False)
     seconds = []
     for _ in range(count):
@@ -163,30 +163,30 @@ def test_waits_grow_and_are_bounded(jitter: float, count: int) -> None:
 
 
 def test_a_page_that_failed_is_asked_for_again() -> None:
-    """Not the whole list: at fifty thousand objects that would never end on a bad line."""
+    """Not the whole list: with fifty thousand objects it might never complete."""
     watching = Watching(jitter=lambda: 0.5, streaming=False)
     watching.on_page([], "10", "token", 0.0)
     watching.on_error(refusal(500))
     assert waited(watching) == List("token")
 
 
-def test_a_page_of_a_forgotten_moment_is_not_asked_for_again() -> None:
-    """Rule 2: the whole list, in one."""
+def test_a_page_whose_continue_token_expired_is_not_asked_for_again() -> None:
+    """Rule 2: the whole list is read in one request."""
     watching = Watching(jitter=lambda: 0.5, streaming=False)
     watching.on_page([], "10", "token", 0.0)
     watching.on_error(expired())
     assert watching.action == List(whole=True)
 
 
-def test_after_404_we_list() -> None:
-    """A kind that was removed and came back is another one."""
+def test_a_404_leads_to_a_list() -> None:
+    """A kind that was removed and installed again has other objects."""
     watching = started()
     watching.on_error(refusal(404))
     assert waited(watching) == List()
 
 
-def test_a_streaming_list_becomes_the_watch() -> None:
-    """The end mark completes the list; the stream stays and its rules change."""
+def test_a_streaming_list_continues_as_the_watch() -> None:
+    """The final bookmark completes the list; the stream stays open."""
     watching = Watching(jitter=lambda: 0.5)
     action = watching.action
     watching.on_open(0.0)
@@ -202,7 +202,7 @@ def test_a_streaming_list_becomes_the_watch() -> None:
 
 
 def test_a_streaming_list_without_objects_is_complete() -> None:
-    """The end mark is all that comes, and everything that was there is gone."""
+    """Only the final bookmark arrives, and all cached objects are removed."""
     watching = Watching(jitter=lambda: 0.5)
     watching.on_open(0.0)
     mark = {"resourceVersion": "9", "annotations": {"k8s.io/initial-events-end": "true"}}
@@ -213,7 +213,7 @@ def test_a_streaming_list_without_objects_is_complete() -> None:
 
 
 def test_a_server_without_streaming_lists_is_asked_in_pages() -> None:
-    """Whether it refuses, falls silent, talks for ever or breaks off each time."""
+    """If it refuses, is silent, never completes, or breaks off each time."""
     refused = Watching(jitter=lambda: 0.5)
     refused.on_error(refusal(422))
     assert refused.action == List()
@@ -237,20 +237,20 @@ def test_a_server_without_streaming_lists_is_asked_in_pages() -> None:
     assert [type(action) for action in actions] == [WatchFrom, WatchFrom, List]
 
 
-def test_a_silent_watch_asks_and_goes_on_from_where_it_was() -> None:
-    """Rule 6: silence may mean that nothing happens, so the server is asked before we worry."""
+def test_a_silent_watch_reads_and_resumes_from_its_position() -> None:
+    """Rule 6: silence may mean that nothing happens, so the server is asked first."""
     watching = started("10")
     assert watching.idle_at == Timing().idle_seconds
     watching.on_idle(90.0)
     assert watching.action == Ask()
     watching.on_answer("12", 91.0)
     assert isinstance(watching.action, WatchFrom)
-    assert watching.action.resource_version == "10"  # whatever came until 12 is still to be told
+    assert watching.action.resource_version == "10"  # events up to 12 are still to be delivered
     assert watching.fresh_at == 91.0
 
 
-def test_opening_a_watch_proves_nothing() -> None:
-    """A server without its storage opens watches, and will be silent on them for ever."""
+def test_an_opened_watch_does_not_prove_freshness() -> None:
+    """A server without its storage opens watches that stay silent."""
     watching = started("10")
     for now in (60.0, 120.0, 180.0):
         watching.on_end(now)
@@ -260,8 +260,8 @@ def test_opening_a_watch_proves_nothing() -> None:
 
 
 @given(lines=st.lists(st.tuples(st.sampled_from(["ADDED", "BOOKMARK"]), st.integers(1, 50))))
-def test_every_line_is_fresh(lines: list[tuple[str, int]]) -> None:
-    """Also one that we know already; an error is none."""
+def test_every_line_counts_as_fresh(lines: list[tuple[str, int]]) -> None:
+    """Also a repeated one; an error does not."""
     watching = started("10")
     for now, (type_, version) in enumerate(lines, 1):
         watching.on_event(event(version, type_), float(now))
@@ -271,8 +271,8 @@ def test_every_line_is_fresh(lines: list[tuple[str, int]]) -> None:
     assert watching.fresh_at == before
 
 
-def test_without_an_answer_the_watch_is_opened_and_asked_about_again() -> None:
-    """Whoever cannot read may still be told; the next question comes sooner, but not at once."""
+def test_without_a_response_the_watch_is_opened_again_and_the_server_asked_again() -> None:
+    """Reads may fail while watches work; the next read comes sooner, but not at once."""
     watching = started("10")
     now, patience = 90.0, []
     for _ in range(9):
@@ -292,8 +292,8 @@ def test_without_an_answer_the_watch_is_opened_and_asked_about_again() -> None:
     assert (watching.fresh_at, watching.fault, watching.idle_at) == (now, None, now + 90.0)
 
 
-def test_an_answer_from_the_past_is_no_answer() -> None:
-    """A replica that is behind cannot know what we have missed."""
+def test_a_read_of_an_older_version_does_not_count() -> None:
+    """A replica that lags behind cannot know what we have missed."""
     watching = started("10")
     watching.on_idle(90.0)
     watching.on_answer("9", 91.0)
@@ -302,7 +302,7 @@ def test_an_answer_from_the_past_is_no_answer() -> None:
     assert isinstance(watching.action, WatchFrom)
 
 
-def test_after_a_question_that_is_answered_with_404_we_list() -> None:
+def test_a_404_to_the_freshness_read_leads_to_a_list() -> None:
     """Rule 8, as for a watch."""
     watching = started()
     watching.on_idle(90.0)
@@ -310,8 +310,8 @@ def test_after_a_question_that_is_answered_with_404_we_list() -> None:
     assert waited(watching) == List()
 
 
-def test_a_streaming_list_is_given_its_time() -> None:
-    """However long nothing was heard before it: a list that is slow to begin is no old silence."""
+def test_a_streaming_list_gets_its_full_time() -> None:
+    """Silence before the list does not count against it."""
     watching = Watching(jitter=lambda: 0.5)
     watching.on_open(0.0)
     mark = {"resourceVersion": "9", "annotations": {"k8s.io/initial-events-end": "true"}}
@@ -322,14 +322,14 @@ def test_a_streaming_list_is_given_its_time() -> None:
 
 
 def test_unknown_events_are_skipped() -> None:
-    """A later version of the protocol may say more than we understand."""
+    """A later version of the protocol may have more types."""
     watching = started()
     action = watching.action
     assert watching.on_event(WatchEvent("SNAPSHOT", {}), 1.0) is None
     assert watching.action is action
 
 
-def test_a_streaming_list_that_the_server_cuts_off_is_read_in_pages() -> None:
+def test_a_streaming_list_that_the_server_ends_is_read_in_pages() -> None:
     """It ends a watch after the time that we ask for, also in the middle of a list."""
     watching = Watching(jitter=lambda: 0.0)
     watching.on_open(0.0)
@@ -340,7 +340,7 @@ def test_a_streaming_list_that_the_server_cuts_off_is_read_in_pages() -> None:
 
 
 def test_a_streaming_list_without_end_is_read_in_pages() -> None:
-    """A server that knows nothing of streaming lists and has new objects all the time."""
+    """From a server without streaming lists that has new objects all the time."""
     watching, now = Watching(jitter=lambda: 0.5), 0.0
     watching.on_open(now)
     while isinstance(watching.action, WatchFrom) and now < 3600.0:
@@ -350,8 +350,8 @@ def test_a_streaming_list_without_end_is_read_in_pages() -> None:
 
 
 @pytest.mark.parametrize("version", ["", "zz", "-4", str(2**63), str(2**64)])
-def test_what_cannot_be_a_position_does_not_move_it(version: str) -> None:
-    """K2: to watch from there would lose every deletion, or look like a replay of all that follows."""
+def test_an_invalid_version_does_not_move_the_position(version: str) -> None:
+    """K2: watching from there would lose deletions, or make later events look like repetitions."""
     watching = started("10")
     odd = {"name": "odd", "resourceVersion": version}
     assert watching.on_event(WatchEvent("ADDED", {"metadata": odd}), 1.0) is not None
@@ -363,7 +363,7 @@ def test_what_cannot_be_a_position_does_not_move_it(version: str) -> None:
 
 
 def test_an_event_without_a_version_leaves_a_position_that_is_not_a_number() -> None:
-    """K2: without a position a watch begins at any moment of the past."""
+    """K2: without a position a watch begins at any past version."""
     watching = started("opaque")
     assert watching.on_event(WatchEvent("BOOKMARK", {"metadata": {}}), 1.0) is not None
     watching.on_end(60.0)
@@ -372,7 +372,7 @@ def test_an_event_without_a_version_leaves_a_position_that_is_not_a_number() -> 
 
 
 def test_a_server_may_have_versions_of_more_than_64_bits() -> None:
-    """Then all are, its list's as well."""
+    """In this case all versions are so large, including that of its list."""
     watching = started(str(2**70))
     assert watching.on_event(event(2**70 + 1), 1.0) is not None
     assert watching.on_event(event(2**70), 1.0) is None
@@ -380,7 +380,7 @@ def test_a_server_may_have_versions_of_more_than_64_bits() -> None:
 
 @pytest.mark.parametrize("status", [400, 422])
 def test_a_position_that_is_refused_leads_to_a_list(status: int) -> None:
-    """Asking for the same again would never end."""
+    """Repeating the same request would never end."""
     watching = started("10")
     actions = []
     for _ in range(3):
@@ -391,15 +391,15 @@ def test_a_position_that_is_refused_leads_to_a_list(status: int) -> None:
 
 
 def test_a_page_that_leads_to_itself_is_an_error() -> None:
-    """A list of which each page names the same next page would never end."""
+    """A list whose pages name the same next page would never end."""
     watching = Watching(jitter=lambda: 0.5, streaming=False)
     assert watching.on_page([], "10", "next", 0.0) is not None
     assert watching.on_page([], "10", "next", 0.0) is None
     assert waited(watching) == List("next")
 
 
-def test_an_answer_that_was_not_taken_in_leads_to_a_list() -> None:
-    """The position has moved already: to watch from there would lose the event."""
+def test_a_response_that_was_not_handled_leads_to_a_list() -> None:
+    """The position has moved already: watching from there would lose the event."""
     watching = started("10")
     watching.on_event(event(11), 1.0)
     watching.on_broken(AmbiguousError("a mistake of ours"))

@@ -1,4 +1,4 @@
-"""The loop that keeps a cache true: each fault of a watch, and that it recovers by itself."""
+"""The loop that keeps a cache up to date: each fault of a watch, and its recovery."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -40,13 +40,13 @@ class World:
         )
 
     def is_true(self) -> bool:
-        """Whether the cache shows what the server has."""
+        """Whether the cache equals the server."""
         entries = {key[1]: self.cache.entry(key) for key in self.cache.keys()}  # noqa: SIM118
         held = {n: (uid_in(e), str(version_in(e))) for n, e in entries.items() if e}
         return self.reflector.is_synced and held == self.server.visible()
 
     def lists(self) -> int:
-        """How many lists were begun."""
+        """Return how many lists were begun."""
         return sum(
             "watch" not in dict(r.query) and "continue" not in dict(r.query)
             for r in self.transport.requests
@@ -65,7 +65,7 @@ def play(world: World, check: Callable[[World], Coroutine[Any, Any, None]]) -> N
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("offered", [False, True])
 def test_first_sync_shows_everything_once(streaming: bool, offered: bool) -> None:
-    """Pages or stream, offered or not: the cache is the server, and each object is one change."""
+    """With pages or streaming, offered or not: each object is one change."""
     world = World(streaming=streaming, offers_streaming=offered)
     for name in "abcde":
         world.server.write(name)
@@ -80,7 +80,7 @@ def test_first_sync_shows_everything_once(streaming: bool, offered: bool) -> Non
 
 
 def test_lists_are_consistent_reads() -> None:
-    """No list carries a resourceVersion, first or later: any replica may answer "0"."""
+    """No list carries a resourceVersion, because any replica may answer "0"."""
     world = World()
     world.server.write("a")
 
@@ -98,8 +98,8 @@ def test_lists_are_consistent_reads() -> None:
         assert "watch" in query or "resourceVersion" not in query
 
 
-def test_watch_that_ends_goes_on_without_a_list() -> None:
-    """F01: from the last version seen, and nobody sees a change."""
+def test_a_watch_that_ends_is_resumed_without_a_list() -> None:
+    """F01: it resumes from the last version seen, and subscribers see no change."""
     world = World()
 
     async def check(world: World) -> None:
@@ -118,8 +118,8 @@ def test_watch_that_ends_goes_on_without_a_list() -> None:
 
 
 @pytest.mark.parametrize("fault", [401, 403, 404, 429, 500, 503, "broken"])
-def test_what_is_cached_stays_while_we_cannot_look(fault: Any) -> None:
-    """F08, F30: being refused is not being told that there is nothing."""
+def test_cached_objects_stay_while_the_server_refuses(fault: Any) -> None:
+    """F08, F30: a refusal does not mean that there are no objects."""
     world = World()
     world.server.write("a")
 
@@ -139,8 +139,8 @@ def test_what_is_cached_stays_while_we_cannot_look(fault: Any) -> None:
     assert world.clock.slept == sorted(world.clock.slept), "it waits longer each time"
 
 
-def test_deletions_slept_through_are_made_up() -> None:
-    """F02: 410, list again, and what is no longer there is a deletion."""
+def test_missed_deletions_are_noticed_by_the_next_list() -> None:
+    """F02: after a 410, an object that the list lacks is a deletion."""
     world = World()
     for name in "abcd":
         world.server.write(name)
@@ -160,8 +160,8 @@ def test_deletions_slept_through_are_made_up() -> None:
     assert seen == {"b": "deleted", "d": "modified", "e": "added"}
 
 
-def test_half_a_line_is_no_object() -> None:
-    """F11: the stream is opened again, the whole object comes, and once."""
+def test_half_a_line_is_not_an_object() -> None:
+    """F11: the stream is opened again, and the whole object arrives once."""
     world = World()
 
     async def check(world: World) -> None:
@@ -175,12 +175,12 @@ def test_half_a_line_is_no_object() -> None:
 
 
 def test_silent_watch_is_opened_again() -> None:
-    """F06: an event that a dead connection swallowed comes with the next one."""
+    """F06: an event that a dead connection lost arrives on the next one."""
     world = World()
 
     async def check(world: World) -> None:
         await until(lambda: bool(world.transport.streams))
-        world.server.write("a")  # and the stream never says so
+        world.server.write("a")  # and the stream does not report it
         await asyncio.sleep(Timing().idle_seconds + 1)  # noqa: TID251  virtual time
         assert world.is_true()
 
@@ -191,7 +191,7 @@ def test_silent_watch_is_opened_again() -> None:
 
 
 class Storage:
-    """A server whose storage can hang: watches can be opened, reads have no end."""
+    """A server whose storage can hang: watches can be opened, reads do not end."""
 
     def __init__(self, server: ModelTransport) -> None:
         self._server = server
@@ -199,7 +199,7 @@ class Storage:
         self.works.set()
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
-        """Answer when the storage does."""
+        """Respond when the storage does."""
         await self.works.wait()
         return await self._server.send(request, deadline=deadline)
 
@@ -212,7 +212,7 @@ class Storage:
 
 
 def test_a_quiet_kind_is_fresh_and_one_whose_storage_hangs_is_not() -> None:
-    """K4: that a watch can be opened says nothing; that a read is answered does."""
+    """K4: an opened watch proves nothing; a completed read does."""
     server = ModelServer()
     transport = ModelTransport(server)
     clock = LoopClock()
@@ -258,7 +258,7 @@ def test_a_quiet_kind_is_fresh_and_one_whose_storage_hangs_is_not() -> None:
 
 
 def test_watches_that_end_at_once_lead_to_a_list() -> None:
-    """kubernetes/kubernetes#137089: 200 and closed, for ever, until somebody lists."""
+    """kubernetes/kubernetes#137089: 200 and closed, for ever, until the client lists."""
     world = World()
 
     async def check(world: World) -> None:
@@ -272,8 +272,8 @@ def test_watches_that_end_at_once_lead_to_a_list() -> None:
     assert len(world.clock.slept) >= 3
 
 
-def test_page_of_a_forgotten_moment_makes_the_list_whole() -> None:
-    """F27: never pages of two moments."""
+def test_an_expired_continue_token_leads_to_an_unpaged_list() -> None:
+    """F27: never pages of two versions."""
     world = World()
     world.transport.faults = [None, expired()]
     for name in "abcde":
@@ -287,8 +287,8 @@ def test_page_of_a_forgotten_moment_makes_the_list_whole() -> None:
     assert [sorted(query) for query in lists] == [["limit"], ["continue", "limit"], []]
 
 
-def test_staleness_is_endless_before_the_first_answer() -> None:
-    """Readiness must not take "never looked" for "looked just now"."""
+def test_staleness_is_infinite_before_the_first_response() -> None:
+    """Readiness must not take "never read" for "just read"."""
     world = World()
     assert world.reflector.staleness() == float("inf")
 

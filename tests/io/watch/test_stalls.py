@@ -1,4 +1,4 @@
-"""K8: a reflector waits for nothing without a limit: each place where a server can fall silent."""
+"""K8: every wait of a reflector has a limit, wherever a server can stop responding."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -25,7 +25,7 @@ async def _never() -> None:
 
 
 class Stalled:
-    """A server that answers a stream with some headers, or none, and says nothing more."""
+    """A server that sends some headers of a stream, or none, and nothing more."""
 
     def __init__(self, status: int | None) -> None:
         self.status, self.hung_up = status, 0
@@ -35,7 +35,7 @@ class Stalled:
         raise NotImplementedError
 
     def stream(self, request: HttpRequest) -> AbstractAsyncContextManager[ResponseStream]:
-        """Begin to answer."""
+        """Begin to respond."""
         return self._stream(request)
 
     @asynccontextmanager
@@ -69,7 +69,7 @@ class _Silence:
     ("status", "error"), [(None, AmbiguousError), (403, ForbiddenError), (410, ExpiredError)]
 )
 def test_a_stream_begins_within_the_deadline(status: int | None, error: type[Exception]) -> None:
-    """No headers, or a refusal whose body does not come; the status is told all the same."""
+    """No headers, or a refusal without its body; the status is reported in any case."""
     transport = Stalled(status)
 
     async def main() -> float:
@@ -86,7 +86,7 @@ def test_a_stream_begins_within_the_deadline(status: int | None, error: type[Exc
 
 
 def test_a_refusal_that_breaks_off_is_a_refusal() -> None:
-    """The status is known; what is lost are the words."""
+    """The status is known; only the message is lost."""
 
     class Breaking(Stalled):
         @asynccontextmanager
@@ -107,7 +107,7 @@ def test_a_refusal_that_breaks_off_is_a_refusal() -> None:
 
 
 class StallsOnce(Bytes):
-    """The first watch is refused with a body that never comes; all others are answered."""
+    """The first watch is refused with a body that never comes; all others work."""
 
     def __init__(self, status: int | None) -> None:
         super().__init__(list_of(good("a")), lines=[added(good("later", 2000))])
@@ -121,14 +121,14 @@ class StallsOnce(Bytes):
 
 @pytest.mark.parametrize("status", [None, 200, 403, 429, 500])
 def test_a_watch_that_stalls_does_not_hang_the_reflector(status: int | None) -> None:
-    """K4: the next watch is opened, and what happened meanwhile is seen."""
+    """K4: the next watch is opened, and the events since then are seen."""
     reflected = Reflected(StallsOnce(status))
     run(reflected.runs_for(Timing().idle_seconds + 60.0))
     assert reflected.names() == ["a", "later"]
 
 
 class Slow(Bytes):
-    """A streaming list that hands out an object each ten seconds."""
+    """A streaming list that sends an object every ten seconds."""
 
     def __init__(self, objects: int, *, pause: float = 10.0) -> None:
         super().__init__(list_of(), streaming=True)
@@ -153,7 +153,7 @@ class _Trickle(_Silence):
         await _never()
 
 
-def test_a_slow_streaming_list_is_not_begun_anew() -> None:
+def test_a_slow_streaming_list_is_not_restarted() -> None:
     """Five minutes in all, and never more than ten seconds without an object: it completes."""
     reflected = Reflected(Slow(30))
     run(reflected.runs_for(350.0))
@@ -163,7 +163,7 @@ def test_a_slow_streaming_list_is_not_begun_anew() -> None:
 
 
 def test_a_streaming_list_that_makes_no_progress_is_read_in_pages() -> None:
-    """Bookmarks without an end are not progress."""
+    """An endless sequence of bookmarks is not progress."""
     mark = orjson.dumps({"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "5"}}})
 
     class Marking(Slow):

@@ -1,4 +1,4 @@
-"""Q8: however long a list is, the event loop runs in between.  Work moves the clock in virtual time."""
+"""Q8: the event loop runs during lists of any length. Work moves the clock in virtual time."""
 
 import asyncio
 from collections.abc import Callable
@@ -28,7 +28,7 @@ GONE = b'{"type":"ERROR","object":{"kind":"Status","code":410}}'
 
 
 def objects(count: int, version: int = 10) -> list[bytes]:
-    """So many objects."""
+    """Build so many objects."""
     return [
         orjson.dumps(config_map(f"cm-{number:05}", f"u-{number}", version + number))
         for number in range(count)
@@ -36,7 +36,7 @@ def objects(count: int, version: int = 10) -> list[bytes]:
 
 
 def working(function: Callable[..., Any], spent: list[int]) -> Callable[..., Any]:
-    """The function, which takes time from now on."""
+    """Return the function, which takes time from now on."""
 
     def work(*args: Any, **options: Any) -> Any:
         loop = asyncio.get_running_loop()
@@ -49,10 +49,8 @@ def working(function: Callable[..., Any], spent: list[int]) -> Callable[..., Any
 
 
 @pytest.mark.parametrize("way", ["pages", "stream"])
-def test_q8_a_long_list_is_taken_in_over_many_turns(
-    way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """First list, changes of all of it, and a later list that lacks half of its objects."""
+def test_q8_a_long_list_is_handled_in_many_turns(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first list, a change of all objects, and a later list that lacks half of them."""
     spent = [0]
     monkeypatch.setattr(Cache, "_put", working(Cache._put, spent))
     monkeypatch.setattr(Cache, "_remove", working(Cache._remove, spent))
@@ -92,8 +90,8 @@ def test_q8_a_long_list_is_taken_in_over_many_turns(
     assert meter.longest < 0.050
 
 
-def test_q8_the_scanner_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list that has to be taken apart item by item is no exception."""
+def test_q8_the_scanner_yields(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for a list that has to be parsed item by item."""
     body = list_of(*objects(2000), b'{"metadata":{"name":"odd"},"spec":NaN}')
 
     async def main() -> tuple[TurnMeter, int]:
@@ -108,7 +106,7 @@ def test_q8_the_scanner_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_reader_of_a_long_list_keeps_up() -> None:
-    """Q12: what is listed does not pile up as changes until the list is complete."""
+    """Q12: listed objects are delivered while the list is read, not all at its end."""
     transport = Bytes(list_of(*objects(OBJECTS)))
     most = 0
 
@@ -128,8 +126,8 @@ def test_a_reader_of_a_long_list_keeps_up() -> None:
     assert most < 500
 
 
-def test_changes_and_own_writes_are_told_in_the_order_of_the_cache() -> None:
-    """K3: an own write in the middle of a list comes after what was listed before it."""
+def test_changes_and_own_writes_are_delivered_in_the_order_of_the_cache() -> None:
+    """K3: an own write in the middle of a list comes after the objects listed before it."""
     transport = Bytes(list_of(*objects(1000)))
     cache: dict[str, bytes | None] = {}
 
@@ -142,7 +140,7 @@ def test_changes_and_own_writes_are_told_in_the_order_of_the_cache() -> None:
             task = group.create_task(caches.run())
             await until(lambda: 0 < len(view) < 1000)
             assert not view.is_synced
-            for number in (0, 500, 999):  # listed already, perhaps, and not yet
+            for number in (0, 500, 999):  # one that is perhaps listed already, and one that is not
                 obj = config_map(f"cm-{number:05}", f"u-{number}", 90_000 + number)
                 writes.record_write(CONFIG_MAP, obj)
             await view.wait_synced()
@@ -160,8 +158,8 @@ def test_changes_and_own_writes_are_told_in_the_order_of_the_cache() -> None:
     assert len(cache) == 1000
 
 
-def test_a_late_subscriber_hears_of_what_existed_when_it_came() -> None:
-    """Sorted, and then of the changes; the changes are made when they are read."""
+def test_a_late_subscriber_gets_the_objects_that_existed_when_it_came() -> None:
+    """Sorted, and then the changes, which are built when they are read."""
     caches = Caches(Client(Bytes(list_of())))
     view, heard = caches.view(CONFIG_MAP), Subscription()
     cache = caches._shared[Scope(CONFIG_MAP), None].cache
@@ -181,8 +179,8 @@ def test_a_late_subscriber_hears_of_what_existed_when_it_came() -> None:
     assert run(main()) == [("a", "added", "5"), ("b", "added", "5"), ("a", "modified", "6")]
 
 
-def test_q8_a_reader_with_a_backlog_gives_way() -> None:
-    """Changes that wait already are read over many turns, too."""
+def test_q8_a_reader_with_a_backlog_yields() -> None:
+    """Changes that are queued already are read over many turns, too."""
     caches = Caches(Client(Bytes(list_of())))
     view, heard = caches.view(CONFIG_MAP), Subscription()
     cache = caches._shared[Scope(CONFIG_MAP), None].cache

@@ -1,4 +1,4 @@
-"""Unreadable objects in a cache: K7 (kept, reported once, healed) and K2 (versions still count)."""
+"""Unreadable objects in a cache: K7 (kept, reported once) and K2 (versions still count)."""
 
 import logging
 from typing import Any
@@ -38,20 +38,20 @@ VERSIONS = st.just(OPAQUE) | st.integers(0, 2**200)
 
 
 def cache_of(*objects: Any, **options: Any) -> Cache:
-    """A cache whose first list had these."""
+    """Return a cache whose first list had these objects."""
     cache = Cache(CONFIG_MAP, **options)
     cache.load(Listing(list(objects), "100", begins=True, completes=True))
     return cache
 
 
 def odd(version: int, name: str = "odd", **fields: Any) -> dict[str, Any]:
-    """An object whose labels are a list."""
+    """Build an object whose labels are a list."""
     return {"metadata": meta(name, resourceVersion=str(version), labels=["a"], **fields)}
 
 
 @given(uid=UIDS, version=VERSIONS, unreadable=st.booleans())
 def test_an_entry_keeps_uid_and_version(uid: str, version: int, unreadable: bool) -> None:
-    """Of any size, and whatever else it holds."""
+    """At any size, and with any other content."""
     obj = {"metadata": {"name": "a"}, "data": {"k": "v"}}
     entry = encode_unreadable("why", uid, version) if unreadable else encode(obj, uid, version)
     assert (uid_in(entry), version_in(entry)) == (uid, version)
@@ -64,7 +64,7 @@ def test_an_entry_keeps_uid_and_version(uid: str, version: int, unreadable: bool
 
 
 def test_entries_differ_by_uid_content_and_readability() -> None:
-    """A change that is not seen would be lost."""
+    """A change between them must be noticed."""
     obj = {"metadata": {"name": "a"}}
     entries = [
         encode(obj, "u", 5),
@@ -78,7 +78,7 @@ def test_entries_differ_by_uid_content_and_readability() -> None:
 
 @pytest.mark.parametrize("levels", [200, 254, 255, 300, 800])
 def test_a_deep_object_is_read_as_it_is(levels: int) -> None:
-    """The decoder reads 1024 levels and the encoder writes 254."""
+    """The decoder reads 1024 levels, the encoder writes 254."""
     deep = orjson.loads(with_spec(nested(levels)))
     cache = cache_of(deep)
     assert cache.get("odd", "ns") == {**deep, "apiVersion": "v1", "kind": "ConfigMap"}
@@ -86,7 +86,7 @@ def test_a_deep_object_is_read_as_it_is(levels: int) -> None:
 
 
 def test_an_unreadable_object_is_neither_absent_nor_listed() -> None:
-    """A read raises with what is wrong and a fix; list and indexes leave it out; the others are there."""
+    """A read raises with the problem and a fix; lists and indexes leave it out, the others stay."""
     cache = cache_of(config_map("a", "u", 5), odd(6), indexes={"owner": by_owner})
     with pytest.raises(
         UnreadableObjectError, match=r"ConfigMap ns/odd cannot be read: metadata\.labels"
@@ -100,7 +100,7 @@ def test_an_unreadable_object_is_neither_absent_nor_listed() -> None:
 
 
 def test_it_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
-    """Not with each list, and not with each event that leaves it as it is."""
+    """Not with each list, and not with each event that does not change it."""
     with caplog.at_level(logging.WARNING):
         cache = cache_of(odd(6), {"metadata": {}}, None, 7)
         for version in (6, 7, 8):
@@ -124,8 +124,8 @@ def test_reports_about_objects_without_a_name_are_bounded(
     assert len(caplog.records) == 20
 
 
-def test_it_heals_with_the_next_version_that_can_be_read() -> None:
-    """Each step is a change, so that its readers have another pass; of itself it tells no content."""
+def test_it_recovers_with_the_next_version_that_can_be_read() -> None:
+    """Each step is a change, so that its readers get a pass; the change has no content."""
     cache = cache_of(config_map("odd", "odd-uid", 5))
     broken = cache.apply(WatchEvent("MODIFIED", odd(6)))
     healed = cache.apply(WatchEvent("MODIFIED", config_map("odd", "odd-uid", 7)))
@@ -141,7 +141,7 @@ def test_it_heals_with_the_next_version_that_can_be_read() -> None:
 
 
 def test_versions_count_for_it_as_well() -> None:
-    """K2: an older version that can be read does not come back, and a list removes what it lacks."""
+    """K2: an older readable version does not replace it, and a list removes it if it lacks it."""
     cache = cache_of(odd(6))
     assert cache.apply(WatchEvent("MODIFIED", config_map("odd", "odd-uid", 5))) is None
     with pytest.raises(UnreadableObjectError):
@@ -152,7 +152,7 @@ def test_versions_count_for_it_as_well() -> None:
 
 
 def test_a_list_with_an_unreadable_object_removes_no_other() -> None:
-    """Whether or not it says which object it is."""
+    """Whether or not the unreadable item has a name."""
     cache = cache_of(config_map("a", "u", 5), config_map("odd", "odd-uid", 6))
     stub = Unreadable({"metadata": meta(resourceVersion="7")}, "it is not valid JSON")
     changes = cache.load(
@@ -162,8 +162,8 @@ def test_a_list_with_an_unreadable_object_removes_no_other() -> None:
     assert len(cache) == 2
 
 
-def test_the_answer_to_an_own_write_may_be_unreadable() -> None:
-    """It replaces what was held; it is not taken into a cache that may not have to show it."""
+def test_the_response_to_an_own_write_may_be_unreadable() -> None:
+    """It replaces the cached object; it is not added where the scope cannot be checked."""
     cache = cache_of(config_map("odd", "odd-uid", 5))
     assert cache.record_write(odd(200)) is not None
     assert cache.unreadable == 1
@@ -186,7 +186,7 @@ def test_a_spec_that_is_not_an_object_can_be_deleted() -> None:
 
 
 @pytest.mark.parametrize("made", [None, 7, {"metadata": object()}, {"a": {1, 2}}])
-def test_a_transform_that_returns_nonsense_is_left_out(made: Any) -> None:
+def test_a_transform_that_returns_another_type_is_ignored(made: Any) -> None:
     """The object is kept as it came."""
     cache = cache_of(config_map("a", "u", 5), transform=lambda _obj: made)
     assert (cache.get("a", "ns") or {})["data"] == {"text": ""}
@@ -199,8 +199,8 @@ def test_versions_are_numbers_or_opaque() -> None:
     assert {parse_version(text) for text in opaque} == {OPAQUE}
 
 
-def test_reading_one_from_the_server_says_so() -> None:
-    """ctx.live and the reads after a lost answer: the same error as from the cache."""
+def test_a_live_read_of_an_unreadable_object_raises() -> None:
+    """ctx.live and the reads after a lost response raise the same error as the cache."""
     bodies = [with_spec(b"NaN"), with_spec(nested(3000)), orjson.dumps(odd(5)), b'{"metadata"']
     ref = Cache(CONFIG_MAP).ref(("ns", "odd"))
 
@@ -237,7 +237,7 @@ def test_a_live_list_leaves_it_out() -> None:
     )
 )
 def test_any_json_has_a_problem_or_a_name(value: Any) -> None:
-    """And never an exception."""
+    """Never an exception."""
     for shaped in (value, {"metadata": value}, {"metadata": {"name": "a", "labels": value}}):
         stub = stub_of(shaped)
         if not problem_in(shaped):

@@ -1,4 +1,4 @@
-"""Q6 and Q11 for any interleaving: candidates, one Lease, and everything that can happen to both."""
+"""Q6 and Q11 for any interleaving of several candidates, one Lease, faults and manual edits."""
 
 from dataclasses import dataclass, field
 from itertools import count
@@ -30,14 +30,14 @@ Lease = dict[str, Any]
 
 
 class Store:
-    """A server that knows one object, bound to resourceVersions as the real one is."""
+    """A server with one object, whose writes are bound to resourceVersions as on the real one."""
 
     def __init__(self) -> None:
         self.lease: Lease | None = None
         self._numbers = count(1)
 
     def create(self, spec: Any) -> Lease | None:
-        """Create it; None if there is one."""
+        """Create the object; None if it exists."""
         if self.lease is not None:
             return None
         number = next(self._numbers)
@@ -48,13 +48,13 @@ class Store:
         return self.lease
 
     def update(self, lease: Lease) -> Lease | None:
-        """Store it if it was made from the state that is stored; None is a conflict."""
+        """Store the object if its resourceVersion is current; None is a conflict."""
         if self.lease is None or lease["metadata"] != self.lease["metadata"]:
             return None
         return self.edit(lease["spec"])
 
     def edit(self, spec: Any) -> Lease | None:
-        """Write the spec without looking, as a person does."""
+        """Write the spec without a resourceVersion, as a person does."""
         if self.lease is None:
             return None
         meta = {**self.lease["metadata"], "resourceVersion": str(next(self._numbers))}
@@ -64,7 +64,7 @@ class Store:
 
 @dataclass
 class Request:
-    """A request of one candidate: sent, perhaps acted upon by the server, perhaps answered."""
+    """A request of one candidate: sent, perhaps executed by the server, perhaps answered."""
 
     action: str
     payload: Any
@@ -75,7 +75,7 @@ class Request:
 
 @dataclass
 class Candidate:
-    """A process: its election, and clocks that agree with those of others on durations alone."""
+    """A process: its election, and clocks that measure the same durations but show other times."""
 
     election: Election
     offset: float
@@ -85,15 +85,15 @@ class Candidate:
 
 
 class ElectionModel(RuleBasedStateMachine):
-    """True time is the model's.  Requests are sent, acted upon and answered in separate steps.
+    """True time is the model's.  Requests are sent, executed and answered in separate steps.
 
-    A candidate that is not stepped for long was paused.  A request that its sender gave up stays on
-    the wire and may take effect at any later time.
+    A candidate without steps for a long time was paused.  A request that its sender gave up stays
+    on the wire and may take effect at any later time.
     """
 
     @initialize(terms=TERMS, offsets=st.tuples(*[st.integers(-1000, 1000)] * len(IDENTITIES)))
     def begin(self, terms: Terms, offsets: tuple[int, ...]) -> None:
-        """Candidates that know nothing of each other's clocks; the first one leads."""
+        """Start candidates with unrelated clocks; the first one leads."""
         self.now, self.store, self.terms = 0.0, Store(), terms
         self.candidates = [
             Candidate(Election(identity, terms), offset)
@@ -120,7 +120,7 @@ class ElectionModel(RuleBasedStateMachine):
 
     @rule(who=WHO)
     def send(self, who: int) -> None:
-        """Decide, and send the request that was decided; reading is a request, too."""
+        """Decide, and send the request; reading is a request, too."""
         it = self.candidates[who]
         if it.waits_for is not None:
             return
@@ -141,7 +141,7 @@ class ElectionModel(RuleBasedStateMachine):
 
     @rule(who=WHO, which=st.integers(0, 5))
     def act(self, who: int, which: int) -> None:
-        """The server acts upon a request, also upon one that its sender gave up."""
+        """The server executes a request, also one that its sender gave up."""
         it = self.candidates[who]
         if not it.on_the_wire:
             return
@@ -156,7 +156,7 @@ class ElectionModel(RuleBasedStateMachine):
 
     @rule(who=WHO)
     def hear(self, who: int) -> None:
-        """The answer arrives."""
+        """The response arrives."""
         it = self.candidates[who]
         request = it.waits_for
         if request is None or not request.is_done:
@@ -167,7 +167,7 @@ class ElectionModel(RuleBasedStateMachine):
             self._check_q11(who, request.answer)
         elif request.answer is None:
             it.election.refused()
-            assert not it.election.leads(self.clock(who)), "it writes without knowing the holder"
+            assert not it.election.leads(self.clock(who)), "it may write without knowing the holder"
         elif request.action == "create":
             it.election.observe(request.answer, self.clock(who))
         else:
@@ -176,11 +176,13 @@ class ElectionModel(RuleBasedStateMachine):
     def _check_q11(self, who: int, lease: Lease | None) -> None:
         election = self.candidates[who].election
         if lease is None or read_lease(lease).holder != election.identity:
-            assert not election.leads(self.clock(who)), "it leads, and has read that it does not"
+            assert not election.leads(self.clock(who)), (
+                "it leads although it has read another holder"
+            )
 
     @rule(who=WHO)
     def give_up(self, who: int) -> None:
-        """The answer is lost, or comes too late; the request itself may be on the wire still."""
+        """The response is lost or too late; the request may still be on the wire."""
         it = self.candidates[who]
         if it.waits_for is not None and it.waits_for.action != "read":
             it.election.unanswered()
@@ -188,7 +190,7 @@ class ElectionModel(RuleBasedStateMachine):
 
     @rule(who=WHO)
     def take_part(self, who: int) -> None:
-        """What a healthy candidate does each time: send, and hear at once."""
+        """Do what a healthy candidate does: send, and get the response at once."""
         for _ in range(2):
             self.send(who)
             while self.candidates[who].on_the_wire:
@@ -197,7 +199,7 @@ class ElectionModel(RuleBasedStateMachine):
 
     @rule(who=st.lists(WHO, min_size=1, unique=True), part=st.sampled_from([0.3, 0.7, 1.1, 2.5]))
     def live(self, who: list[int], part: float) -> None:
-        """Some candidates are healthy for a while; the others are paused."""
+        """Let some candidates be healthy for a while; the others are paused."""
         until = self.now + part * self.terms.lease_seconds
         while self.now < until:
             for each in who:
@@ -207,7 +209,7 @@ class ElectionModel(RuleBasedStateMachine):
 
     @rule(who=WHO, others=st.lists(WHO, unique=True), part=st.sampled_from([0.3, 0.7, 1.1]))
     def hear_late(self, who: int, others: list[int], part: float) -> None:
-        """The server acts at once, and its answer takes a while."""
+        """The server executes the request at once, and its response takes a while."""
         self.send(who)
         self.act(who, 5)
         if who in others:
@@ -218,7 +220,7 @@ class ElectionModel(RuleBasedStateMachine):
 
     @rule(who=WHO, is_delivered=st.booleans())
     def resign(self, who: int, is_delivered: bool) -> None:
-        """The process ends in good order, and starts again with a new election."""
+        """Shut the process down in order, and start it again with a new election."""
         it = self.candidates[who]
         lease = it.election.resignation(self.clock(who), self.stamp(who))
         it.election.resign()
@@ -229,7 +231,10 @@ class ElectionModel(RuleBasedStateMachine):
 
     @rule(who=WHO)
     def restart(self, who: int) -> None:
-        """SIGKILL, and a new process with the same identity; old requests are still on the wire."""
+        """Kill the process, and start one with the same identity.
+
+        Old requests are still on the wire.
+        """
         it = self.candidates[who]
         it.election, it.waits_for = Election(it.election.identity, self.terms), None
 
@@ -237,12 +242,12 @@ class ElectionModel(RuleBasedStateMachine):
 
     @rule(part=st.sampled_from([0.02, 0.2, 0.5, 0.6, 0.9, 1.05]))
     def pass_time(self, part: float) -> None:
-        """Part of a lease passes for all; a candidate that is not stepped meanwhile was paused."""
+        """Part of a lease passes for all; a candidate without steps in this time was paused."""
         self.now += part * self.terms.lease_seconds
 
     @rule(who=WHO, skew=st.integers(-5000, 5000))
     def set_wall_clock(self, who: int, skew: int) -> None:
-        """A wall clock jumps, forward or back."""
+        """Let a wall clock jump, forward or back."""
         self.candidates[who].skew = skew
 
     @rule()
@@ -257,9 +262,9 @@ class ElectionModel(RuleBasedStateMachine):
         is_created=st.booleans(),
     )
     def edit_by_hand(self, holder: Any, seconds: Any, transitions: Any, is_created: bool) -> None:
-        """`kubectl edit lease` or `kubectl replace --force`, right or wrong.
+        """`kubectl edit lease` or `kubectl replace --force`, with right or wrong values.
 
-        Not what only a resigning leader writes: no holder, and a duration of 1.
+        Except for the values that only a resigning leader writes: no holder, and a duration of 1.
         """
         spec = {
             "holderIdentity": holder,
@@ -275,7 +280,7 @@ class ElectionModel(RuleBasedStateMachine):
 
     @rule(spec=st.sampled_from([None, "spec", [], 3, {}]))
     def write_nonsense(self, spec: Any) -> None:
-        """The Lease has a spec that is not one."""
+        """Write a Lease with an invalid spec."""
         self.store.edit(spec)
 
     @rule()
@@ -289,7 +294,7 @@ class ElectionModel(RuleBasedStateMachine):
     @precondition(lambda self: hasattr(self, "candidates"))
     @invariant()
     def one_may_write(self) -> None:
-        """Never two at once; and a write that one has under way ends before another may begin."""
+        """At most one candidate may write, and its writes end before another one may begin."""
         leading = self.leading()
         assert len(leading) <= 1, leading
         for who in leading:
@@ -300,7 +305,7 @@ class ElectionModel(RuleBasedStateMachine):
             )
 
     def teardown(self) -> None:
-        """A leader is found in bounded time as soon as nothing goes wrong any more."""
+        """A leader is found in bounded time once there are no more faults."""
         if not hasattr(self, "candidates"):
             return
         longest = max(self.terms.lease_seconds, *(s for s in DURATIONS if type(s) is int))
@@ -323,7 +328,7 @@ TestElection.settings = settings(max_examples=200, stateful_step_count=30, deadl
 
 
 def leader(store: Store, terms: Terms | None = None, identity: str = "old") -> Election:
-    """An election that has taken the Lease at second 0."""
+    """Return an election that took the Lease at second 0."""
     election = Election(identity, terms)
     patience = float(granted_seconds(election.terms.lease_seconds))
     election.observe(store.lease, -patience)
@@ -341,7 +346,7 @@ def leader(store: Store, terms: Terms | None = None, identity: str = "old") -> E
 
 
 def first_takeover(election: Election, store: Store, now: float) -> float:
-    """The time at which a candidate that looks without pause takes the Lease."""
+    """Return the time at which a candidate that reads continuously takes the Lease."""
     for _ in range(200):
         election.observe(store.lease, now)
         step = election.step(now, "s")
@@ -355,7 +360,7 @@ def first_takeover(election: Election, store: Store, now: float) -> float:
 
 
 def test_takeover_in_time() -> None:
-    """A candidate that looks at the lease leads as soon as it is over, and not before."""
+    """A candidate that reads the Lease leads as soon as it expires, and not before."""
     store = Store()
     old = leader(store)
     taken_at = first_takeover(Election("new"), store, 0.0)
@@ -364,7 +369,7 @@ def test_takeover_in_time() -> None:
 
 
 def test_lease_that_was_given_back_is_taken_at_once() -> None:
-    """A resignation tells that its writer has stopped."""
+    """A resignation says that its writer has stopped."""
     store = Store()
     old, new = leader(store), Election("new")
     given = old.resignation(0.5, "s")
@@ -382,7 +387,7 @@ def test_lease_that_was_given_back_is_taken_at_once() -> None:
 
 @pytest.mark.parametrize("terms", [Terms(), Terms(0.9, 0.5, 0.1)], ids=["usual", "very short"])
 def test_holder_that_was_removed_by_hand_is_not_a_resignation(terms: Terms) -> None:
-    """The leader does not know yet, so a candidate waits as for any holder."""
+    """The leader may not know yet, so a candidate waits as for any holder."""
     store = Store()
     leader(store, terms)
     assert store.lease is not None
@@ -391,7 +396,7 @@ def test_holder_that_was_removed_by_hand_is_not_a_resignation(terms: Terms) -> N
 
 
 def test_lease_that_was_deleted_is_waited_for_like_a_held_one() -> None:
-    """Its leader may not know yet; also a candidate that has just started waits."""
+    """Its leader may not know yet; a candidate that has just started waits, too."""
     store = Store()
     old, new = leader(store), Election("new")
     new.observe(store.lease, 1.0)
@@ -404,13 +409,13 @@ def test_lease_that_was_deleted_is_waited_for_like_a_held_one() -> None:
     assert old.loss == "was deleted"
 
 
-def test_deleting_twice_between_two_looks_is_noticed() -> None:
-    """Absence has no version: it is the created Lease that a candidate waits with."""
+def test_a_lease_deleted_twice_between_two_reads_is_noticed() -> None:
+    """A missing Lease has no version, so a candidate creates one without a holder, and waits."""
     store = Store()
     new = Election("new")
     new.observe(None, 0.0)
     old = leader(store)
-    store.lease = None  # before new looks again
+    store.lease = None  # before ``new`` reads again
     step = new.step(14.9, "s")
     assert isinstance(step, Create)
     assert "holderIdentity" not in step.spec
@@ -419,8 +424,8 @@ def test_deleting_twice_between_two_looks_is_noticed() -> None:
     assert not old.leads(10.0)
 
 
-def test_own_name_on_a_lease_that_was_not_written_by_us() -> None:
-    """A person gave it to us, or an earlier process has our name: its leader may be alive."""
+def test_own_identity_on_a_lease_that_this_process_did_not_write() -> None:
+    """A person wrote it, or an earlier process has the same identity: its leader may still run."""
     store = Store()
     leader(store)
     assert store.lease is not None
@@ -429,8 +434,8 @@ def test_own_name_on_a_lease_that_was_not_written_by_us() -> None:
 
 
 @pytest.mark.parametrize("seconds", [1, 2, 0, -1, None, "x", float("nan"), True])
-def test_duration_that_was_shortened_by_hand_shortens_nothing(seconds: Any) -> None:
-    """The leader counts by its own terms."""
+def test_a_duration_that_was_shortened_by_hand_has_no_effect(seconds: Any) -> None:
+    """The leader uses its own terms."""
     store = Store()
     leader(store)
     assert store.lease is not None
@@ -454,19 +459,19 @@ def test_duration_that_another_version_of_the_program_chose_is_obeyed() -> None:
 @pytest.mark.parametrize(
     "seconds", [10**12, 1e300, float("inf"), 10**400], ids=lambda it: f"{len(str(it))} digits"
 )
-def test_huge_duration_is_not_obeyed_for_years(seconds: Any) -> None:
-    """Liveness: at most an hour."""
+def test_a_huge_duration_is_limited_to_an_hour(seconds: Any) -> None:
+    """Liveness: a candidate waits at most an hour."""
     record = read_lease({"metadata": {"uid": "u"}, "spec": {"leaseDurationSeconds": seconds}})
     assert record.seconds == SECONDS_MAX
 
 
-def test_renewal_whose_answer_was_lost_is_confirmed_by_reading_it() -> None:
-    """It counts from when it was sent."""
+def test_a_renewal_whose_response_was_lost_is_confirmed_by_a_read() -> None:
+    """The lease counts from when the renewal was sent."""
     store = Store()
     election = leader(store)
     step = election.step(8.0, "s8")
     assert isinstance(step, Update)
-    store.update(step.lease)  # the answer is lost
+    store.update(step.lease)  # the response is lost
     again = election.step(9.0, "s9")
     assert isinstance(again, Update)
     assert store.update(again.lease) is None
@@ -490,7 +495,7 @@ def test_equal_stamps_count_from_the_earliest() -> None:
     assert not election.leads(12.0)
 
 
-def test_answer_that_comes_late_counts_from_the_sending() -> None:
+def test_a_late_response_counts_from_the_sending() -> None:
     """The server, and so a candidate, may have seen the renewal long before."""
     store = Store()
     election = leader(store)
@@ -504,8 +509,8 @@ def test_answer_that_comes_late_counts_from_the_sending() -> None:
     assert election.safe_until == 13.5
 
 
-def test_conflict_by_a_label_ends_nothing() -> None:
-    """After reading that it still holds the Lease, the leader goes on, with the time it had."""
+def test_a_conflict_by_a_label_does_not_end_the_leadership() -> None:
+    """The leader reads that it still holds the Lease, and continues with the time it had."""
     store = Store()
     election = leader(store)
     assert store.lease is not None
@@ -528,7 +533,7 @@ def test_conflict_by_a_label_ends_nothing() -> None:
     ids=str,
 )
 def test_leader_that_reads_that_it_does_not_hold_the_lease_stops(change: Any, loss: str) -> None:
-    """Q11: whatever time it has left."""
+    """Q11: this holds whatever time it has left."""
     store = Store()
     store.create({"renewTime": "t", "leaseTransitions": 2})
     election = leader(store)
@@ -540,8 +545,8 @@ def test_leader_that_reads_that_it_does_not_hold_the_lease_stops(change: Any, lo
     assert election.loss == loss
 
 
-def test_leader_whose_lease_was_created_anew_stops() -> None:
-    """Q11: between deletion and creation it was not held."""
+def test_a_leader_whose_lease_was_created_again_stops() -> None:
+    """Q11: between deletion and creation it did not hold the Lease."""
     store = Store()
     election = leader(store)
     assert store.lease is not None
@@ -552,8 +557,8 @@ def test_leader_whose_lease_was_created_anew_stops() -> None:
     assert election.loss == "was deleted and created again"
 
 
-def test_answer_of_a_write_that_names_another_holder_is_believed() -> None:
-    """An admission webhook changed it."""
+def test_a_response_to_a_write_that_names_another_holder_is_believed() -> None:
+    """An admission webhook may have changed it."""
     store = Store()
     election = leader(store)
     step = election.step(1.0, "s")
@@ -564,14 +569,14 @@ def test_answer_of_a_write_that_names_another_holder_is_believed() -> None:
 
 
 def test_lease_without_a_version_is_never_written() -> None:
-    """The write would be bound to nothing and could overwrite another's."""
+    """Without a resourceVersion the write could overwrite that of another candidate."""
     election = Election("one")
     election.observe({"metadata": {"uid": "u"}, "spec": {}}, 0.0)
     assert isinstance(election.step(1000.0, "s"), Follow)
 
 
 def test_transitions_stay_within_the_field() -> None:
-    """The server refuses a number beyond 32 bits: no replica could ever take the Lease."""
+    """The server refuses numbers beyond 32 bits: no replica could ever take the Lease."""
     store = Store()
     store.create({"renewTime": "t", "leaseTransitions": 2**31 - 1})
     leader(store)
@@ -582,7 +587,7 @@ def test_transitions_stay_within_the_field() -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists))
 def test_any_json_can_be_read_as_a_lease(value: Any) -> None:
-    """K7: a server can send anything, and a candidate waits."""
+    """K7: a server can send any JSON, and a candidate waits."""
     for lease in (value, {"metadata": value, "spec": value}):
         assert read_lease(lease).is_released is False
     spec = dict.fromkeys(
@@ -596,7 +601,7 @@ def test_any_json_can_be_read_as_a_lease(value: Any) -> None:
 
 
 def test_granted_lease_is_never_shorter_than_counted_on() -> None:
-    """The Lease knows whole seconds only, and 1 is the mark of a resignation."""
+    """The Lease has whole seconds only, and 1 marks a resignation."""
     for terms, seconds in ((Terms(2.5, 2.2, 0.5), 3), (Terms(0.9, 0.5, 0.1), 2)):
         store = Store()
         leader(store, terms)
@@ -609,8 +614,8 @@ def test_granted_lease_is_never_shorter_than_counted_on() -> None:
     [(10, 15, 2), (15, 10, 11), (15, 10, 0), (7200, 10, 2), (float("nan"), 10, 2)],
     ids=str,
 )
-def test_terms_that_cannot_hold_are_refused(terms: tuple[float, float, float]) -> None:
-    """A renewal later than the end of the lease would be two writers."""
+def test_invalid_terms_are_refused(terms: tuple[float, float, float]) -> None:
+    """A renewal after the end of the lease would allow two writers."""
     with pytest.raises(UsageError, match="fix: keep the proportions of 2, 10 and 15 seconds"):
         Terms(*terms)
 
@@ -630,5 +635,5 @@ def test_terms_that_cannot_hold_are_refused(terms: tuple[float, float, float]) -
 def test_default_name_is_that_of_the_first_controller(
     controllers: list[tuple[str, str]], name: str
 ) -> None:
-    """Programs differ in it, versions of a program do not."""
+    """It differs between programs, but not between versions of a program."""
     assert default_lease_name(controllers) == name

@@ -1,4 +1,4 @@
-"""Two managers, one lease, in virtual time; and how one of them stops."""
+"""Two managers and one lease, in virtual time; and how each of them stops."""
 
 import asyncio
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ MINUTE = timedelta(minutes=1)
 LEASE = "myrmidon-thing.test.myrmidon.dev"
 FIRST = timedelta(
     seconds=TERMS.lease_seconds + 1
-)  # a Lease that has just been created is waited for
+)  # a candidate waits for a Lease that was just created
 
 
 def child(it: Thing, out: OutputSet, _ctx: Context) -> Result:
@@ -67,7 +67,7 @@ class Replica:
 
 @contextmanager
 def two(controller: Things | None = None) -> Iterator[tuple[Harness, Replica, Replica]]:
-    """Two replicas, the first of which leads."""
+    """Return two replicas, the first of which leads."""
     with Harness() as cluster:
         assert not cluster.server.create(crd(Thing))
         replicas = [
@@ -86,7 +86,7 @@ def two(controller: Things | None = None) -> Iterator[tuple[Harness, Replica, Re
 
 @contextmanager
 def ended(cluster: Harness, replicas: list[Replica]) -> Iterator[None]:
-    """End the replicas, whatever happens in the block."""
+    """Stop the replicas at the end of the block."""
     try:
         yield
     finally:
@@ -99,12 +99,12 @@ def ended(cluster: Harness, replicas: list[Replica]) -> Iterator[None]:
 
 
 def holder(cluster: Harness) -> str:
-    """Who holds the lease."""
+    """Return the holder of the lease."""
     return str(cluster.require(kinds.LEASE, LEASE)["spec"]["holderIdentity"])
 
 
 def apply(cluster: Harness, name: str) -> None:
-    """A new object; the harness itself runs no controller and does not know its kind."""
+    """Create an object; the harness itself runs no controller and does not know its kind."""
     path = "/apis/test.myrmidon.dev/v1/namespaces/default/things"
     answer = cluster.server.request("POST", path, thing(name).to_json())
     assert answer.status == 201
@@ -127,7 +127,7 @@ def test_one_leads_and_the_other_stands_by_with_warm_caches() -> None:
 
 
 def test_leader_that_dies_is_replaced_within_a_lease() -> None:
-    """Takeover: nobody gave the lease back, so all of it must pass, and little more."""
+    """The lease was not given back, so the other replica waits until it expires."""
     with two() as (cluster, one, other):
         one.line.die()
         died_at = cluster.loop.time()
@@ -140,7 +140,7 @@ def test_leader_that_dies_is_replaced_within_a_lease() -> None:
 
 
 def test_leader_that_is_cut_off_stops_before_another_may_begin() -> None:
-    """Q6: it can not renew, so it ends by itself, and its last write is before the other's first."""
+    """Q6: it cannot renew, so it stops; its last write is before the first of the other replica."""
     with two() as (cluster, one, other):
         one.cut = True
         for number in range(40):
@@ -155,7 +155,7 @@ def test_leader_that_is_cut_off_stops_before_another_may_begin() -> None:
 
 
 def test_leader_whose_lease_runs_out_during_a_pass_writes_no_more() -> None:
-    """Q6: a state that was slow finds the fence closed; nothing is sent, and the process ends."""
+    """Q6: a slow state finds the fence closed; nothing is sent, and the process ends."""
 
     async def slow(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         await asyncio.sleep(30)  # noqa: TID251 - virtual
@@ -181,10 +181,11 @@ def test_leader_whose_lease_runs_out_during_a_pass_writes_no_more() -> None:
         assert other.writes
 
 
-def test_process_that_was_stopped_in_its_tracks_writes_no_more() -> None:
-    """Q6: it wakes up in the middle of a pass, long after its lease, and the fence is closed.
+def test_process_that_was_paused_beyond_its_lease_writes_no_more() -> None:
+    """Q6: it resumes in the middle of a pass, long after its lease, and the fence is closed.
 
-    Time passes while nothing of the process runs, its elector included, so nobody has told it.
+    No task of the process runs during the pause, not even its elector, so the fence has to compare
+    the time itself.
     """
     stops = [True]
 
@@ -205,7 +206,7 @@ def test_process_that_was_stopped_in_its_tracks_writes_no_more() -> None:
 
 
 def test_leader_that_stops_gives_the_lease_back() -> None:
-    """Q7: the pass under way finishes, nothing new begins, and the other takes over at once."""
+    """Q7: the pass under way finishes, no other begins, the other replica takes over at once."""
     began: list[str] = []
 
     async def slow(it: Thing, out: OutputSet, ctx: Context) -> Result:
@@ -233,7 +234,7 @@ def test_leader_that_stops_gives_the_lease_back() -> None:
 
 
 def test_pass_that_does_not_end_is_cancelled_at_the_deadline() -> None:
-    """Q7: shutting down takes no longer than allowed, also where a state resists a while."""
+    """Q7: the shutdown takes no longer than allowed, also if a state delays its cancellation."""
 
     async def stubborn(_it: Thing, _out: OutputSet, _ctx: Context) -> Result:
         try:
@@ -254,8 +255,8 @@ def test_pass_that_does_not_end_is_cancelled_at_the_deadline() -> None:
         cluster.eventually(lambda: other.leads, timedelta(seconds=3))
 
 
-def test_lease_is_not_given_back_over_a_write_without_an_answer() -> None:
-    """Q6: a write that had to be cancelled may still take effect; no other leads before its time."""
+def test_lease_is_not_given_back_while_a_write_has_no_response() -> None:
+    """Q6: a cancelled write may still take effect, so no other replica leads before its time."""
     with two() as (cluster, one, other):
         inner_fault = one._fault
 
@@ -276,8 +277,8 @@ def test_lease_is_not_given_back_over_a_write_without_an_answer() -> None:
         assert cluster.loop.time() - stopped_at >= TERMS.lease_seconds - TERMS.retry_seconds - 2
 
 
-def test_lease_is_not_taken_again_by_who_gave_it_back() -> None:
-    """Q7: whatever the moment of stopping between two renewals."""
+def test_lease_is_not_taken_again_by_the_replica_that_gave_it_back() -> None:
+    """Q7: at any moment of stopping between two renewals."""
     for moment in range(0, 21, 4):
         with two() as (cluster, one, _other):
             cluster.advance(timedelta(seconds=moment / 10))
@@ -297,7 +298,7 @@ def is_there(cluster: Harness) -> bool:
 
 
 def overlap(cluster: Harness, one: Replica, other: Replica, seconds: float) -> tuple[float, float]:
-    """Let time pass in small steps; for how long both led, and for how long neither did."""
+    """Let time pass in small steps; return how long both led, and how long neither did."""
     both = neither = 0.0
     for _ in range(int(seconds * 10)):
         cluster.advance(timedelta(seconds=0.1))
@@ -310,7 +311,7 @@ def overlap(cluster: Harness, one: Replica, other: Replica, seconds: float) -> t
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_lease_that_was_deleted_by_hand_never_makes_two_leaders(times: int) -> None:
-    """Q6, Q11: the leader stops at its next renewal, and the other waits until it must have."""
+    """Q6, Q11: the leader stops at its next renewal, and the other waits at least until then."""
     with two() as (cluster, one, other):
         for _ in range(times):
             cluster.eventually(lambda: is_there(cluster), MINUTE)
@@ -336,7 +337,7 @@ def edit_lease(cluster: Harness, **change: object) -> None:
 
 
 def test_leader_stops_when_it_reads_that_another_holds_the_lease() -> None:
-    """Q11: a person gave it to another replica; the clock of the leader has eight seconds left."""
+    """Q11: a person gave it to another replica; the leader's own lease has eight seconds left."""
     with two() as (cluster, one, other):
         edit_lease(cluster, holderIdentity="two")
         both, _ = overlap(cluster, one, other, 3)
@@ -350,8 +351,8 @@ def test_leader_stops_when_it_reads_that_another_holds_the_lease() -> None:
 
 
 @pytest.mark.parametrize("holder_identity", ["", "two"])
-def test_edited_holder_is_not_a_shortcut_for_another(holder_identity: str) -> None:
-    """Q6: whoever wrote the Lease by hand, the leader has to be waited for."""
+def test_an_edited_holder_does_not_shorten_the_wait(holder_identity: str) -> None:
+    """Q6: whatever a person wrote into the Lease, a candidate waits for the old leader."""
     with two() as (cluster, one, other):
         one.cut = True  # it cannot read that it has lost the Lease
         edit_lease(cluster, holderIdentity=holder_identity)
@@ -361,7 +362,7 @@ def test_edited_holder_is_not_a_shortcut_for_another(holder_identity: str) -> No
 
 
 def test_label_on_the_lease_does_not_cost_the_leadership() -> None:
-    """A conflict is read again: the Lease is still ours, and passes go on."""
+    """After a conflict the Lease is read again: it is still ours, and passes continue."""
     with two() as (cluster, one, _other):
         for number in range(10):
             found = cluster.require(kinds.LEASE, LEASE)
@@ -376,7 +377,7 @@ def test_label_on_the_lease_does_not_cost_the_leadership() -> None:
 
 
 def test_no_write_is_sent_while_the_holder_is_unknown() -> None:
-    """After a conflict on the Lease nothing is written until it was read; then work goes on."""
+    """After a conflict on the Lease nothing is written until it was read; then passes continue."""
     with two() as (cluster, one, _other):
         inner_fault = one._fault
         blocked: list[float] = []
@@ -416,8 +417,8 @@ def test_answers_to_renewals_that_are_lost_do_not_cost_the_leadership() -> None:
         assert one.leads
 
 
-def test_lease_in_a_namespace_that_does_not_exist_is_asked_for_at_a_pace() -> None:
-    """Each attempt to create it is a 404; they do not follow each other without a pause."""
+def test_lease_in_a_namespace_that_does_not_exist_is_retried_with_pauses() -> None:
+    """Each attempt to create it is a 404, and is followed by a pause."""
     with Harness() as cluster:
         assert not cluster.server.create(crd(Thing))
         options = ManagerOptions(
@@ -439,7 +440,7 @@ def test_lease_in_a_namespace_that_does_not_exist_is_asked_for_at_a_pace() -> No
 
 
 def test_programs_that_choose_no_lease_do_not_share_one() -> None:
-    """Each is named after its first controller, whatever namespaces it looks at."""
+    """Each default name comes from the program's first controller, whatever its namespaces."""
 
     class Others(Things):
         name = "other"
@@ -460,7 +461,7 @@ def test_programs_that_choose_no_lease_do_not_share_one() -> None:
 
 @pytest.mark.parametrize("qps", [0.0, 1.0], ids=["free", "throttled"])
 def test_rate_limit_does_not_cost_the_lease(qps: float) -> None:
-    """Q6: a long queue behind the limit delays writes, never the renewal."""
+    """Q6: a long queue behind the rate limit delays writes, but not the renewal."""
     with Harness() as cluster:
         assert not cluster.server.create(crd(Thing))
         options = ManagerOptions(

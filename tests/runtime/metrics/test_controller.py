@@ -1,4 +1,4 @@
-"""Observing: what is counted about passes, series by series."""
+"""Metrics of passes, series by series."""
 
 from datetime import timedelta
 from typing import Any
@@ -28,7 +28,7 @@ class Seen:
         self.observing = Observing(Things, Metrics(self.registry))
 
     def value(self, name: str, **labels: str) -> float | None:
-        """One series; labels that are not named do not matter, None if there is none."""
+        """Return one series; labels that are not named are ignored, None if it does not exist."""
         found = [
             sample.value
             for family in self.registry.collect()
@@ -47,7 +47,7 @@ events = st.lists(
 def test_the_first_success_and_the_first_failure_of_a_generation_are_timed_once(
     events: list[tuple[int, bool, float]],
 ) -> None:
-    """Each from the first event of that generation, however often it is passed over."""
+    """Each from the first event of that generation, whatever the number of passes."""
     seen, now, generation = Seen(), 0.0, 0
     begun, expected = 0.0, {True: [0, 0.0], False: [0, 0.0]}
     done: set[bool] = set()
@@ -67,8 +67,8 @@ def test_the_first_success_and_the_first_failure_of_a_generation_are_timed_once(
         assert (seen.value(f"{name}_sum", **labels) or 0.0) == pytest.approx(total)
 
 
-def test_an_object_that_was_forgotten_is_timed_anew() -> None:
-    """The same name and generation may be another object."""
+def test_a_forgotten_object_is_timed_again() -> None:
+    """An object of the same name and generation may be another object."""
     seen = Seen()
     for _ in range(2):
         seen.observing.processed(IT, 1, 0.0, 1.0, success=True)
@@ -97,7 +97,7 @@ FINAL = Failed("Bad", "no", retry=False)
 def test_how_a_pass_ended(
     outcome: Outcome | None, broken: Any, result: str, errors: int, terminal: int
 ) -> None:
-    """One result each; a failure that is not retried is counted once more."""
+    """Each pass has one result; a failure that is not retried is counted as terminal, too."""
     seen = Seen()
     seen.observing.pass_began(Turn(IT, 0.0, 0.0, Urgency.LIVE), 0.0)
     seen.observing.pass_ended(outcome, 2.0, broken=broken)
@@ -116,15 +116,15 @@ def test_how_a_pass_ended(
 def test_waiting_counts_from_when_a_key_was_due(
     due_at: float, added_at: float, waited: float
 ) -> None:
-    """A delay that was asked for is no waiting."""
+    """A requested delay does not count as waiting."""
     seen = Seen()
     seen.observing.pass_began(Turn(IT, due_at, added_at, Urgency.LIVE), 8.0)
 
     assert seen.value("workqueue_queue_duration_seconds_sum") == waited
 
 
-def test_a_pass_that_broke() -> None:
-    """At its time limit, or by surprise."""
+def test_a_pass_that_failed_unexpectedly() -> None:
+    """At its time limit, or by an exception of the framework."""
     seen = Seen()
     seen.observing.pass_broke(timed_out=True)
     assert seen.value("controller_runtime_reconcile_timeouts_total") == 1
@@ -144,7 +144,7 @@ def test_adds_and_retries() -> None:
 
 
 def test_the_queue_at_a_moment() -> None:
-    """How much is due by urgency, how many workers are busy, and how old their work is."""
+    """How many keys are due by urgency, how many workers are busy, and for how long."""
     seen, queue = Seen(), WorkQueue[ObjectRef]()
     for name, urgency in (("a", Urgency.LIVE), ("b", Urgency.LIVE), ("c", Urgency.BACKGROUND)):
         queue.add(ObjectRef(Thing.KIND, name, "default"), now=0.0, urgency=urgency)
@@ -163,7 +163,7 @@ def test_the_queue_at_a_moment() -> None:
 
 
 def test_readiness_is_one_of_four_and_suspension_only_where_it_is() -> None:
-    """An object that was never suspended has no series for it; one that was says 0."""
+    """An object that was never suspended has no series for it; one that was has 0."""
     seen = Seen()
     seen.observing.shows(IT, "True", suspended=False)
     assert seen.value("achilles_resource_readiness") == 1

@@ -1,4 +1,4 @@
-"""Q8: a scrape of many objects is made in portions, and says the same as in one piece."""
+"""Q8: a scrape of many objects is rendered in portions, with the same text as in one piece."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ STATUSES = ("True", "False", "Unknown")
 
 
 def filled(objects: int, *, per_object: bool) -> Metrics:
-    """Metrics of so many objects."""
+    """Return metrics of so many objects."""
     metrics = Metrics(per_object=per_object)
     for number in range(objects):
         ref = ObjectRef(Thing.KIND, f"it-{number}", "default")
@@ -27,19 +27,19 @@ def filled(objects: int, *, per_object: bool) -> Metrics:
 
 
 async def scraped(metrics: Metrics) -> list[bytes]:
-    """The portions of a scrape."""
+    """Return the portions of a scrape."""
     return [text async for text in exposition(metrics)]
 
 
 @pytest.mark.parametrize("per_object", [True, False])
 @pytest.mark.parametrize("objects", [0, 1, PORTION, 2 * PORTION + 1])
 def test_portions_say_what_one_piece_would(objects: int, per_object: bool) -> None:
-    """Every line once, the header of a family before its first series."""
+    """Every line appears once, the header of a family before its first series."""
     metrics = filled(objects, per_object=per_object)
 
     told = b"".join(run(scraped(metrics))).decode().splitlines()
     whole = generate_latest(metrics.registry).decode().splitlines()
-    changing = ("process_", "python_gc")  # differ from moment to moment
+    changing = ("process_", "python_gc")  # their values change all the time
     assert sorted(line for line in told if not line.startswith(changing)) == sorted(
         line for line in whole if not line.startswith(changing)
     )
@@ -55,7 +55,7 @@ def test_q8_a_portion_is_small_however_many_objects_there_are() -> None:
 
 
 def test_a_scrape_goes_on_while_objects_come_and_go() -> None:
-    """What changes between two portions breaks neither."""
+    """Changes between two portions break neither."""
 
     async def main() -> int:
         metrics = filled(5 * PORTION, per_object=True)

@@ -1,4 +1,4 @@
-"""The metrics as a Prometheus reads them: names, labels, and series that go with their object."""
+"""The metrics as Prometheus reads them: names, labels, and series that end with their object."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -53,7 +53,7 @@ EXPECTED: dict[str, tuple[str, ...]] = {
 
 
 def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
-    """Apply a child, say so, or fail."""
+    """Apply a child, record an event, or fail."""
     if it.spec.value == "bad":
         return Failed("Bad", "no", retry=False)
     out.apply(config_map(it.name))
@@ -62,18 +62,18 @@ def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
 
 
 def scrape(cluster: Harness) -> str:
-    """What /metrics answers."""
+    """Return the response of /metrics."""
     cluster.manager._refresh()
     return generate_latest(cluster.manager.metrics.registry).decode()
 
 
 def families(text: str) -> Iterator[Metric]:
-    """The text, parsed."""
+    """Return the parsed text."""
     return iter(text_string_to_metric_families(text))
 
 
 def running(**options: object) -> Harness:
-    """A controller with one good, one bad and one suspended object."""
+    """Run a controller with one good, one failing and one suspended object."""
     chosen = ManagerOptions(seed=0, leader_election=True, client_qps=1000, **options)  # type: ignore[arg-type]
     cluster = Harness(Things(act), options=chosen)
     cluster.apply(thing("good"))
@@ -86,7 +86,7 @@ def running(**options: object) -> Harness:
 
 
 def samples(text: str) -> dict[str, set[tuple[str, ...]]]:
-    """Names of samples, as the text has them, with the label names of each."""
+    """Return the names of samples in the text, with the label names of each."""
     found: dict[str, set[tuple[str, ...]]] = {}
     for line in text.splitlines():
         if line and not line.startswith("#"):
@@ -102,7 +102,7 @@ def _labels(line: str) -> list[str]:
 
 
 def test_every_metric_is_there_with_its_labels() -> None:
-    """Dashboards made for controller-runtime and achilles ask for exactly these."""
+    """Dashboards for controller-runtime and achilles use exactly these."""
     with running() as cluster:
         text = scrape(cluster)
     found = samples(text)
@@ -113,7 +113,7 @@ def test_every_metric_is_there_with_its_labels() -> None:
 
 
 def test_text_is_what_prometheus_reads() -> None:
-    """Every family has a type and help, and no sample comes twice."""
+    """Every family has a type and help, and no sample is repeated."""
     with running() as cluster:
         text = scrape(cluster)
     seen: set[tuple[str, str]] = set()
@@ -127,7 +127,7 @@ def test_text_is_what_prometheus_reads() -> None:
 
 
 def test_two_counters_have_no_total() -> None:
-    """As achilles exports them."""
+    """They have the names that achilles exports."""
     with running() as cluster:
         text = scrape(cluster)
     for name in ("achilles_trigger", "achilles_event"):
@@ -137,7 +137,7 @@ def test_two_counters_have_no_total() -> None:
 
 
 def test_values() -> None:
-    """One of four readiness series is 1, failures are counted, and who leads says so."""
+    """One of four readiness series is 1, failures are counted, and the leader has 1."""
     with running() as cluster:
         text = scrape(cluster)
     readiness = {
@@ -156,8 +156,8 @@ def test_values() -> None:
     assert 'achilles_object_suspended{group="test.myrmidon.dev",kind="Thing",name="still"' in text
 
 
-def test_series_go_with_their_object() -> None:
-    """None that names it is left, whatever the order of the last events."""
+def test_series_end_with_their_object() -> None:
+    """No series names a deleted object, whatever the order of the last events."""
     with running() as cluster:
         assert '"good"' in scrape(cluster)
         for name in ("good", "bad", "still"):
@@ -168,8 +168,8 @@ def test_series_go_with_their_object() -> None:
         assert f'"{name}"' not in text
 
 
-def test_objects_are_not_named_if_not_wanted() -> None:
-    """For many thousand objects: the same families, without names."""
+def test_objects_are_not_named_if_the_option_is_off() -> None:
+    """For many thousands of objects: the same families, without names."""
     with running(per_object_metrics=False) as cluster:
         text = scrape(cluster)
     for name in ("good", "bad", "still"):
@@ -179,7 +179,7 @@ def test_objects_are_not_named_if_not_wanted() -> None:
 
 
 def test_processing_time_starts_with_the_change() -> None:
-    """Not with the resync that was set hours before it."""
+    """It does not start with the resync that was scheduled hours before."""
     with Harness(Things(act, sync_period=timedelta(hours=10))) as cluster:
         cluster.apply(thing())
         cluster.settle()

@@ -1,4 +1,4 @@
-"""``/metrics`` with ``metrics_auth``: who is let in, and what each refusal says."""
+"""``/metrics`` with ``metrics_auth``: which scrapes are allowed, and what each refusal says."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -59,7 +59,7 @@ def server() -> ApiServer:
         ("bearer p", 200, "workqueue_depth"),
     ],
 )
-def test_only_those_who_may_get_the_path_read_the_metrics(
+def test_only_users_who_may_get_the_path_read_the_metrics(
     authorization: str, status: int, said: str
 ) -> None:
     """The status and the text of the answer say why a scrape was refused."""
@@ -133,7 +133,7 @@ async def checking(
 
 
 def test_answers_are_kept_for_a_minute_and_refusals_for_ten_seconds() -> None:
-    """A scrape every few seconds does not cost two requests each."""
+    """Frequent scrapes do not cost two requests each."""
 
     async def scrapes() -> None:
         async with checking() as (access, asked):
@@ -157,7 +157,7 @@ def test_answers_are_kept_for_a_minute_and_refusals_for_ten_seconds() -> None:
 
 
 def test_many_tokens_take_bounded_memory() -> None:
-    """The oldest answers are dropped."""
+    """The oldest results are dropped."""
 
     async def scrapes() -> None:
         async with checking() as (access, _):
@@ -168,8 +168,8 @@ def test_many_tokens_take_bounded_memory() -> None:
     run(scrapes())
 
 
-def test_without_the_server_no_scrape_is_let_in() -> None:
-    """503, and the answer is not kept: the next scrape asks again."""
+def test_without_the_server_no_scrape_is_allowed() -> None:
+    """The response is 503 and is not kept: the next scrape asks again."""
     down = True
 
     def faults(_request: HttpRequest) -> Fault | None:
@@ -188,7 +188,7 @@ def test_without_the_server_no_scrape_is_let_in() -> None:
 
 
 def test_the_roles_are_generated() -> None:
-    """One to check, which is bound to the program, and one to scrape, which the user binds."""
+    """One to check scrapes, bound to the program, and one to scrape, which the user binds."""
     checks, reads = metrics_roles("shop")
     rules: list[Json] = checks["rules"]
     assert [rule["resources"] for rule in rules] == [["tokenreviews"], ["subjectaccessreviews"]]

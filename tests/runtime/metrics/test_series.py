@@ -1,4 +1,4 @@
-"""Our counters and histograms say what those of the client library say."""
+"""Our counters and histograms print the same text as those of the client library."""
 
 from typing import Any
 
@@ -17,14 +17,14 @@ AMOUNTS = st.sampled_from([-1.0, 0.0, 0.005, 0.01, 0.0100001, 1.0, 2.5, 1e9, flo
 
 
 def printed(registry: CollectorRegistry) -> list[str]:
-    """What a scrape gets, without the series that tell when another one was made."""
+    """Return the text of a scrape, without the ``_created`` series."""
     lines = generate_latest(registry).decode().splitlines()
     return sorted(line for line in lines if "_created" not in line)
 
 
 @given(counts=st.lists(SERIES, max_size=20), amounts=st.lists(st.tuples(SERIES, AMOUNTS)))
 def test_a_scrape_reads_the_same(counts: list[Any], amounts: list[Any]) -> None:
-    """Names, labels, buckets, sums, and how strange values are printed."""
+    """Names, labels, buckets, sums, and special floating point values."""
     ours, theirs = CollectorRegistry(), CollectorRegistry()
     buckets = (0.005, 0.01, 1, 2.5)
     counters = (
@@ -45,7 +45,7 @@ def test_a_scrape_reads_the_same(counts: list[Any], amounts: list[Any]) -> None:
 
 
 def test_a_name_is_taken_once() -> None:
-    """Two metrics of one name would be one metric with wrong figures."""
+    """Two metrics of one name would be one metric with wrong numbers."""
     registry = CollectorRegistry()
     Counter("things_total", "Things.", LABELS, registry)
     with pytest.raises(ValueError, match="Duplicated timeseries"):

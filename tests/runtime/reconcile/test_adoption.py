@@ -39,8 +39,8 @@ def deleting(**options: Any) -> Act:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_o6_a_strangers_object_is_left_alone_and_survives_the_parent(way: str) -> None:
-    """It is neither changed nor destroyed, and the condition says what to do."""
+def test_o6_an_object_without_parent_is_left_alone_and_survives_the_parent(way: str) -> None:
+    """It is neither changed nor deleted, and the condition says what to do."""
     with Harness(FinalThings(applying(**WAYS[way]), prune=True)) as cluster:
         cluster.apply(config_map("child", "theirs"))
         before = cluster.get(MAP, "child")
@@ -57,8 +57,8 @@ def test_o6_a_strangers_object_is_left_alone_and_survives_the_parent(way: str) -
 
 
 @pytest.mark.parametrize("way", sorted(set(WAYS) - {"create-only"}))
-def test_o6_adoption_that_is_asked_for_happens_and_is_told(way: str) -> None:
-    """The object is changed, deleted with the parent, and an Event says since when."""
+def test_o6_a_requested_adoption_happens_and_is_recorded(way: str) -> None:
+    """The object is changed, deleted with the parent, and an Event records the adoption."""
     with Harness(FinalThings(applying(**WAYS[way], adopt=True))) as cluster:
         cluster.apply(config_map("child", "theirs"))
         cluster.apply(thing())
@@ -75,7 +75,7 @@ def test_o6_adoption_that_is_asked_for_happens_and_is_told(way: str) -> None:
 
 
 def test_o6_create_only_with_adoption_leaves_the_object_as_it_is() -> None:
-    """It only has to exist; what was not created by us is not destroyed with the parent."""
+    """It only has to exist; an object that we did not create is not deleted with the parent."""
     with Harness(FinalThings(applying(create_only=True, adopt=True), prune=True)) as cluster:
         cluster.apply(config_map("child", "theirs"))
         before = cluster.get(MAP, "child")
@@ -102,8 +102,8 @@ def test_o6_the_annotation_on_the_object_allows_its_adoption() -> None:
         assert len(events(cluster, "Adopted")) == 1
 
 
-def test_o6_a_delete_of_a_strangers_object_must_be_asked_for() -> None:
-    """``out.delete`` names an object; that does not make it ours."""
+def test_o6_a_delete_of_an_object_without_parent_must_be_asked_for() -> None:
+    """Naming an object in ``out.delete`` does not make it ours."""
     with Harness(Things(deleting())) as cluster:
         cluster.apply(config_map("child", "theirs"))
         cluster.apply(thing())
@@ -122,7 +122,7 @@ def test_o6_a_delete_of_a_strangers_object_must_be_asked_for() -> None:
 
 @pytest.mark.parametrize("way", sorted(WAYS))
 def test_a_child_that_lost_its_owner_is_still_ours_after_a_restart(way: str) -> None:
-    """The server's managedFields say who created it, whatever process asks."""
+    """The server's managedFields record who created it."""
     with Harness(Things(applying(**WAYS[way]))) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -140,8 +140,8 @@ def test_a_child_that_lost_its_owner_is_still_ours_after_a_restart(way: str) -> 
         cluster.at_rest()
 
 
-def test_o7_two_parents_that_name_one_target_do_not_fight() -> None:
-    """The second is refused with the name of the first, and nothing is written in circles."""
+def test_o7_two_parents_that_name_one_target_do_not_overwrite_each_other() -> None:
+    """The second is refused with the name of the first, and there are no alternating writes."""
     with Harness(ConfigCopies()) as cluster:
         spec = ConfigCopySpec(namespaces=[cluster.add_namespace("target")])
         cluster.add_namespace("second")
@@ -169,7 +169,7 @@ def test_o7_two_parents_that_name_one_target_do_not_fight() -> None:
 
 
 def test_o7_a_parent_that_was_restored_finds_its_children_by_name() -> None:
-    """It has another uid than their labels say, and nobody else can have its name."""
+    """Its uid differs from their labels, but no other object can have its name."""
     with Harness(Things(applying(owner_refs=False))) as cluster:
         cluster.apply(thing())
         cluster.settle()

@@ -1,4 +1,4 @@
-"""W7, O8: whatever changed since a finalizer was set, the object can go, or says what blocks it."""
+"""W7, O8: after any change of the program, an object is deleted or says what blocks that."""
 
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -38,36 +38,36 @@ def upgrade(cluster: Harness, controller: Controller[Any]) -> None:
 
 
 def refs(cluster: Harness) -> list[str]:
-    """What is on record."""
+    """Return the recorded references."""
     status = cluster.require(Thing, "it").raw.get("status") or {}
     return [ref["name"] for ref in status.get("resourceRefs") or ()]
 
 
 def blocked(cluster: Harness) -> tuple[str, list[str]]:
-    """The message of Ready, and the Events about a deletion that does not go on."""
+    """Return the message of Ready, and the Events about a blocked deletion."""
     ready = cluster.condition(Thing, "it")
     return (ready.message if ready else ""), events(cluster, "DeletionBlocked")
 
 
 def far(it: Thing, out: OutputSet, _ctx: Context) -> Result:
-    """A child in another namespace."""
+    """Apply a child in another namespace."""
     out.apply(config_map("far", it.spec.value, namespace="elsewhere"), owner_refs=False)
     return Done()
 
 
 def nothing(_it: Thing, _out: OutputSet, _ctx: Context) -> Result:
-    """No child any more."""
+    """Apply no child."""
     return Done()
 
 
 class Gate:
-    """The server forbids everything below some paths, while it is closed."""
+    """A server that forbids everything below some paths while the gate is closed."""
 
     def __init__(self, *parts: str) -> None:
         self._parts, self.closed = parts, False
 
     def __call__(self, request: HttpRequest) -> Fault | None:
-        """The fault of a request."""
+        """Return the fault of a request."""
         listed = any(name in ("watch", "limit") for name, _ in request.query)
         if self.closed and not listed and any(part in request.path for part in self._parts):
             return Answer(403, "Forbidden")
@@ -78,7 +78,7 @@ class Gate:
 
 
 def test_a_child_outside_the_narrowed_namespaces_is_deleted() -> None:
-    """It is read live: no cache shows it any more."""
+    """It is read live, because no cache has it any more."""
     with Harness(Things(far), manifests=[ELSEWHERE]) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -102,8 +102,8 @@ def test_a_child_outside_the_narrowed_namespaces_is_pruned() -> None:
         cluster.at_rest()
 
 
-def test_a_child_outside_stays_on_record_without_pruning() -> None:
-    """It is still this object's; nothing is read for it in each pass."""
+def test_without_pruning_a_child_outside_the_namespaces_stays_recorded() -> None:
+    """It still belongs to this object; no pass reads it."""
     with Harness(Things(far), manifests=[ELSEWHERE]) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -113,8 +113,8 @@ def test_a_child_outside_stays_on_record_without_pruning() -> None:
         cluster.at_rest()
 
 
-def test_a_child_that_is_slow_to_go_is_waited_for() -> None:
-    """Deleted live, and held by a finalizer of another party."""
+def test_a_child_with_a_finalizer_of_another_party_is_waited_for() -> None:
+    """It is deleted live, and another party's finalizer keeps it."""
     slow = config_map("far", namespace="elsewhere", finalizers=["other.dev/slow"])
 
     def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
@@ -147,7 +147,7 @@ def test_a_child_that_is_slow_to_go_is_waited_for() -> None:
 
 @pytest.mark.parametrize("prune", [False, True])
 def test_a_child_that_may_not_be_deleted_is_named_with_the_command(prune: bool) -> None:
-    """The rights went with the namespace: condition and Event say what to do; then it goes on."""
+    """The rights were removed with the namespace: condition and Event name the command."""
     gate = Gate("/namespaces/elsewhere/")
     with Harness(Things(far, prune=prune), manifests=[ELSEWHERE], faults=gate) as cluster:
         cluster.apply(thing())
@@ -172,7 +172,7 @@ def test_a_child_that_may_not_be_deleted_is_named_with_the_command(prune: bool) 
 
 @pytest.mark.parametrize("verb", ["apply", "delete"])
 def test_an_output_outside_the_namespaces_is_refused_before_anything_is_written(verb: str) -> None:
-    """No finalizer and no record for what is never made; the fix is in the condition."""
+    """No finalizer and no record is written for it; the fix is in the condition."""
 
     def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
         if verb == "delete":
@@ -211,7 +211,7 @@ class Nested(Controller[Thing]):
 
     @state(initial=True)
     def made(self, it: Thing, out: OutputSet) -> Result:
-        """What the test makes."""
+        """Do what the test says."""
         self._act(it, out)
         return Done()
 
@@ -240,7 +240,7 @@ def test_an_object_is_never_its_own_child(how: Json) -> None:
 @pytest.mark.parametrize("prune", [False, True])
 @pytest.mark.parametrize("declared", [False, True])
 def test_an_object_that_was_made_its_own_child_can_be_deleted(prune: bool, declared: bool) -> None:
-    """O8: it neither waits for itself nor prunes itself, whatever an older version left on it."""
+    """O8: it neither waits for itself nor prunes itself, whatever an older version recorded."""
 
     class Others(Nested):
         manages: ClassVar[Any] = (kinds.CONFIG_MAP,)
@@ -273,8 +273,8 @@ def test_an_object_that_was_made_its_own_child_can_be_deleted(prune: bool, decla
 
 
 @pytest.mark.parametrize("how", [{}, {"owner_refs": False}], ids=["owned", "tracked"])
-def test_children_of_the_own_kind_come_and_go(how: Json) -> None:
-    """O8 forbids the object itself only; the tree goes with its root."""
+def test_children_of_the_own_kind_are_created_and_deleted(how: Json) -> None:
+    """O8 forbids only the object itself; the tree is deleted with its root."""
 
     def act(it: Thing, out: OutputSet) -> None:
         if len(it.name) < 4:
@@ -295,7 +295,7 @@ def test_children_of_the_own_kind_come_and_go(how: Json) -> None:
 
 
 class StrictSpec(Model):
-    """A newer model, with a field that old objects do not have."""
+    """A newer model, with a required field that old objects lack."""
 
     value: str = "a"
     owner: str
@@ -308,7 +308,7 @@ class StrictThing(
 
 
 class StrictThings(Controller[StrictThing]):
-    """The next version, without states that run at deletion."""
+    """The next version, without finalizer states."""
 
     manages = (kinds.CONFIG_MAP, kinds.CLUSTER_ROLE, kinds.SERVICE, kinds.SECRET)
 
@@ -319,7 +319,7 @@ class StrictThings(Controller[StrictThing]):
 
 
 class StrictFinalThings(StrictThings):
-    """The next version, with such states."""
+    """The next version, with finalizer states."""
 
     @state(finalizer=True, condition="Last")
     def last(self, _it: StrictThing, _out: OutputSet) -> Result:
@@ -328,7 +328,7 @@ class StrictFinalThings(StrictThings):
 
 
 def wide(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
-    """A child without an owner reference."""
+    """Apply a child without an owner reference."""
     out.apply(cluster_role("wide"), owner_refs=False)
     return Done()
 
@@ -346,8 +346,11 @@ def test_an_object_that_no_longer_fits_its_model_is_deleted_with_its_children() 
 
 
 @pytest.mark.parametrize("status", ["text", 7, {"conditions": 7}, {"conditions": [{}, None]}])
-def test_a_status_that_is_not_one_does_not_hold_the_object(status: Any) -> None:
-    """Another party wrote it, and a schema allowed it; the child may not be deleted for a while."""
+def test_an_invalid_status_does_not_block_the_deletion(status: Any) -> None:
+    """Another party wrote it, and the schema allowed it.
+
+    Deleting the child is forbidden at first.
+    """
     name = "things.test.myrmidon.dev"
     gate = Gate("/clusterroles")
     with Harness(Things(wide), faults=gate) as cluster:
@@ -371,7 +374,10 @@ def test_a_status_that_is_not_one_does_not_hold_the_object(status: Any) -> None:
 
 
 def test_an_object_whose_finalizer_states_cannot_read_it_names_the_command() -> None:
-    """They might clean up the wrong thing; a person corrects the object, or gives the finalizer up."""
+    """They might clean up the wrong resource.
+
+    A person repairs the object or removes the finalizer.
+    """
     with Harness(FinalThings(wide)) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -403,7 +409,7 @@ def test_a_child_whose_record_another_party_erased_is_deleted(controller: Things
 
 
 def test_a_state_that_fails_at_deletion_names_the_command() -> None:
-    """Condition and Event: what blocks, and what frees the object."""
+    """Condition and Event say what blocks the deletion, and what frees the object."""
     fail = [True]
 
     def last(_it: Thing, _out: OutputSet, _ctx: Context) -> Result:
@@ -426,14 +432,14 @@ def test_a_state_that_fails_at_deletion_names_the_command() -> None:
 
 
 class FewerThings(Things):
-    """The next version, which makes ConfigMaps only."""
+    """The next version, which manages ConfigMaps only."""
 
     name = "thing"
     manages: ClassVar[tuple[Any, ...]] = (kinds.CONFIG_MAP,)
 
 
 def near(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
-    """A Secret with an owner reference, and one without."""
+    """Apply a Secret with an owner reference, and one without."""
     for name, how in (("owned", True), ("tracked", False)):
         manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}}
         out.apply(manifest, owner_refs=how)
@@ -458,7 +464,7 @@ def test_children_of_a_kind_that_is_no_longer_managed_are_deleted() -> None:
 
 
 def test_children_of_a_kind_that_is_no_longer_managed_are_pruned() -> None:
-    """A12: with and without owner reference, within the guard, and then off the record."""
+    """A12: with and without owner reference, within the guard, and then removed from the record."""
     with Harness(Things(near, prune=True)) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -493,8 +499,8 @@ def test_a_namesake_of_a_kind_that_is_no_longer_managed_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("prune", [False, True])
-def test_a_kind_that_the_server_no_longer_has_does_not_hold_the_object(prune: bool) -> None:
-    """Its objects went with its definition."""
+def test_a_kind_that_the_server_no_longer_serves_does_not_block_the_deletion(prune: bool) -> None:
+    """Its objects were deleted with its definition."""
     with Harness(Things(wide, prune=prune)) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -513,7 +519,7 @@ def test_a_kind_that_the_server_no_longer_has_does_not_hold_the_object(prune: bo
         assert cluster.get(Thing, "it") is None
 
 
-def test_a_kind_that_left_and_may_not_be_deleted_is_named_with_the_command() -> None:
+def test_a_removed_kind_that_may_not_be_deleted_is_named_with_the_command() -> None:
     """The role lost the kind together with ``manages``."""
     gate = Gate("/clusterroles", "/secrets")
     with Harness(Things(near), faults=gate) as cluster:

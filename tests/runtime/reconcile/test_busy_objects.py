@@ -1,4 +1,4 @@
-"""C11, W4: an object that another party writes all the time, between each of our reads and writes."""
+"""C11, W4: another client writes to the object between each of our reads and writes."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -28,7 +28,7 @@ Meddle = Callable[["Party"], None]
 
 
 class Party:
-    """Another client, which acts before each write of ours to the object, as often as it is told to."""
+    """Another client, which acts before our writes to the object, as often as it is told to."""
 
     def __init__(self, *acts: Meddle, times: int = 60) -> None:
         self._acts, self._left = acts, times
@@ -45,7 +45,7 @@ class Party:
         self._acts[self.meddled % len(self._acts)](self)
 
     def read(self) -> Json:
-        """The object as it is."""
+        """Return the object as it is now."""
         found: Json = orjson.loads(self.cluster.server.request("GET", PATH).body)
         return found
 
@@ -68,7 +68,7 @@ def edit(party: Party) -> None:
 
 
 def report(party: Party) -> None:
-    """Change the message of a condition of its own."""
+    """Change the message of its own condition."""
     known = (party.read().get("status") or {}).get("conditions") or []
     own = {"type": "Scanned", "status": "True", "message": str(next(party.numbers))}
     kept = [one for one in known if one["type"] != "Scanned"]
@@ -78,14 +78,14 @@ def report(party: Party) -> None:
 
 
 def crowd_in(party: Party) -> None:
-    """Put a condition in front of all others."""
+    """Insert a condition before all others."""
     known = (party.read().get("status") or {}).get("conditions") or []
     own = {"type": f"Front{next(party.numbers)}", "status": "True"}
     party.patch({"status": {"conditions": [own, *known]}}, "/status")
 
 
 def hold(party: Party) -> None:
-    """Add a finalizer of its own, in front."""
+    """Insert a finalizer of its own before all others."""
     obj = party.read()
     if obj["metadata"].get("deletionTimestamp"):
         annotate(party)
@@ -95,19 +95,19 @@ def hold(party: Party) -> None:
 
 
 def let_go(party: Party) -> None:
-    """Take one of its finalizers off."""
+    """Remove one of its finalizers."""
     there = party.read()["metadata"].get("finalizers") or []
     theirs = [one for one in there if one != OURS][1:]
     party.patch({"metadata": {"finalizers": [*theirs, *(one for one in there if one == OURS)]}})
 
 
 def conditions(obj: Json) -> dict[str, Json]:
-    """The conditions by type."""
+    """Return the conditions by type."""
     return {one["type"]: one for one in (obj.get("status") or {}).get("conditions") or ()}
 
 
 def tracked(it: Thing, out: OutputSet, _ctx: Context) -> Result:
-    """A child that must be on record, and its parent finalized, before it exists."""
+    """Apply a child that must be recorded, and whose parent needs a finalizer, before it exists."""
     out.apply(cluster_role("wide"), owner_refs=False)
     it.status.note = "noted"
     return Done()
@@ -115,7 +115,7 @@ def tracked(it: Thing, out: OutputSet, _ctx: Context) -> Result:
 
 @pytest.mark.parametrize("act", [annotate, edit, report])
 def test_the_status_is_written_in_the_first_pass(act: Meddle) -> None:
-    """C11: however often the other party writes; C6: what it writes into the list survives."""
+    """C11: whatever the number of its writes; C6: its conditions survive."""
     party = Party(act)
     with Harness(Things(), faults=party) as cluster:
         party.cluster = cluster
@@ -131,7 +131,7 @@ def test_the_status_is_written_in_the_first_pass(act: Meddle) -> None:
 
 @pytest.mark.parametrize("act", [annotate, edit, report, hold])
 def test_tracked_children_are_recorded_and_deleted(act: Meddle) -> None:
-    """C11: finalizer, record, status, and the finalizer again, all while the object keeps changing."""
+    """C11: finalizer, record, status and release work while the object keeps changing."""
     party = Party(act)
     with Harness(Things(tracked), faults=party) as cluster:
         party.cluster = cluster
@@ -152,7 +152,10 @@ def test_tracked_children_are_recorded_and_deleted(act: Meddle) -> None:
 
 
 def test_a_pass_never_claims_a_generation_that_it_did_not_read() -> None:
-    """C1, C4: the spec changes before the status write; the status tells of the spec that was read."""
+    """C1, C4: the spec changes before the status write.
+
+    The status is for the spec that was read.
+    """
     party = Party(edit, times=1)
     seen: list[int] = []
 
@@ -173,7 +176,7 @@ def test_a_pass_never_claims_a_generation_that_it_did_not_read() -> None:
 
 
 def test_a_finalizer_for_tracked_children_does_not_make_the_pass_claim_a_newer_generation() -> None:
-    """C1: the answer to the finalizer shows a spec that no state of this pass has seen."""
+    """C1: the response to the finalizer write has a spec that no state of this pass has seen."""
     party = Party(edit, times=1)
     with Harness(Things(tracked), faults=party) as cluster:
         party.cluster = cluster
@@ -184,8 +187,8 @@ def test_a_finalizer_for_tracked_children_does_not_make_the_pass_claim_a_newer_g
         assert [each for each in claimed if each] == [1, 2]
 
 
-def test_a_change_that_only_the_answer_to_our_own_write_shows_causes_another_pass() -> None:
-    """The watch event of the change is older than our own write, so no watch will tell of it."""
+def test_a_change_that_only_the_response_to_our_own_write_shows_causes_another_pass() -> None:
+    """Its watch event is older than our own write, so no later watch event reports it."""
     party = Party(edit, times=1)
     seen: list[int] = []
 
@@ -218,7 +221,7 @@ def test_a_change_that_only_the_answer_to_our_own_write_shows_causes_another_pas
 def test_whatever_the_other_party_does_nothing_of_either_is_lost(
     acts: list[Meddle], times: int
 ) -> None:
-    """C6, C11, W4: everybody's conditions and finalizers are there at the end, and ours are current."""
+    """C6, C11, W4: all conditions and finalizers are there at the end, and ours are current."""
     party = Party(*acts, times=times)
     with Harness(FinalThings(tracked), faults=party) as cluster:
         party.cluster = cluster

@@ -24,12 +24,12 @@ def one_child(it: Thing, out: OutputSet, _ctx: Context) -> Result:
 
 
 def finalizers(cluster: Harness) -> list[str]:
-    """Who holds the object."""
+    """Return the finalizers of the object."""
     return list(cluster.require(Thing, "it").finalizers)
 
 
 def test_finalizer_is_confirmed_before_the_first_effect() -> None:
-    """W3: a state sees it on the object, and the server had it before the state ran."""
+    """W3: a state sees it on the object, and the server has it before the state runs."""
     seen: list[list[str]] = []
 
     def look(it: Thing, _out: OutputSet, _ctx: Context) -> Result:
@@ -42,8 +42,8 @@ def test_finalizer_is_confirmed_before_the_first_effect() -> None:
         assert seen == [[OURS]]
 
 
-def test_finalizer_goes_when_its_graph_has_ended() -> None:
-    """W3: not while it waits, fails, or has something to recheck."""
+def test_finalizer_is_removed_when_its_graph_has_ended() -> None:
+    """W3: not while a state waits, fails, or asks for a recheck."""
     answers = iter(
         [
             Wait("Draining", after=timedelta(minutes=1)),
@@ -66,7 +66,7 @@ def test_finalizer_goes_when_its_graph_has_ended() -> None:
 
 
 def test_finalizers_of_others_survive_whatever_the_order() -> None:
-    """W4: a finalizer that somebody adds between our read and our write stays, and so does theirs at the end."""
+    """W4: a finalizer that another party adds between our read and our write stays."""
     meddled: list[str] = []
 
     def meddle(request_path: str) -> None:
@@ -95,7 +95,7 @@ def test_finalizers_of_others_survive_whatever_the_order() -> None:
 
 
 def test_deleting_parent_creates_nothing() -> None:
-    """W5: what exists may change, nothing appears."""
+    """W5: existing objects may change, none is created."""
 
     def both(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         out.apply(config_map("it-a", "farewell"))
@@ -137,7 +137,7 @@ def test_suspended_object_is_left_alone() -> None:
         assert len(cluster.writes) == before
 
 
-def test_suspended_deletion_waits_and_says_so() -> None:
+def test_suspended_deletion_waits_and_reports_it() -> None:
     """W6: the finalizer graph runs when the suspension is lifted."""
     with Harness(FinalThings(one_child)) as cluster:
         cluster.apply(thing())
@@ -160,7 +160,7 @@ def test_suspended_deletion_waits_and_says_so() -> None:
 
 
 def tracked(it: Thing, out: OutputSet, _ctx: Context) -> Result:
-    """Children that no owner reference can hold: elsewhere, nowhere, and by choice."""
+    """Apply children without owner reference: elsewhere, cluster-scoped, and by option."""
     elsewhere: Json = config_map("far", it.spec.value, namespace="elsewhere")
     for manifest in (elsewhere, cluster_role("wide"), config_map("near")):
         out.apply(manifest, owner_refs=False)
@@ -170,8 +170,8 @@ def tracked(it: Thing, out: OutputSet, _ctx: Context) -> Result:
 SPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}}
 
 
-def test_tracked_children_are_recorded_before_they_are_made() -> None:
-    """C8: finalizer, references, objects, in this order; and deleted with the parent."""
+def test_tracked_children_are_recorded_before_they_are_created() -> None:
+    """C8: finalizer, references, objects, in this order; they are deleted with the parent."""
     with Harness(Things(tracked), manifests=[SPACE]) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -195,7 +195,7 @@ def test_tracked_children_are_recorded_before_they_are_made() -> None:
 
 
 def test_tracked_children_of_one_state_stay_on_record_while_another_records_its_own() -> None:
-    """A crash before the end of the pass must not lose the first."""
+    """A crash before the end of the pass must not lose the first ones."""
 
     def act(name: str) -> Act:
         def apply(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
@@ -212,8 +212,8 @@ def test_tracked_children_of_one_state_stay_on_record_while_another_records_its_
         assert [[ref["name"] for ref in refs] for refs in said if refs] == [["one"], ["one", "two"]]
 
 
-def test_tracked_children_that_cannot_be_recorded_are_not_made() -> None:
-    """Nobody would know them."""
+def test_tracked_children_that_cannot_be_recorded_are_not_created() -> None:
+    """Without the record they could be left behind."""
     refused = Status(403, "Forbidden")
     with Harness(
         Things(tracked),
@@ -226,7 +226,7 @@ def test_tracked_children_that_cannot_be_recorded_are_not_made() -> None:
 
 
 def test_tracked_children_wake_their_parent() -> None:
-    """O3: a change of a child in another namespace or in none is repaired."""
+    """O3: a change of a child in another or in no namespace is corrected."""
     with Harness(Things(tracked), manifests=[SPACE]) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -238,8 +238,8 @@ def test_tracked_children_wake_their_parent() -> None:
         assert cluster.get(kinds.CONFIG_MAP, "far", "elsewhere") is not None
 
 
-def test_somebody_elses_object_of_that_name_is_not_deleted_with_us() -> None:
-    """O4: a namesake that took the place of our child stays."""
+def test_an_object_of_another_party_with_the_name_of_a_child_is_not_deleted() -> None:
+    """O4: an object that replaced our child under its name stays."""
     with Harness(Things(tracked), manifests=[SPACE]) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -256,10 +256,10 @@ def test_somebody_elses_object_of_that_name_is_not_deleted_with_us() -> None:
 
 
 def test_children_deleted_in_the_foreground() -> None:
-    """O5: it waits until all are gone, and asks once for each."""
+    """O5: the state waits until all are gone, and sends one delete for each."""
 
     class Emptied(Controller[Thing]):
-        """Deletes its children before it goes."""
+        """Deletes its children before it is released."""
 
         manages = (kinds.CONFIG_MAP,)
         children_deleted = delete_children_foreground(finalizer=True)
@@ -287,8 +287,8 @@ def test_children_deleted_in_the_foreground() -> None:
         assert cluster.get(kinds.CONFIG_MAP, "it-a") is None
 
 
-def test_unfit_object_that_is_deleted_says_why_it_stays() -> None:
-    """F28: its finalizer cannot run on what cannot be read; a person must know."""
+def test_an_invalid_object_that_is_deleted_says_why_it_stays() -> None:
+    """F28: its finalizer states cannot run on an invalid object; a condition tells the user."""
     with Harness(FinalThings(done)) as cluster:
         cluster.apply(thing())
         cluster.settle()

@@ -1,4 +1,4 @@
-"""Every write of every kind of output may lose its answer, or be the last of its process."""
+"""For every kind of output, any write may lose its response or be the last of its process."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ WRITES = 9
 
 
 def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
-    """Use every kind of output; what is declared shrinks, and a child is released."""
+    """Use every kind of output; for another size fewer are declared, and a child is released."""
     whole = it.spec.size == 1
     data = {"a": "1", "b": "1"} if whole else {"a": "1"}
     out.apply({**config_map("child"), "data": data}, remove_undeclared=True)
@@ -39,8 +39,8 @@ def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
 @pytest.mark.parametrize("crash", [False, True], ids=["lost", "crashed"])
 @pytest.mark.parametrize("change", [False, True], ids=["new", "changed"])
 @pytest.mark.parametrize("number", range(WRITES))
-def test_a9_every_write_may_lose_its_answer(number: int, change: bool, crash: bool) -> None:
-    """The end is the same, and the object comes to rest."""
+def test_a9_any_write_may_lose_its_response(number: int, change: bool, crash: bool) -> None:
+    """The final state is the same, and the object converges."""
     count, armed = iter(range(1000)), [not change]
 
     def fault(request: Any) -> Any:

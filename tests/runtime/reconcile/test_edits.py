@@ -27,7 +27,7 @@ INGRESS: Json = {"loadBalancer": {"ingress": [{"ip": "10.0.0.1", "ipMode": "VIP"
 
 
 def acting(*calls: Any) -> Act:
-    """A state that makes these calls on its outputs."""
+    """Return a state that makes these calls on its outputs."""
 
     def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
         for call in calls:
@@ -38,7 +38,7 @@ def acting(*calls: Any) -> Act:
 
 
 def paths(cluster: Harness) -> list[str]:
-    """The writes so far, without those of the status of the parent."""
+    """Return the writes so far, without those to the status of the parent."""
     written = [f"{one.request.method} {one.path.split('/default/')[-1]}" for one in cluster.writes]
     return [one for one in written if not one.endswith("things/it/status")]
 
@@ -51,7 +51,7 @@ def meddle(cluster: Harness, kind: Kind, name: str, changes: Json) -> None:
 
 
 def deployment(replicas: int = 1) -> Json:
-    """A Deployment that another party made."""
+    """Build a Deployment that another party created."""
     labels = {"app": "a"}
     pod = {"containers": [{"name": "a", "image": "a:1"}]}
     return {
@@ -96,7 +96,7 @@ def test_a2_the_status_of_a_child_is_written_once() -> None:
 
 
 def test_a_status_that_the_server_completes_is_sent_once_by_each_process() -> None:
-    """The default inside a list element could be a field that an earlier declaration had."""
+    """A default inside a list element could be a field of an earlier declaration."""
     brief = {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}}
     act = acting(
         lambda out: out.apply(SERVICE),
@@ -141,7 +141,7 @@ def test_only_the_status_fields_that_were_set_are_written() -> None:
 
 
 def test_the_status_of_an_object_that_is_not_a_child_is_not_written() -> None:
-    """O2 and O6 hold for the status."""
+    """O2 and O6 hold for the status, too."""
     act = acting(lambda out: out.apply({**SERVICE, "status": INGRESS}, subresource="status"))
     with Harness(Things(act), actors=()) as cluster:
         cluster.apply(SERVICE)
@@ -173,7 +173,7 @@ def test_a_state_waits_for_an_object_that_it_should_patch() -> None:
 
 
 def test_a_status_that_would_be_dropped_is_an_error() -> None:
-    """The API server would drop it without a word."""
+    """The API server would drop it silently."""
     act = acting(lambda out: out.apply({**SERVICE, "status": INGRESS}))
     with Harness(Things(act), actors=()) as cluster:
         cluster.apply(thing())
@@ -185,7 +185,7 @@ def test_a_status_that_would_be_dropped_is_an_error() -> None:
 
 
 def test_an_object_that_was_read_may_be_applied_with_its_status() -> None:
-    """That status is the one on the server, and is left out."""
+    """Its status is the one on the server, and is left out."""
 
     async def act(_it: Thing, out: OutputSet, ctx: Context) -> Result:
         read = await ctx.get(kinds.SERVICE, "child")
@@ -204,7 +204,7 @@ def test_an_object_that_was_read_may_be_applied_with_its_status() -> None:
 
 
 def test_a_deployment_is_scaled_through_its_subresource() -> None:
-    """It need not be a child; the cache shows the new number at once, and nothing is sent twice."""
+    """It need not be a child; the cache has the new number at once, and nothing is sent twice."""
     seen: list[int] = []
 
     async def look(_it: Thing, _out: OutputSet, ctx: Context) -> Result:
@@ -242,7 +242,7 @@ CONTAINER = {"spec": {"template": {"spec": {"containers": [{"name": "b", "image"
     ],
 )
 def test_a2_a_patch_is_sent_while_it_has_an_effect(kind: Any, body: Any) -> None:
-    """Once; a change of the status does not send it again, and a change of its fields does."""
+    """It is sent once, and again after a change of its fields, but not of the status."""
     act = acting(lambda out: out.patch(kinds.DEPLOYMENT, "theirs", body, type=kind))
     with Harness(Deploying(act), actors=()) as cluster:
         cluster.apply(deployment())
@@ -268,8 +268,8 @@ def test_a2_a_patch_is_sent_while_it_has_an_effect(kind: Any, body: Any) -> None
         assert cluster.require(kinds.DEPLOYMENT, "theirs")["spec"] == after
 
 
-def test_a_json_patch_that_another_writer_overtakes_is_decided_again() -> None:
-    """It tests the version that it was decided on; the second decision is made on a live read."""
+def test_a_json_patch_with_a_conflict_is_decided_again() -> None:
+    """It tests the version that it was decided on; the second decision uses a live read."""
     changes = iter(["b"])
 
     def race(request: Any) -> None:
@@ -291,7 +291,7 @@ def test_a_json_patch_that_another_writer_overtakes_is_decided_again() -> None:
 
 @pytest.mark.law("G7")
 def test_a_json_patch_that_grows_the_object_is_an_error() -> None:
-    """It would append in every pass; the fix is a test."""
+    """It would append an entry in every pass; the fix is a test operation."""
     append = {"op": "add", "path": "/spec/ports/-", "value": {"port": 81, "name": "b"}}
     act = acting(lambda out: out.patch(kinds.SERVICE, "child", [append], type="json"))
     with Harness(Things(act), actors=()) as cluster:
@@ -304,8 +304,8 @@ def test_a_json_patch_that_grows_the_object_is_an_error() -> None:
         assert len(cluster.require(kinds.SERVICE, "child")["spec"]["ports"]) == 1
 
 
-def test_a9_after_a_lost_answer_a_patch_is_decided_on_a_live_read() -> None:
-    """Whether it took effect is read, not guessed."""
+def test_a9_after_a_lost_response_a_patch_is_decided_on_a_live_read() -> None:
+    """The live read shows whether it took effect."""
     lost = iter([True])
 
     def lose(request: Any) -> Any:
@@ -324,7 +324,7 @@ def test_a9_after_a_lost_answer_a_patch_is_decided_on_a_live_read() -> None:
 
 
 def test_a15_two_writers_of_a_status_are_stalled() -> None:
-    """A fight about a status is noticed as one about a spec is."""
+    """A stall about a status is noticed like one about a spec."""
     act = acting(
         lambda out: out.apply(SERVICE),
         lambda out: out.apply({**SERVICE, "status": INGRESS}, subresource="status"),
@@ -345,8 +345,8 @@ def test_a15_two_writers_of_a_status_are_stalled() -> None:
 # ---------------------------------------------------------------------------- deletes
 
 
-def test_a_delete_by_selector_spares_what_is_not_ours() -> None:
-    """Objects without a parent stay, and so does what the state applies by name."""
+def test_a_delete_by_selector_spares_objects_of_others() -> None:
+    """Objects without a parent stay, and so do objects that the state applies by name."""
     red = {"colour": "red"}
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
@@ -372,7 +372,7 @@ def test_a_delete_by_selector_spares_what_is_not_ours() -> None:
 
 
 def test_a_delete_by_selector_in_a_namespace_that_is_not_watched_is_an_error() -> None:
-    """Nothing would be found there, and nothing deleted."""
+    """No object would be found there."""
     act = acting(lambda out: out.delete_all(MAP, namespace="other"))
     with Harness(Things(act, namespaces=("default",)), actors=()) as cluster:
         cluster.apply(thing())
@@ -381,7 +381,7 @@ def test_a_delete_by_selector_in_a_namespace_that_is_not_watched_is_an_error() -
         assert first(cluster).reason == "NamespaceNotWatched"
 
 
-def test_a_delete_by_selector_can_take_what_names_no_parent() -> None:
+def test_a_delete_by_selector_can_delete_objects_without_a_parent() -> None:
     """With adopt=True; an object of another parent stays in any case."""
     theirs = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": True}
     act = acting(lambda out: out.delete_all(MAP, adopt=True))
@@ -396,7 +396,7 @@ def test_a_delete_by_selector_can_take_what_names_no_parent() -> None:
 
 @pytest.mark.parametrize("propagation", ["Background", "Foreground", "Orphan"])
 def test_the_propagation_of_a_delete(propagation: Any) -> None:
-    """It is what the request says."""
+    """The request has the declared propagation policy."""
     act = acting(lambda out: out.delete(MAP, "child", propagation=propagation, adopt=True))
     with Harness(Things(act), actors=()) as cluster:
         cluster.apply(config_map("child"))
@@ -411,7 +411,7 @@ def test_the_propagation_of_a_delete(propagation: Any) -> None:
 
 
 def test_an_object_gets_labels_and_annotations_from_its_own_states() -> None:
-    """One write for both, none when they are there, no pass of its own making, None removes."""
+    """One write for both, none if they are there, no further pass; None removes."""
     passes: list[str] = []
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
@@ -436,8 +436,8 @@ def test_an_object_gets_labels_and_annotations_from_its_own_states() -> None:
         cluster.at_rest()
 
 
-def test_a_change_that_comes_with_the_answer_to_a_label_is_not_missed() -> None:
-    """The patch carries no version, so the answer may show a spec that no state has seen."""
+def test_a_change_in_the_response_to_a_label_write_is_not_missed() -> None:
+    """The patch carries no version, so the response may have a spec that no state has seen."""
     seen: list[int] = []
     changes = iter([7])
 
@@ -473,8 +473,8 @@ def test_labels_and_the_finalizer_do_not_disturb_each_other() -> None:
         assert cluster.get(Thing, "it") is None
 
 
-def test_the_object_itself_cannot_be_patched_otherwise() -> None:
-    """Its spec belongs to its author."""
+def test_the_object_itself_cannot_be_patched_in_other_fields() -> None:
+    """Its spec belongs to the user."""
 
     class Own(Controller[Thing]):
         manages = (Thing,)
@@ -555,8 +555,8 @@ def test_standard_labels_are_put_on_every_child() -> None:
         cluster.at_rest()
 
 
-def test_what_is_no_longer_declared_is_removed_after_a_restart_too() -> None:
-    """Our own former keys go; a key of another writer, and one that another writer changed, stay."""
+def test_undeclared_fields_are_removed_also_after_a_restart() -> None:
+    """Keys that we declared before are removed; keys that another writer set or changed stay."""
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         child = config_map("child", labels={"a": "1", "b": "1"} if it.spec.size == 1 else {})
@@ -584,7 +584,7 @@ def test_what_is_no_longer_declared_is_removed_after_a_restart_too() -> None:
 
 
 def test_a_change_between_the_read_and_the_removal_is_not_lost() -> None:
-    """The removal carries the version of the live read, and is decided again."""
+    """The removal carries the version of the live read, and is decided again after a conflict."""
     changes = iter(["theirs"])
 
     def race(request: Any) -> None:

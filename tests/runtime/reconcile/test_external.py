@@ -1,4 +1,4 @@
-"""Resources outside the cluster: created once, updated, removed, whatever is lost on the way."""
+"""Resources outside the cluster are created once, updated and removed, whatever is lost."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -50,14 +50,14 @@ LATE = timedelta(seconds=20)
 
 
 def stand_in(store: type[ByToken], **options: Any) -> ExternalStandIn:
-    """A system as the store expects it: with tokens, or without them and with late reads."""
+    """Build a system with tokens, or one without them and with late reads, as the store expects."""
     if store is ByTag:
         options |= {"honours_tokens": False, "visible_after": LATE}
     return ExternalStandIn(**options)
 
 
 def live(cluster: Harness, system: ExternalStandIn) -> int:
-    """Live the whole life, with a new process after each crash; return the number of crashes."""
+    """Run the whole life, with a new process after each crash; return the number of crashes."""
     crashes = 0
     for name, step in LIFE.items():
         step(cluster)
@@ -73,7 +73,7 @@ def live(cluster: Harness, system: ExternalStandIn) -> int:
 
 
 def calm(store: type[ByToken]) -> tuple[int, int]:
-    """The number of writes to the API server, and of calls of the system, if nothing goes wrong."""
+    """Return the number of writes to the API server and of external calls without faults."""
     system = stand_in(store)
     with Harness(Claims(store(system))) as cluster:
         assert live(cluster, system) == 0
@@ -86,8 +86,8 @@ STORES = pytest.mark.parametrize("store", [ByToken, ByTag])
 
 
 @STORES
-def test_a_calm_life_has_as_many_points_as_the_sweeps_strike(store: type[ByToken]) -> None:
-    """Else the sweeps would miss some."""
+def test_the_sweeps_cover_every_request_of_a_life_without_faults(store: type[ByToken]) -> None:
+    """A smaller number would leave requests untested."""
     assert calm(store) == (WRITES[store], CALLS[store])
 
 
@@ -97,7 +97,7 @@ def test_a_calm_life_has_as_many_points_as_the_sweeps_strike(store: type[ByToken
     ("store", "at"), [(store, at) for store, last in WRITES.items() for at in range(1, last + 1)]
 )
 def test_any_write_to_the_api_server_fails(store: type[ByToken], at: int, fault: Fault) -> None:
-    """The process dies or the answer is lost, before or after the effect: still one resource."""
+    """The process dies or the response is lost, before or after the effect: still one resource."""
     system = stand_in(store)
     with Harness(Claims(store(system)), faults=Script({at: fault}, is_write)) as cluster:
         assert live(cluster, system) == isinstance(fault, Crash)
@@ -111,7 +111,7 @@ def test_any_write_to_the_api_server_fails(store: type[ByToken], at: int, fault:
     ("store", "at"), [(store, at) for store, last in CALLS.items() for at in range(1, last + 1)]
 )
 def test_any_call_of_the_external_system_fails(store: type[ByToken], at: int, fault: Fault) -> None:
-    """As above, for every create, look, update and delete."""
+    """The same for every create, read, update and delete."""
     system = stand_in(store, faults=Script({at: fault}))
     with Harness(Claims(store(system))) as cluster:
         system.crash = cluster.crash
@@ -138,7 +138,7 @@ def test_many_faults_in_one_life(
 @pytest.mark.law("X2")
 @STORES
 def test_the_claim_is_deleted_before_its_resource_is_known(store: type[ByToken]) -> None:
-    """The create got no answer; the finalizer stays until the resource is found and deleted."""
+    """The create got no response; the finalizer stays until the resource is found and deleted."""
     system = stand_in(store, faults=Script({1: Lose()}, is_write))
     with Harness(Claims(store(system))) as cluster:
         cluster.apply(claim())
@@ -156,7 +156,7 @@ def test_the_claim_is_deleted_before_its_resource_is_known(store: type[ByToken])
 
 @pytest.mark.law("X2")
 def test_a_finalizer_state_that_forgets_the_resource_does_not_release_the_claim() -> None:
-    """By construction: the ledger keeps the finalizer, and the condition names the resource."""
+    """The ledger keeps the finalizer, and the condition names the resource."""
     system = stand_in(ByToken)
     with Harness(Claims(ByToken(system), removes=False)) as cluster:
         cluster.apply(claim())
@@ -190,7 +190,7 @@ def test_it_is_created_again_if_another_party_deletes_it() -> None:
 
 
 def test_it_is_not_created_again_if_it_holds_data() -> None:
-    """``recreate = False``: the state fails, and only a change of the object is a new try."""
+    """``recreate = False``: the state fails, and is tried again only when the object changes."""
 
     class Data(ByToken):
         recreate = False
@@ -229,7 +229,7 @@ def refusing(**how: Any) -> Callable[[HttpRequest], None]:
 
 @STORES
 def test_a_terminal_refusal_is_tried_again_when_the_object_changes(store: type[ByToken]) -> None:
-    """Not before; and the object can be deleted, because nothing exists."""
+    """Not before; the object can be deleted, because no resource exists."""
     system = stand_in(store, faults=refusing())
     with Harness(Claims(store(system))) as cluster:
         cluster.apply(claim())
@@ -247,7 +247,7 @@ def test_a_terminal_refusal_is_tried_again_when_the_object_changes(store: type[B
 
 @pytest.mark.parametrize("how", [{"retry": True}, {"after": timedelta(seconds=7)}], ids=str)
 @STORES
-def test_a_refusal_for_the_time_being_is_retried(store: type[ByToken], how: Json) -> None:
+def test_a_temporary_refusal_is_retried(store: type[ByToken], how: Json) -> None:
     """With backoff, or after the time that the system asks for."""
     system = stand_in(store, faults=refusing(**how))
     with Harness(Claims(store(system))) as cluster:
@@ -257,8 +257,8 @@ def test_a_refusal_for_the_time_being_is_retried(store: type[ByToken], how: Json
         assert len(system.ever) == 1
 
 
-def test_an_answer_that_is_not_an_id_is_a_mistake() -> None:
-    """Of the author; the create had its effect, so the entry stays Pending."""
+def test_a_create_that_returns_no_id_is_an_error() -> None:
+    """It is a mistake of the author; the create took effect, so the entry stays Pending."""
 
     class Nameless(ByToken):
         async def create(self, claim: Claim, token: str) -> str:
@@ -280,7 +280,7 @@ def test_an_answer_that_is_not_an_id_is_a_mistake() -> None:
 
 @pytest.mark.law("X1")
 def test_a_create_is_not_sent_after_a_slow_ledger_write() -> None:
-    """It would take effect later than other processes expect of an entry of that time."""
+    """It would take effect later than other processes expect for the entry's time."""
     system = stand_in(ByTag)
 
     def is_ledger(request: HttpRequest) -> bool:
@@ -298,7 +298,7 @@ def test_a_create_is_not_sent_after_a_slow_ledger_write() -> None:
 
 @pytest.mark.law("X1")
 def test_a_server_that_drops_the_ledger_stops_the_create() -> None:
-    """As one with an older CRD does: without the entry, the resource could be lost."""
+    """A server with an older CRD does so: without the entry, the resource could be lost."""
     system = stand_in(ByToken)
     with Harness(Claims(ByToken(system))) as cluster:
         name = "claims.test.myrmidon.dev"
@@ -317,7 +317,7 @@ def test_a_server_that_drops_the_ledger_stops_the_create() -> None:
 
 
 def test_a_state_cannot_overwrite_the_ledger() -> None:
-    """It is the framework's: what a state assigns to ``status.externals`` is not written."""
+    """The framework owns it: what a state assigns to ``status.externals`` is not written."""
 
     class Careless(Claims):
         async def stored(self, claim: Claim, out: OutputSet, ctx: Context) -> Result:
@@ -360,7 +360,7 @@ def test_an_entry_that_another_process_wrote_is_not_overwritten() -> None:
 
 
 def test_a_converged_pass_writes_nothing() -> None:
-    """It looks at the resource once."""
+    """It reads the resource once."""
     system = stand_in(ByToken)
     with Harness(Claims(ByToken(system))) as cluster:
         cluster.apply(claim())
@@ -373,7 +373,7 @@ def test_a_converged_pass_writes_nothing() -> None:
 
 
 @STORES
-def test_a_plan_only_looks(store: type[ByToken]) -> None:
+def test_a_plan_only_reads(store: type[ByToken]) -> None:
     """Neither create, update nor delete is called, and the ledger is not written."""
     system = stand_in(store)
     options = ManagerOptions(seed=0, planning=True)
@@ -391,7 +391,7 @@ def test_a_plan_only_looks(store: type[ByToken]) -> None:
 
 
 class Zoned(ByToken):
-    """The system chooses the zone."""
+    """An External whose system chooses the zone."""
 
     async def create(self, claim: Claim, token: str) -> str:
         """Make it in the zone of the claim, or in one of its own choice."""
@@ -399,12 +399,12 @@ class Zoned(ByToken):
         return await self.system.create({"size": claim.spec.size, "zone": zone}, token)
 
     def late_init(self, claim: Claim, observed: Json) -> Json:
-        """The zone, and the size, which is always set."""
+        """Return the zone, and the size, which is always set."""
         return {"zone": observed["zone"], "size": 99}
 
 
-def test_what_the_system_chose_is_written_to_fields_that_are_not_set() -> None:
-    """Once; the pass after it has seen the new generation."""
+def test_values_that_the_system_chose_are_written_to_unset_fields() -> None:
+    """Once; the next pass has seen the new generation."""
     system = stand_in(ByToken)
     with Harness(Claims(Zoned(system))) as cluster:
         cluster.apply(claim())
@@ -424,7 +424,7 @@ def test_what_the_system_chose_is_written_to_fields_that_are_not_set() -> None:
 
 
 def test_a_field_that_is_set_is_never_changed() -> None:
-    """Also if the external system says otherwise."""
+    """This holds also if the external system reports another value."""
     system = stand_in(ByToken)
     with Harness(Claims(Zoned(system))) as cluster:
         cluster.apply(claim(zone="z7"))
@@ -437,7 +437,7 @@ def test_a_field_that_is_set_is_never_changed() -> None:
 
 @pytest.mark.parametrize("fault", [Lose(), Refuse(), Status(409, "Conflict")], ids=repr)
 def test_the_late_write_fails(fault: Fault) -> None:
-    """It is tried again; a conflict means that the object was read too early."""
+    """It is retried; a conflict means that the object was read too early."""
 
     def is_late(request: HttpRequest) -> bool:
         return is_write(request) and b'"zone"' in request.body
@@ -454,7 +454,7 @@ def test_the_late_write_fails(fault: Fault) -> None:
 
 
 def test_a_class_that_is_not_declared_is_refused() -> None:
-    """Like a kind that is not declared."""
+    """The error is like that for an undeclared kind."""
 
     class Undeclared(Claims):
         externals: ClassVar[tuple[type[ByToken], ...]] = ()

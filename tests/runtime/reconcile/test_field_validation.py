@@ -1,4 +1,4 @@
-"""A14: a field that the server does not know is refused or told, never dropped in silence."""
+"""A14: a field that the server does not know is refused or reported, never silently dropped."""
 
 from datetime import timedelta
 from typing import Any
@@ -53,8 +53,8 @@ def test_a14_a_misspelt_field_is_refused(way: str, exists: bool) -> None:
         assert not cluster.ready(Thing, "it")
 
 
-def test_a14_with_warn_the_field_is_dropped_and_told_once() -> None:
-    """In an Event, however many passes write the object."""
+def test_a14_with_warn_the_field_is_dropped_and_reported_once() -> None:
+    """By one Event, however many passes write the object."""
     with Harness(Things(with_a_typo(field_validation="Warn"))) as cluster:
         for value in "abcb":
             cluster.apply(thing(value=value))
@@ -64,8 +64,8 @@ def test_a14_with_warn_the_field_is_dropped_and_told_once() -> None:
         assert events(cluster, "ApiWarning") == ['ConfigMap default/child: unknown field "dta"']
 
 
-def test_a14_with_ignore_nothing_is_said() -> None:
-    """As it was asked for."""
+def test_a14_with_ignore_nothing_is_reported() -> None:
+    """The field is dropped, as the option asks."""
     with Harness(Things(with_a_typo(field_validation="Ignore"))) as cluster:
         cluster.apply(thing(value="b"))
         cluster.settle()
@@ -99,7 +99,7 @@ class Olds(Controller[Old]):
         return Done()
 
 
-def test_a_status_field_that_the_schema_lacks_is_told_and_the_rest_is_written() -> None:
+def test_a_status_field_that_the_schema_lacks_is_reported_and_the_rest_is_written() -> None:
     """Refusing the whole status would hide the conditions."""
     with Harness(Olds()) as cluster:
         crd = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, "olds.test.myrmidon.dev")

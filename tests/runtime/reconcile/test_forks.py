@@ -91,8 +91,8 @@ def test_branches_converge_in_one_pass_and_rest() -> None:
         cluster.at_rest()
 
 
-def test_a_branch_that_is_behind_does_not_hold_up_the_other() -> None:
-    """Its outputs are written, Ready names the one that is behind, and the join waits for both."""
+def test_a_waiting_branch_does_not_delay_the_other() -> None:
+    """The other's outputs are written, Ready names the waiting one, and the join waits for both."""
     controller = Forked(database=Wait("Starting", after=MINUTE))
     options = ManagerOptions(seed=0, trace=True)
     with Harness(controller, options=options) as cluster:
@@ -116,7 +116,7 @@ def test_a_branch_that_is_behind_does_not_hold_up_the_other() -> None:
 
 
 def test_both_failing_branches_are_named() -> None:
-    """In the conditions and in Ready."""
+    """Both the conditions and Ready name them."""
     controller = Forked(database=Failed("NoDisk", "full"), cache=Failed("NoMemory", "full"))
     with Harness(controller) as cluster:
         cluster.apply(thing())
@@ -146,7 +146,7 @@ def test_the_object_is_gone_when_every_branch_of_its_finalizer_ended() -> None:
 
 
 def two_outputs(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
-    """Two children."""
+    """Apply two children."""
     out.apply(config_map("one"))
     out.apply(config_map("two"))
     out.apply(config_map("three"))
@@ -154,7 +154,7 @@ def two_outputs(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
 
 
 def test_every_refused_output_of_a_state_is_named() -> None:
-    """Not only the first: the second would be found when the first is mended."""
+    """Not only the first one, so that the user can fix all of them at once."""
 
     def faults(request: Any) -> Any:
         refused = request.method == "POST" and request.path.endswith("/configmaps")
@@ -178,7 +178,7 @@ def test_every_refused_output_of_a_state_is_named() -> None:
 
 
 def test_one_result_for_several_refusals() -> None:
-    """A failure has precedence; it is retried if that may help one of them; the soonest Wait counts."""
+    """A failure has precedence, and is retried if that may help; the earliest Wait counts."""
     wait, soon, late = (
         Wait("Busy", "w"),
         Wait("A", "a", after=MINUTE),

@@ -1,4 +1,4 @@
-"""C12: conditions of states that an upgrade renamed or removed go; those of other writers stay."""
+"""C12: conditions of renamed or removed states are removed; those of other writers stay."""
 
 from datetime import timedelta
 from typing import Any
@@ -19,7 +19,7 @@ SCANNED = {"type": "Scanned", "status": "True", "reason": "Clean", "message": ""
 
 
 class Renamed(Controller[Thing]):
-    """The next version: ``second`` is gone, ``first`` is called ``begun``."""
+    """The next version: ``second`` is removed, ``first`` is renamed to ``begun``."""
 
     manages = Things.manages
     name = "thing"
@@ -30,23 +30,23 @@ class Renamed(Controller[Thing]):
 
     @state(initial=True)
     def begun(self, _it: Thing, _out: OutputSet) -> Result:
-        """What the test says."""
+        """Do what the test says."""
         return self._answer
 
 
 def conditions(cluster: Harness) -> list[str]:
-    """The types on the object."""
+    """Return the condition types of the object."""
     return [one["type"] for one in cluster.require(Thing, "it").raw["status"]["conditions"]]
 
 
 def scan(cluster: Harness) -> None:
-    """Another controller adds its condition, and repeats ours, as such controllers do."""
+    """Let another controller add its condition, and repeat ours, as such controllers do."""
     known: list[Json] = cluster.require(Thing, "it").raw["status"]["conditions"]
     cluster.patch(Thing, "it", {"status": {"conditions": [*known, SCANNED]}}, subresource="status")
 
 
 def gets(cluster: Harness) -> int:
-    """How often a Thing was read live."""
+    """Return how often a Thing was read live."""
     return len(
         [
             one
@@ -62,7 +62,7 @@ def gets(cluster: Harness) -> int:
     ids=["done", "waits", "fails"],
 )
 def test_the_first_pass_after_an_upgrade_removes_them(answer: Result) -> None:
-    """Whatever comes of that pass; the condition of another writer stays as it is."""
+    """Whatever the result of that pass; the condition of another writer stays as it is."""
     with Harness(Things()) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -77,7 +77,7 @@ def test_the_first_pass_after_an_upgrade_removes_them(answer: Result) -> None:
 
 
 def test_it_costs_one_read_per_object_and_process() -> None:
-    """And none at all for objects that carry declared conditions only."""
+    """Objects that have only declared conditions cost none."""
     with Harness(Things()) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -94,7 +94,7 @@ def test_it_costs_one_read_per_object_and_process() -> None:
         cluster.at_rest()
 
 
-def test_ready_goes_when_the_controller_no_longer_writes_it() -> None:
+def test_ready_is_removed_when_the_controller_no_longer_writes_it() -> None:
     """It is a condition like any other."""
     with Harness(Things()) as cluster:
         cluster.apply(thing())
@@ -105,7 +105,7 @@ def test_ready_goes_when_the_controller_no_longer_writes_it() -> None:
 
 
 def test_a_read_that_fails_is_made_again() -> None:
-    """Until then the condition stays, and the pass goes on."""
+    """Until then the condition stays, and the pass continues."""
     broken = [True]
 
     def faults(request: HttpRequest) -> Fault | None:
@@ -125,8 +125,8 @@ def test_a_read_that_fails_is_made_again() -> None:
         assert sorted(conditions(cluster)) == ["Begun", "Ready"]
 
 
-def test_a_list_of_which_the_server_knows_no_entries_is_left_alone() -> None:
-    """A definition of another party may call the list atomic: no entry of it has an owner."""
+def test_a_list_without_field_managers_of_its_entries_is_left_alone() -> None:
+    """Another party's CRD may call the list atomic: its entries have no managers."""
     name = "things.test.myrmidon.dev"
     with Harness(Things()) as cluster:
         crd = cluster.require(kinds.CUSTOM_RESOURCE_DEFINITION, name)

@@ -21,7 +21,7 @@ MAP = kinds.CONFIG_MAP
 
 
 def owned_by_another(name: str) -> Json:
-    """A child of somebody else."""
+    """Build a child of another controller's object."""
     owner = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
@@ -32,8 +32,8 @@ def owned_by_another(name: str) -> Json:
     return config_map(name, "theirs", ownerReferences=[owner])
 
 
-def test_what_another_controller_owns_is_left_alone() -> None:
-    """O2: never taken over, never patched; the condition names the owner."""
+def test_an_object_that_another_controller_owns_is_left_alone() -> None:
+    """O2: it is neither adopted nor patched; the condition names the owner."""
     with Harness(Things(applying()), actors=()) as cluster:
         cluster.apply(owned_by_another("child"))
         cluster.apply(thing())
@@ -45,8 +45,8 @@ def test_what_another_controller_owns_is_left_alone() -> None:
         assert len(cluster.writes) == 1, "the status and nothing else"
 
 
-def test_the_first_that_fails_is_the_reason_for_all() -> None:
-    """The others are written all the same, and recorded in the order in which they were declared."""
+def test_the_first_refused_output_is_the_reason_and_the_others_are_written() -> None:
+    """They are recorded in the order in which they were declared."""
 
     def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
         out.apply_all(config_map(name) for name in ("d", "a", "b", "c"))
@@ -64,8 +64,8 @@ def test_the_first_that_fails_is_the_reason_for_all() -> None:
         assert [ref["name"] for ref in refs] == ["d", "c"]
 
 
-def test_what_another_controller_owns_is_not_deleted() -> None:
-    """O2: neither on purpose nor by pruning."""
+def test_an_object_that_another_controller_owns_is_not_deleted() -> None:
+    """O2: neither by out.delete nor by pruning."""
 
     def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
         out.delete(MAP, "child")
@@ -96,7 +96,7 @@ def test_an_adopted_object_keeps_its_other_owners() -> None:
 
 
 def test_owner_reference_across_namespaces_is_refused() -> None:
-    """O3: never sent; the condition says what to write instead, and nobody retries."""
+    """O3: it is never sent; the condition says what to write instead, and it is not retried."""
 
     def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
         out.apply(config_map("child", namespace="kube-system"))
@@ -113,7 +113,7 @@ def test_owner_reference_across_namespaces_is_refused() -> None:
 
 
 def test_create_only() -> None:
-    """Created when absent, never changed afterwards."""
+    """It is created when absent, and never changed afterwards."""
     with Harness(Things(applying(create_only=True))) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -127,8 +127,8 @@ def test_create_only() -> None:
         assert cluster.require(MAP, "child")["data"] == {"value": "b"}
 
 
-def test_as_update_removes_what_was_left_out() -> None:
-    """A7: a full replace that keeps nothing but other parties' claims."""
+def test_as_update_removes_undeclared_fields() -> None:
+    """A7: a full replace keeps only finalizers and owner references of other parties."""
     with Harness(Things(applying(as_update=True))) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -142,7 +142,7 @@ def test_as_update_removes_what_was_left_out() -> None:
 
 
 def test_recreate_where_a_field_is_immutable() -> None:
-    """The server refuses a change of it, so the object is made again."""
+    """The server refuses a change of it, so the object is deleted and created again."""
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         out.apply({**config_map("child", it.spec.value), "immutable": True}, recreate=True)
@@ -161,7 +161,7 @@ def test_recreate_where_a_field_is_immutable() -> None:
 
 
 class Frozen(Model):
-    """A value that a rule of the CRD protects, in words of its own."""
+    """A value that a rule of the CRD protects, with a message of its own."""
 
     value: Annotated[str, Rule("self == oldSelf", message="pick another name")]
     size: Annotated[int, Field(ge=0)] = 0
@@ -191,7 +191,7 @@ def making_ice(**options: Any) -> Act:
 
 @pytest.mark.parametrize("way", [{}, {"as_update": True}, {"server_side": True}], ids=str)
 def test_recreate_follows_the_causes_of_a_transition_rule(way: dict[str, Any]) -> None:
-    """The rule's own words say nothing about immutability; the output is valid as a new object."""
+    """Its message does not mention immutability; the output is valid as a new object."""
     with Harness(IceMakers(making_ice(recreate=True, **way))) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -204,7 +204,7 @@ def test_recreate_follows_the_causes_of_a_transition_rule(way: dict[str, Any]) -
 
 
 def test_recreate_keeps_an_object_whose_new_value_is_plainly_wrong() -> None:
-    """A delete would not help: the create would be refused as well, and the object would be lost."""
+    """The create would be refused as well, and the object would be lost."""
     with Harness(IceMakers(making_ice(recreate=True))) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -217,7 +217,7 @@ def test_recreate_keeps_an_object_whose_new_value_is_plainly_wrong() -> None:
 
 
 def test_refused_change_without_recreate_says_which_field() -> None:
-    """A8: object and field are in the message."""
+    """A8: the message names object and field."""
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         out.apply({**config_map("child", it.spec.value), "immutable": True})
@@ -233,8 +233,8 @@ def test_refused_change_without_recreate_says_which_field() -> None:
         assert first(cluster).message.startswith("ConfigMap default/child: data: ")
 
 
-def test_lost_lock_is_a_conflict_and_no_error() -> None:
-    """A6, A8: never overwritten; the condition says so, and the next pass reads again."""
+def test_a_lost_lock_is_a_conflict_and_not_an_error() -> None:
+    """A6, A8: nothing is overwritten; the condition says so, and the next pass reads again."""
     held: list[Json] = []
 
     async def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
@@ -259,7 +259,7 @@ def test_lost_lock_is_a_conflict_and_no_error() -> None:
 
 
 def test_lock_without_a_version_is_refused_before_anything_is_sent() -> None:
-    """A6: and not retried, because it would be refused again."""
+    """A6: it is not retried, because it would be refused again."""
     with Harness(Things(applying(optimistic_lock=True))) as cluster:
         cluster.apply(thing())
         cluster.advance(HOUR)
@@ -268,8 +268,8 @@ def test_lock_without_a_version_is_refused_before_anything_is_sent() -> None:
         assert len(cluster.writes) == 1
 
 
-def test_server_side_conflict_is_told_and_force_takes() -> None:
-    """A disputed field stays with whom it belongs to, unless it is taken by force."""
+def test_a_server_side_apply_conflict_is_reported_unless_forced() -> None:
+    """A disputed field stays with its field manager, unless it is taken by force."""
     theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "child"}}
     with Harness(Things(applying(server_side=True, adopt=True))) as cluster:
         cluster.server.request(
@@ -306,18 +306,18 @@ def test_server_side_conflict_is_told_and_force_takes() -> None:
 
 
 def letters(it: Thing, out: OutputSet, _ctx: Context) -> Result:
-    """One child per letter of the value."""
+    """Apply one child per letter of the value."""
     out.apply_all(config_map(letter) for letter in it.spec.value)
     return Done()
 
 
 def left(cluster: Harness) -> list[str]:
-    """The children that are there."""
+    """Return the children that exist."""
     return sorted(one["metadata"]["name"] for one in cluster.list(MAP))
 
 
-def test_what_was_deleted_is_off_the_record_though_the_walk_goes_on() -> None:
-    """And a delete of what is not there is counted as one."""
+def test_a_deleted_child_leaves_the_record_although_the_walk_continues() -> None:
+    """A delete of an absent object is counted as one."""
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         if it.spec.value == "a":
@@ -347,7 +347,7 @@ def test_what_was_deleted_is_off_the_record_though_the_walk_goes_on() -> None:
 
 
 def test_prune_after_a_walk_that_ended() -> None:
-    """A12: what is no longer emitted goes."""
+    """A12: children that are no longer emitted are deleted."""
     with Harness(Things(letters, prune=True)) as cluster:
         cluster.apply(thing(value="abc"))
         cluster.settle()
@@ -360,7 +360,7 @@ def test_prune_after_a_walk_that_ended() -> None:
 
 
 def test_prune_never_after_an_interrupted_walk() -> None:
-    """A12: a state that fails has not said everything."""
+    """A12: a state that fails has not emitted all of its outputs."""
 
     def fails(it: Thing, _out: OutputSet, _ctx: Context) -> Result:
         if it.spec.value == "b":
@@ -375,8 +375,8 @@ def test_prune_never_after_an_interrupted_walk() -> None:
         assert left(cluster) == ["a", "b", "c"]
 
 
-def test_prune_spares_what_is_not_ours_any_more() -> None:
-    """A12, O2: an object that changed hands is recorded, and stays."""
+def test_prune_spares_children_that_changed_their_owner() -> None:
+    """A12, O2: an object with another owner is recorded, and stays."""
     with Harness(Things(letters, prune=True), actors=()) as cluster:
         cluster.apply(thing(value="ab"))
         cluster.settle()
@@ -388,7 +388,7 @@ def test_prune_spares_what_is_not_ours_any_more() -> None:
 
 
 def test_prune_guard() -> None:
-    """A12: more at once than allowed is refused, and nothing is deleted."""
+    """A12: more deletions at once than allowed are refused, and nothing is deleted."""
     with Harness(Things(letters, prune=True, prune_max=2)) as cluster:
         cluster.apply(thing(value="abcd"))
         cluster.settle()
@@ -407,8 +407,8 @@ def test_prune_guard() -> None:
         assert cluster.ready(Thing, "it")
 
 
-def test_prune_whose_answer_is_lost_is_taken_off_the_record() -> None:
-    """A9, C8: it is looked for, found to be gone, and listed no more."""
+def test_a_pruned_child_whose_delete_got_no_response_leaves_the_record() -> None:
+    """A9, C8: it is read live, is gone, and is removed from the list."""
     lost: list[str] = []
 
     def faults(request: HttpRequest) -> Lose | None:

@@ -32,21 +32,24 @@ ROLE: Json = {
 
 
 def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
-    """A child with an owner reference, one without, and a label of its own."""
+    """Apply a child with an owner reference, one without, and a label of its own."""
     out.apply(config_map("child", it.spec.value))
     out.apply(ROLE, owner_refs=False)
     return Done()
 
 
 def annotated(policy: str) -> Json:
-    """A Thing with a policy of its own."""
+    """Build a Thing with a policy annotation."""
     made = thing().to_json()
     return {**made, "metadata": {"name": "it", "annotations": {POLICY: policy}}}
 
 
 @pytest.mark.parametrize("by", ["annotation", "option"])
 def test_an_observed_object_gets_a_status_and_nothing_else(by: str) -> None:
-    """States run; the condition says what would be written; no child and no finalizer is."""
+    """States run, and the condition says what would be written.
+
+    No child and no finalizer is written.
+    """
     options: dict[str, Any] = {"policy": "observe"} if by == "option" else {}
     with Harness(FinalThings(act, prune=True, **options)) as cluster:
         cluster.apply(thing() if by == "option" else annotated("observe"))
@@ -65,7 +68,7 @@ def test_an_observed_object_gets_a_status_and_nothing_else(by: str) -> None:
 
 
 def test_an_observed_object_is_ready_while_its_children_are_as_declared() -> None:
-    """A child that was changed is told, and left as it is; so is one that would be pruned."""
+    """A changed child is reported and left as it is; so is one that would be pruned."""
 
     def one(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         out.apply_all(config_map(name, it.spec.value) for name in ["child", "more"][: it.spec.size])
@@ -116,7 +119,7 @@ def test_the_children_of_an_orphaning_object_outlive_it(by: str, controller: Any
         assert not labels_of(role)
 
 
-def test_an_unknown_policy_stops_the_work_and_says_so() -> None:
+def test_an_unknown_policy_stops_the_pass_and_is_reported() -> None:
     """A typing error must not be taken for the default."""
     with Harness(FinalThings(act)) as cluster:
         cluster.apply(annotated("obsrve"))
@@ -142,7 +145,7 @@ class Reversing(Controller[Thing]):
 
     @state(initial=True, condition="First", then="second")
     def first(self, thing: Thing, out: OutputSet) -> Result:
-        """An account and two maps."""
+        """Apply an account and two ConfigMaps."""
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "account"}}
         out.apply({**account, "metadata": {"name": "account", "finalizers": ["example.com/hold"]}})
         out.apply_all(config_map(name) for name in ("one", "two"))
@@ -150,7 +153,7 @@ class Reversing(Controller[Thing]):
 
     @state(condition="Second")
     def second(self, thing: Thing, out: OutputSet) -> Result:
-        """A Secret, which another finalizer holds."""
+        """Apply a Secret, which another finalizer holds."""
         meta = {"name": "key", "finalizers": ["example.com/hold"]}
         out.apply({"apiVersion": "v1", "kind": "Secret", "metadata": meta})
         return Done()

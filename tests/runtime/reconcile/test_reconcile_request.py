@@ -32,7 +32,7 @@ def request(cluster: Harness, token: str) -> None:
 
 
 def handled(cluster: Harness) -> Any:
-    """The acknowledgement."""
+    """Return the acknowledged token."""
     return cluster.require(Thing, "it").raw["status"].get("lastHandledReconcileAt")
 
 
@@ -43,7 +43,7 @@ def handled(cluster: Harness) -> Any:
     ids=["done", "failed", "terminal", "again"],
 )
 def test_a_token_causes_a_pass_and_is_acknowledged(result: Result) -> None:
-    """At once, whatever the outcome; and only once, without further writes."""
+    """At once, whatever the outcome; only once, and without further writes."""
     first = Scripted(result)
     with Harness(Things(first)) as cluster:
         cluster.apply(thing())
@@ -59,7 +59,7 @@ def test_a_token_causes_a_pass_and_is_acknowledged(result: Result) -> None:
         assert len(cluster.writes) == writes
 
 
-def test_a_token_begins_the_backoff_anew() -> None:
+def test_a_token_resets_the_backoff() -> None:
     """A change of the status or of a label does not (Q2)."""
     first = Scripted(Failed("Broken", "x"))
     with Harness(Things(first)) as cluster:
@@ -74,7 +74,7 @@ def test_a_token_begins_the_backoff_anew() -> None:
 
 @pytest.mark.law("G2")
 def test_a_suspended_object_does_not_acknowledge() -> None:
-    """No pass ran; it does so when the suspension is lifted."""
+    """No pass ran; it is acknowledged when the suspension is lifted."""
     with Harness(Things()) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -88,7 +88,10 @@ def test_a_suspended_object_does_not_acknowledge() -> None:
 
 
 def test_kstatus_conditions_on_the_server() -> None:
-    """InProgress while it is retried, Failed when it is not, Current when it is Ready; then quiet."""
+    """InProgress while it is retried, Failed when it is not, Current when it is Ready.
+
+    Then no writes.
+    """
     first = Scripted(Failed("Broken", "x"))
     with Harness(Things(first, kstatus=True)) as cluster:
         cluster.apply(thing())
@@ -104,7 +107,7 @@ def test_kstatus_conditions_on_the_server() -> None:
         cluster.at_rest()
 
 
-def test_conditions_of_kstatus_go_when_the_option_is_switched_off() -> None:
+def test_conditions_of_kstatus_are_removed_when_the_option_is_switched_off() -> None:
     """C12: the first pass after the restart removes Reconciling."""
     controller = Things(Scripted(Failed("Broken", "x")), kstatus=True)
     with Harness(controller) as cluster:

@@ -1,4 +1,4 @@
-"""How a pass is judged: what is timed, what is shown, and what is looked at again."""
+"""The result of a pass: what is timed, what is shown, and what gets another pass."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def value(cluster: Harness, name: str, **labels: str) -> float | None:
-    """One series of the manager's metrics."""
+    """Return one series of the manager's metrics."""
     return next(
         (
             sample.value
@@ -23,7 +23,7 @@ def value(cluster: Harness, name: str, **labels: str) -> float | None:
 
 
 def test_a_pass_that_waits_is_neither_success_nor_failure() -> None:
-    """What takes long to become Ready is timed when it is."""
+    """A slow object is timed when it becomes Ready."""
     results: list[Result] = [Done(), Wait("Soon", after=MINUTE)]
     with Harness(Things(lambda *_: results.pop())) as cluster:
         name = "achilles_processing_duration_seconds"
@@ -36,8 +36,8 @@ def test_a_pass_that_waits_is_neither_success_nor_failure() -> None:
         assert value(cluster, f"{name}_sum", success="true") == 60.0
 
 
-def test_a_pass_that_is_overtaken_by_itself_again_and_again_has_to_wait() -> None:
-    """It reads what it then writes, and never says the same twice: no storm comes of it."""
+def test_a_pass_that_changes_what_it_reads_again_and_again_is_delayed() -> None:
+    """It reads what it then writes, always with another value; this must not become a busy loop."""
     runs: list[str] = []
 
     async def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
@@ -51,14 +51,14 @@ def test_a_pass_that_is_overtaken_by_itself_again_and_again_has_to_wait() -> Non
     with Harness(Things(act)) as cluster:
         cluster.apply(thing())
         cluster.step()
-        assert len(runs) == 2, "one more look at once, and then a growing delay"
+        assert len(runs) == 2, "one more pass at once, then a growing delay"
         cluster.advance(timedelta(hours=1))
 
     assert len(runs) < 50
 
 
 def test_an_object_that_is_being_deleted_is_shown_as_such() -> None:
-    """Its Ready says how it was."""
+    """Its Ready condition stays as it was."""
     with Harness(FinalThings(done, last=lambda *_: Wait("Busy", after=MINUTE))) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -70,7 +70,7 @@ def test_an_object_that_is_being_deleted_is_shown_as_such() -> None:
 
 
 def test_an_object_in_quarantine_keeps_its_record() -> None:
-    """What it manages is not known to nobody because a field does not fit."""
+    """The record of its children survives although a field is invalid."""
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         out.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": it.name}})

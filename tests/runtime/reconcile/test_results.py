@@ -1,4 +1,4 @@
-"""The table of results: what each does to conditions, outputs, and the next pass."""
+"""The table of results: the effect of each on conditions, outputs and the next pass."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -18,7 +18,7 @@ MINUTE = timedelta(minutes=1)
 
 
 class Counting:
-    """A state that applies a child, counts its runs and returns what it is told."""
+    """A state that applies a child, counts its runs and returns what the test says."""
 
     def __init__(self, result: Callable[[], Result]) -> None:
         self.result, self.at = result, list[float]()
@@ -31,12 +31,12 @@ class Counting:
 
 
 def broken() -> Result:
-    """Raise what nobody expects."""
+    """Raise an unexpected exception."""
     raise RuntimeError("the disk is full")  # line 35
 
 
 class Row:
-    """One row of the table, as it was seen from outside."""
+    """One row of the table, as seen from outside."""
 
     def __init__(self, result: Callable[[], Result]) -> None:
         act = Counting(result)
@@ -57,7 +57,7 @@ def _said(condition: Any) -> tuple[str, str, str]:
 
 
 def test_done() -> None:
-    """The state holds: its outputs are applied, the walk goes on, nobody looks again."""
+    """The state holds: its outputs are applied, the walk goes on, and no pass is scheduled."""
     row = Row(Done)
 
     assert row.conditions == {
@@ -71,7 +71,7 @@ def test_done() -> None:
 
 
 def test_done_with_a_condition() -> None:
-    """The walk goes on, and the condition says what it was told to; Ready names it."""
+    """The walk goes on with the given condition; Ready names it."""
     row = Row(lambda: Done(condition=ConditionValue("Unknown", "Asking", "no answer yet")))
 
     assert row.conditions["First"] == ("Unknown", "Asking", "no answer yet")
@@ -82,7 +82,7 @@ def test_done_with_a_condition() -> None:
 
 
 def test_done_with_recheck() -> None:
-    """The walk goes on to its end, Ready stays False, and it is looked at again."""
+    """The walk goes on to its end, Ready stays False, and another pass is scheduled."""
     row = Row(lambda: Done(recheck=Wait("Warming", "not warm", after=10 * MINUTE)))
 
     assert row.conditions["First"] == ("False", "Warming", "not warm")
@@ -94,7 +94,7 @@ def test_done_with_recheck() -> None:
 
 
 def test_done_with_pause() -> None:
-    """The outputs are kept, the walk stops, and it is looked at again."""
+    """The outputs are applied, the walk stops, and another pass is scheduled."""
     row = Row(lambda: Done(pause=Wait("Settling", "", after=20 * MINUTE)))
 
     assert row.conditions == {
@@ -106,7 +106,7 @@ def test_done_with_pause() -> None:
 
 
 def test_wait() -> None:
-    """Not yet: outputs are dropped, the walk stops, and it is looked at again."""
+    """The outputs are dropped, the walk stops, and another pass is scheduled."""
     row = Row(lambda: Wait("Asked", "for a token", after=30 * MINUTE))
 
     assert row.conditions == {
@@ -119,7 +119,7 @@ def test_wait() -> None:
 
 
 def test_wait_that_keeps_its_outputs() -> None:
-    """Not yet, but what was said so far is applied."""
+    """The walk stops, but the outputs so far are applied."""
     row = Row(lambda: Wait("RollingOut", after=MINUTE, keep_outputs=True))
 
     assert row.conditions["First"] == ("False", "RollingOut", "")
@@ -138,7 +138,7 @@ def test_wait_that_keeps_its_outputs() -> None:
     ids=["wait", "failed", "raised"],
 )
 def test_backoff(result: Callable[[], Result], said: tuple[str, str, str]) -> None:
-    """Without a time of its own: a delay that doubles, with jitter, up to the longest."""
+    """Without a time of its own the delay doubles, with jitter, up to the longest."""
     row = Row(result)
 
     assert row.conditions["First"] == said
@@ -146,11 +146,11 @@ def test_backoff(result: Callable[[], Result], said: tuple[str, str, str]) -> No
     assert row.gaps[:4] != sorted({1.0, 2.0, 4.0, 8.0}), "jitter spreads them"
     for gap, longest in zip(row.gaps, (1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300), strict=False):
         assert 0.75 * longest - 0.01 <= gap <= longest + 0.01
-    assert row.writes == 1, "an attempt that says the same again is no news"
+    assert row.writes == 1, "the same failure is not written again"
 
 
 def test_failed_without_retry() -> None:
-    """Not looked at until the object changes."""
+    """There is no other pass until the object changes."""
     act = Counting(lambda: Failed("NoSuchImage", "shop:0", retry=False))
     with Harness(Things(act)) as cluster:
         cluster.apply(thing())

@@ -18,18 +18,18 @@ GAVE_UP = (
 
 
 def status(cluster: Harness) -> Any:
-    """The status of the object."""
+    """Return the status of the object."""
     return cluster.require(Thing, "it").raw["status"]
 
 
 def metric(cluster: Harness) -> float:
-    """How often retries were given up."""
+    """Return how often retries were given up."""
     (found,) = cluster.manager.metrics.retries_given_up.collect()
     return sum(one.value for one in found.samples if one.name.endswith("_total"))
 
 
-def test_retries_are_given_up_and_a_change_or_a_token_begins_anew() -> None:
-    """Four attempts each; the condition keeps its reason and says how to go on; then it is quiet."""
+def test_retries_are_given_up_and_a_change_or_a_token_starts_them_again() -> None:
+    """Four attempts each; the condition keeps its reason and says how to go on; then no writes."""
     first = Scripted(Failed("NoDisk", "full"))
     with Harness(Things(first, max_attempts=4)) as cluster:
         cluster.apply(thing())
@@ -60,7 +60,7 @@ def test_retries_are_given_up_and_a_change_or_a_token_begins_anew() -> None:
 
 @pytest.mark.law("G3")
 def test_retries_end_after_a_time() -> None:
-    """The attempt at which the time is over is the last."""
+    """The attempt after which the time is over is the last one."""
     first = Scripted(Failed("NoDisk", "full"))
     with Harness(Things(first, retry_for=HOUR)) as cluster:
         cluster.apply(thing())
@@ -75,7 +75,7 @@ def test_retries_end_after_a_time() -> None:
 @pytest.mark.law("G3")
 @pytest.mark.parametrize("result", [Wait("Slow"), Wait("Slow", after=timedelta(seconds=1))])
 def test_waiting_is_not_failing(result: Result) -> None:
-    """A Wait goes on as long as it takes."""
+    """A Wait continues as long as it takes."""
     first = Scripted(result)
     with Harness(Things(first, max_attempts=2)) as cluster:
         cluster.apply(thing())
@@ -85,7 +85,10 @@ def test_waiting_is_not_failing(result: Result) -> None:
 
 
 def test_attempts_are_reported_while_it_fails_and_only_then() -> None:
-    """The number and the time of the next attempt; own writes cause no pass; a success removes both."""
+    """The number and the time of the next attempt; writing them causes no pass.
+
+    Success removes them.
+    """
     first = Scripted(Failed("NoDisk", "full"))
     with Harness(Things(first, report_attempts=True)) as cluster:
         cluster.apply(thing())
@@ -105,7 +108,7 @@ def test_attempts_are_reported_while_it_fails_and_only_then() -> None:
 
 @pytest.mark.law("G3")
 def test_attempts_of_an_object_that_was_given_up() -> None:
-    """The number stays, there is no next one, and it is at rest."""
+    """The number stays, there is no next attempt, and nothing is written."""
     first = Scripted(Failed("NoDisk", "full"))
     with Harness(Things(first, report_attempts=True, max_attempts=3, kstatus=True)) as cluster:
         cluster.apply(thing())
@@ -119,7 +122,7 @@ def test_attempts_of_an_object_that_was_given_up() -> None:
 
 
 def test_a_failure_that_is_not_retried_reports_no_attempts() -> None:
-    """Nothing is counted."""
+    """No attempt is counted."""
     first = Scripted(Failed("Bad", "x", retry=False))
     with Harness(Things(first, report_attempts=True, max_attempts=3)) as cluster:
         cluster.apply(thing())

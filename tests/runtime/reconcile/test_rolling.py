@@ -26,7 +26,7 @@ MAP = kinds.CONFIG_MAP
 
 
 def is_up(child: Json) -> bool:
-    """A child is ready when the test has annotated it."""
+    """Whether the test has annotated a child as ready."""
     return "up" in (child["metadata"].get("annotations") or {})
 
 
@@ -53,20 +53,20 @@ class Fleets(Controller[Thing]):
 
 
 class Surging(Fleets):
-    """New ones come before old ones go."""
+    """Creates new children before it deletes old ones."""
 
     surge = 1
 
 
 def children(cluster: Harness) -> list[Json]:
-    """The children that exist."""
+    """Return the children that exist."""
     return [one for one in cluster.list(MAP) if labels_of(one).get("of") == "it"]
 
 
 @pytest.mark.law("G8")
 @pytest.mark.parametrize("controller", [Fleets, Surging])
 def test_children_are_replaced_while_enough_stay_ready(controller: type[Fleets]) -> None:
-    """One becomes ready at a time; there are never fewer ready, or more in all, than allowed."""
+    """One becomes ready at a time; never fewer are ready, or more exist, than allowed."""
     least, most = (3, 4) if controller.surge else (2, 3)
     with Harness(controller()) as cluster:
         cluster.apply(thing())
@@ -88,7 +88,7 @@ def test_children_are_replaced_while_enough_stay_ready(controller: type[Fleets])
 
 
 def test_objects_are_adopted_and_released_by_their_labels() -> None:
-    """Their content stays as it is; an adopted object goes with the parent, a released one stays."""
+    """Their content stays; an adopted object is deleted with the parent, a released one stays."""
 
     async def act(it: Thing, out: OutputSet, ctx: Context) -> Result:
         adopt_by_selector(it, await ctx.list(MAP), "colour=red", out)

@@ -1,4 +1,4 @@
-"""One run of one state: what comes of it, and that it is told when it held up all others."""
+"""One run of one state: its result, and how long it blocked the event loop."""
 
 import asyncio
 import logging
@@ -15,23 +15,23 @@ from myrmidon.testing import VirtualClock, VirtualTimeLoop, run
 
 
 class Hand(VirtualClock):
-    """A clock that code can move without giving way, as a call that blocks does."""
+    """A clock that code can move without yielding to the loop, as a blocking call does."""
 
     def __init__(self, loop: VirtualTimeLoop) -> None:
         super().__init__(loop)
         self.moved = 0.0
 
     def monotonic(self) -> float:
-        """The time of the loop, and what was spent without it."""
+        """Return the time of the loop, plus the time spent in blocking calls."""
         return super().monotonic() + self.moved
 
     def block(self, seconds: float) -> None:
-        """Spend time and give way to nobody."""
+        """Spend time without yielding to the event loop."""
         self.moved += seconds
 
 
 def ran(act: Callable[[Hand], Any], *, is_async: bool = True) -> tuple[Result, float]:
-    """The result of a state that does this, and how long it is said to have taken."""
+    """Run a state; return its result and its duration as reported."""
     told: list[tuple[str, float]] = []
 
     async def main() -> Result:
@@ -50,7 +50,7 @@ def ran(act: Callable[[Hand], Any], *, is_async: bool = True) -> tuple[Result, f
 
 
 def held(caplog: pytest.LogCaptureFixture) -> list[float]:
-    """How long states are said to have held up the process."""
+    """Return the reported times for which states blocked the event loop."""
     return [
         getattr(one, "facts", {})["seconds"]
         for one in caplog.records
@@ -59,7 +59,7 @@ def held(caplog: pytest.LogCaptureFixture) -> list[float]:
 
 
 async def patient(hand: Hand) -> Result:
-    """Take long, and give way all the time."""
+    """Take long, but yield all the time."""
     await hand.sleep(3600.0)
     hand.block(0.9)
     await hand.sleep(0.5)
@@ -68,7 +68,7 @@ async def patient(hand: Hand) -> Result:
 
 
 async def selfish(hand: Hand) -> Result:
-    """Give way, and then no more."""
+    """Yield, and then block."""
     await hand.sleep(1.0)
     hand.block(4.0)
     await hand.sleep(1.0)
@@ -76,21 +76,21 @@ async def selfish(hand: Hand) -> Result:
 
 
 async def selfish_and_broken(hand: Hand) -> Result:
-    """Give way to nobody, and break."""
+    """Block, and raise."""
     hand.block(2.0)
     raise KeyError("data")
 
 
-def test_a_state_that_gives_way_may_take_long(caplog: pytest.LogCaptureFixture) -> None:
-    """Two short stretches are not one long one."""
+def test_a_state_that_yields_may_take_long(caplog: pytest.LogCaptureFixture) -> None:
+    """Two short blocking stretches are not one long one."""
     caplog.set_level(logging.WARNING)
 
     assert ran(patient) == (Done(), 3602.3)
     assert held(caplog) == []
 
 
-def test_a_state_that_does_not_give_way_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    """How long, however long it took in whole; also if it broke."""
+def test_a_state_that_blocks_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    """With the blocking time, whatever the whole duration; also if it raised."""
     assert ran(selfish) == (Done(), 6.0)
     failure, seconds = ran(selfish_and_broken)
 
@@ -99,8 +99,8 @@ def test_a_state_that_does_not_give_way_is_told(caplog: pytest.LogCaptureFixture
     assert held(caplog) == [4.0, 2.0]
 
 
-def test_a_plain_state_never_gives_way(caplog: pytest.LogCaptureFixture) -> None:
-    """All of its time counts."""
+def test_a_plain_state_never_yields(caplog: pytest.LogCaptureFixture) -> None:
+    """All of its time counts as blocking."""
 
     def plain(hand: Hand) -> Result:
         hand.block(1.5)
@@ -111,8 +111,8 @@ def test_a_plain_state_never_gives_way(caplog: pytest.LogCaptureFixture) -> None
     assert held(caplog) == [1.5]
 
 
-def test_what_is_thrown_in_comes_to_the_one_who_waits() -> None:
-    """A cancellation is seen, and an error of an awaited task is caught, as without the watch."""
+def test_a_cancellation_and_an_error_reach_the_awaiting_state() -> None:
+    """Measuring does not change how a state handles its own cancellation."""
 
     async def stubborn(hand: Hand) -> str:
         try:

@@ -1,4 +1,4 @@
-"""``Done(again=...)`` from end to end: Ready, quiet, on time, across restarts (C10, A2)."""
+"""``Done(again=...)`` from end to end: Ready, no writes, on time, across restarts (C10, A2)."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,7 +16,7 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 
 class Ticking:
-    """A state that applies a child, notes when it ran, and asks for the next full ``period``."""
+    """A state that applies a child, records when it ran, and asks for the next full ``period``."""
 
     def __init__(self, period: timedelta = HOUR, result: Any = None) -> None:
         self.period, self.result = period, result
@@ -67,7 +67,7 @@ def test_settling_does_not_go_on_to_the_schedule_unless_asked() -> None:
 @settings(max_examples=25, deadline=None)
 @given(micros=st.integers(100_000, 10**11), began=st.integers(0, 10**7))
 def test_a_pass_is_never_before_its_time_nor_noticeably_after(micros: int, began: int) -> None:
-    """Whatever fraction of a second was asked for."""
+    """For any fraction of a second."""
     ticking = Ticking(timedelta(microseconds=micros))
     with Harness(Things(ticking, sync_period=None)) as cluster:
         cluster.advance(timedelta(microseconds=began))
@@ -78,7 +78,7 @@ def test_a_pass_is_never_before_its_time_nor_noticeably_after(micros: int, began
         cluster.advance(max(wanted - first, timedelta(microseconds=100_000)))
 
     assert len(ticking.at) == 2
-    # A time that is nearer than the shortest requeue is met that much later.
+    # A time closer than the shortest requeue delay is reached that much later.
     assert timedelta(0) <= ticking.at[1] - wanted <= timedelta(microseconds=100_001)
     if wanted - first >= timedelta(microseconds=100_000):
         assert ticking.at[1] == wanted
@@ -105,7 +105,7 @@ def test_resyncs_and_restarts_do_not_move_a_far_schedule(period: timedelta | Non
 
 
 def test_the_earliest_schedule_wins_and_a_retry_may_come_sooner() -> None:
-    """Two states ask, then the second fails: the retries come, and the schedule as well."""
+    """Two states ask, then the second fails: the retries happen, and so does the schedule."""
     first, second = Ticking(HOUR), Ticking(10 * MINUTE)
     with Harness(Things(first, second)) as cluster:
         cluster.apply(thing())
@@ -125,7 +125,7 @@ def test_the_earliest_schedule_wins_and_a_retry_may_come_sooner() -> None:
 
 
 def test_a_time_in_the_past_does_not_turn_into_a_busy_loop() -> None:
-    """A pass comes at once, and at most ten in a second."""
+    """A pass follows at once, and at most ten in a second."""
     ticking = Ticking(result=Done(again=EPOCH - DAY))
     with Harness(Things(ticking)) as cluster:
         cluster.apply(thing())
@@ -135,7 +135,7 @@ def test_a_time_in_the_past_does_not_turn_into_a_busy_loop() -> None:
     assert 90 <= len(ticking.at) <= 102
 
 
-def test_a_schedule_in_a_finalizer_state_is_told_in_the_condition() -> None:
+def test_a_schedule_in_a_finalizer_state_is_reported_in_the_condition() -> None:
     """The object stays, and Ready says why."""
     with Harness(FinalThings(last=lambda *_: Done(again=HOUR))) as cluster:
         cluster.apply(thing())
@@ -149,7 +149,7 @@ def test_a_schedule_in_a_finalizer_state_is_told_in_the_condition() -> None:
 
 
 def test_the_snapshot_shows_the_schedule_and_the_state_that_asked() -> None:
-    """Ready, with a time and the state's name; a Wait has the time alone."""
+    """Ready, with a time and the state's name; a Wait has only the time."""
     ticking = Ticking()
     with Harness(Things(ticking), options=ManagerOptions(seed=0, trace=True)) as cluster:
         cluster.apply(thing())

@@ -1,4 +1,4 @@
-"""A15 on the embedded server: an object that is changed back after each write."""
+"""A15 on the embedded server: another writer reverts an object after each write."""
 
 from datetime import timedelta
 from typing import Any
@@ -19,7 +19,7 @@ MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
 
 
 class Rival:
-    """Another controller of the cluster, which wants another value in the same field."""
+    """Another controller of the cluster, which sets another value in the same field."""
 
     def __init__(self, field: str = "value", value: str = "theirs") -> None:
         self.data = {field: value}
@@ -27,12 +27,12 @@ class Rival:
         self._seen: Json | None = None
 
     def observe(self, change: Any) -> None:
-        """Look at each version of the ConfigMap."""
+        """See each version of the ConfigMap."""
         if change.resource == "configmaps" and change.record.key.endswith("/child"):
             self._seen = None if change.deleted else change.record.value
 
     def act(self, server: Any) -> bool:
-        """Write what it wants, if it is not there."""
+        """Write its value, if it is not there."""
         seen = self._seen
         if not self.active or seen is None or self.data.items() <= seen["data"].items():
             return False
@@ -43,7 +43,7 @@ class Rival:
         return True
 
     def due(self) -> None:
-        """It acts only on changes."""
+        """Return None: it acts only on changes."""
 
 
 def pass_time(cluster: Harness, duration: timedelta) -> None:
@@ -53,12 +53,12 @@ def pass_time(cluster: Harness, duration: timedelta) -> None:
 
 
 def child_writes(cluster: Harness) -> int:
-    """How often the controller has changed the child."""
+    """Return how often the controller has changed the child."""
     return sum(1 for write in cluster.writes if write.path == PATH)
 
 
 def metric(cluster: Harness) -> float:
-    """What a scrape would say."""
+    """Return the value of a metric."""
     manager = cluster.manager
     manager._refresh()
     value = manager.metrics.registry.get_sample_value(
@@ -79,13 +79,13 @@ def metric(cluster: Harness) -> float:
     ],
     ids=["merge", "update", "update removes", "server-side", "tracked"],
 )
-def test_a15_a_fight_is_told_and_damped(way: dict[str, Any], rival: Rival) -> None:
-    """The condition names the field, both managers and the fix; writes become rare."""
+def test_a15_a_stall_is_reported_and_writes_become_rare(way: dict[str, Any], rival: Rival) -> None:
+    """The condition names the field, both managers and the fix."""
     with Harness(Things(applying(**way)), actors=(rival,)) as cluster:
         cluster.apply(thing())
         pass_time(cluster, MINUTE / 2)
         first_writes = child_writes(cluster)
-        assert first_writes == 7, "five reversals to a value that was there before"
+        assert first_writes == 7, "five reversals to an earlier value"
         pass_time(cluster, 10 * MINUTE)
         assert child_writes(cluster) - first_writes <= 6
 
@@ -103,8 +103,8 @@ def test_a15_a_fight_is_told_and_damped(way: dict[str, Any], rival: Rival) -> No
         assert metric(cluster) == 1
 
 
-def test_a15_a_fight_ends_by_itself() -> None:
-    """When the other writer has stopped, the next write holds, and the condition goes."""
+def test_a15_a_stall_ends_by_itself() -> None:
+    """After the other writer has stopped, the next write holds, and the condition is removed."""
     rival = Rival()
     with Harness(Things(applying()), actors=(rival,)) as cluster:
         cluster.apply(thing())
@@ -120,7 +120,7 @@ def test_a15_a_fight_ends_by_itself() -> None:
         cluster.at_rest()
 
 
-def test_a15_a_fight_is_not_over_at_the_first_pass_that_finds_the_object_as_declared() -> None:
+def test_a15_a_stall_is_not_over_at_the_first_pass_that_finds_the_object_as_declared() -> None:
     """Nor at the next ones: the other writer may only be slow.  So Stalled stays for a while."""
     rival = Rival()
     with Harness(Things(applying()), actors=(rival,)) as cluster:
@@ -137,7 +137,7 @@ def test_a15_a_fight_is_not_over_at_the_first_pass_that_finds_the_object_as_decl
 
 
 def test_a15_another_declaration_is_written_at_once() -> None:
-    """A user who gives in, or insists, does not wait for the damper."""
+    """A user who changes the declaration does not wait for the delay."""
     rival = Rival()
     with Harness(Things(applying()), actors=(rival,)) as cluster:
         cluster.apply(thing())
@@ -149,7 +149,7 @@ def test_a15_another_declaration_is_written_at_once() -> None:
 
 
 def test_a15_two_states_of_one_controller_that_disagree() -> None:
-    """Each writes over the other; the message says that no other manager is known."""
+    """Each overwrites the other; the message says that no other manager is known."""
 
     def other(_it: Thing, out: OutputSet, _ctx: Context) -> Result:
         out.apply(config_map("child", "other"))
@@ -166,8 +166,8 @@ def test_a15_two_states_of_one_controller_that_disagree() -> None:
         assert "by an admission webhook or another state of this controller" in stalled.message
 
 
-def test_no_false_alarm_for_a_user_who_tries_one_value_after_the_other() -> None:
-    """Each edit is corrected, as it should be."""
+def test_no_stall_for_a_user_who_tries_one_value_after_the_other() -> None:
+    """Each edit is corrected at once."""
     with Harness(Things(applying()), actors=()) as cluster:
         cluster.apply(thing())
         cluster.settle()
@@ -179,8 +179,8 @@ def test_no_false_alarm_for_a_user_who_tries_one_value_after_the_other() -> None
         assert events(cluster, "Stalled") == []
 
 
-def test_no_false_alarm_for_a_parent_that_is_changed_often() -> None:
-    """A value that goes up and down in the parent is a new declaration each time."""
+def test_no_stall_for_a_parent_that_is_changed_often() -> None:
+    """A value that changes to and fro in the parent is a new declaration each time."""
     with Harness(Things(applying()), actors=()) as cluster:
         cluster.apply(thing())
         for number in range(40):
@@ -191,8 +191,8 @@ def test_no_false_alarm_for_a_parent_that_is_changed_often() -> None:
         assert events(cluster, "Stalled") == []
 
 
-def test_a15_recreating_in_circles_is_a_fight() -> None:
-    """Each new object is changed back: without the damper, children would be deleted for ever."""
+def test_a15_recreating_again_and_again_is_a_stall() -> None:
+    """Each new object is reverted: without the delay, children would be deleted for ever."""
     rival = Rival()
 
     def act(_it: Thing, out: OutputSet, _ctx: Context) -> Result:

@@ -1,4 +1,4 @@
-"""C1 to C8, as the server sees them."""
+"""C1 to C8, as seen by the server."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -21,13 +21,13 @@ FOREIGN = {"type": "Scanned", "status": "True", "reason": "Clean", "message": ""
 
 
 def conditions(cluster: Harness, name: str = "it") -> dict[str, Json]:
-    """The conditions of an object."""
+    """Return the conditions of an object."""
     status = cluster.require(Thing, name).raw.get("status") or {}
     return {one["type"]: one for one in status.get("conditions") or ()}
 
 
 def meddling(act: Callable[[], Any], *, times: int = 1) -> Callable[[HttpRequest], None]:
-    """Somebody else writes immediately before our status write."""
+    """Let another client write immediately before our status write."""
     left = [times]
 
     def faults(request: HttpRequest) -> None:
@@ -39,7 +39,7 @@ def meddling(act: Callable[[], Any], *, times: int = 1) -> Callable[[HttpRequest
 
 
 def add_foreign(cluster: Harness) -> None:
-    """Another controller's condition, in the way that such controllers write it."""
+    """Add the condition of another controller, in the way that such controllers write it."""
     path = "/apis/test.myrmidon.dev/v1/namespaces/default/things/it"
     there = orjson.loads(cluster.server.request("GET", path).body)
     known = (there.get("status") or {}).get("conditions") or []
@@ -53,7 +53,7 @@ def add_foreign(cluster: Harness) -> None:
 
 
 def test_condition_of_another_writer_survives() -> None:
-    """C6: written between our read and our status write, it is still there afterwards."""
+    """C6: it is written between our read and our status write, and is kept."""
     faults = meddling(lambda: add_foreign(cluster))
     with Harness(Things(), faults=faults) as cluster:
         cluster.apply(thing())
@@ -66,7 +66,7 @@ def test_condition_of_another_writer_survives() -> None:
 
 
 def test_transition_time_moves_with_the_status_alone() -> None:
-    """C1, C2: the generation follows the object, the time only a flip."""
+    """C1, C2: the generation follows the object, the time changes only with the status."""
     answers: list[Result] = [Wait("Slow", after=HOUR), Wait("Slower", after=HOUR), Done()]
     with Harness(Things(lambda *_: answers[0])) as cluster:
         cluster.apply(thing())
@@ -87,7 +87,10 @@ def test_transition_time_moves_with_the_status_alone() -> None:
 
 
 def test_condition_that_was_not_reached_does_not_lie() -> None:
-    """C3, C4: kept for the same generation, Unknown for another; Ready never True for an older one."""
+    """C3, C4: kept for the same generation, Unknown for another.
+
+    Ready never True for an older one.
+    """
     wait: list[Result] = [Done()]
     with Harness(Things(lambda *_: wait[0])) as cluster:
         cluster.apply(thing())
@@ -105,8 +108,8 @@ def test_condition_that_was_not_reached_does_not_lie() -> None:
         assert not cluster.ready(Thing, "it")
 
 
-def test_noise_in_an_error_is_no_news() -> None:
-    """C7: addresses, times and ids in the text do not make the object change on each attempt."""
+def test_noise_in_an_error_does_not_change_the_object() -> None:
+    """C7: addresses, times and ids in the text do not cause a write on each attempt."""
     attempts: list[float] = []
 
     def fail(_it: Thing, _out: OutputSet, ctx: Context) -> Result:
@@ -122,11 +125,11 @@ def test_noise_in_an_error_is_no_news() -> None:
         assert len(cluster.writes) == 1
         gaps = [b - a for a, b in pairwise(attempts)]
         assert gaps[0] >= 0.75
-        assert gaps[-1] >= 225, "the echo of the status never shortens the wait"
+        assert gaps[-1] >= 225, "the watch event of the status never shortens the wait"
 
 
 def test_changing_errors_do_not_shorten_the_backoff() -> None:
-    """C7: each is written, and its echo wakes nobody."""
+    """C7: each is written, and its watch event causes no pass."""
     attempts: list[float] = []
     texts = "abcdefghijklmnopqrstuvwxyz"
 
@@ -143,7 +146,7 @@ def test_changing_errors_do_not_shorten_the_backoff() -> None:
 
 
 def test_status_fields_of_states_are_in_the_one_write() -> None:
-    """C5: and an explicit None takes the field off the server."""
+    """C5: an explicit None removes the field from the server."""
 
     def note(it: Thing, _out: OutputSet, _ctx: Context) -> Result:
         it.status.note = it.spec.value if it.spec.value != "none" else None
@@ -162,7 +165,7 @@ def test_status_fields_of_states_are_in_the_one_write() -> None:
 
 
 def test_status_can_not_land_on_a_namesake() -> None:
-    """C5: the object is deleted and made again between our read and our status write."""
+    """C5: the object is deleted and created again between our read and our status write."""
 
     def recreate() -> None:
         path = "/apis/test.myrmidon.dev/v1/namespaces/default/things"
@@ -181,8 +184,11 @@ def test_status_can_not_land_on_a_namesake() -> None:
         assert there.status.note == f"{there.uid} new"
 
 
-def test_refused_status_is_retried_and_told() -> None:
-    """F08: a status that the server refuses is no end; the next attempt says it."""
+def test_a_refused_status_is_retried_and_reported() -> None:
+    """F08: a status that the server refuses does not end the retries.
+
+    The next attempt reports it.
+    """
     left = [3]
 
     def faults(request: HttpRequest) -> Status | None:
@@ -198,8 +204,8 @@ def test_refused_status_is_retried_and_told() -> None:
         assert {one["reason"] for one in cluster.list(kinds.EVENT)} == {"StatusRefused"}
 
 
-def test_references_list_what_is_there() -> None:
-    """C8: what is deleted leaves the list, also when somebody else deleted it."""
+def test_references_list_the_objects_that_exist() -> None:
+    """C8: a deleted object leaves the list, also if another client deleted it."""
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         for letter in it.spec.value:

@@ -40,7 +40,7 @@ FAULTS: dict[str, Fault] = {
 
 
 def owned(it: Thing, out: OutputSet, _ctx: Context) -> Result:
-    """One ConfigMap and one Secret per letter, with owner references."""
+    """Apply one ConfigMap and one Secret per letter, with owner references."""
     for letter in it.spec.value:
         out.apply(config_map(letter, it.spec.value))
         out.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": letter}})
@@ -48,14 +48,14 @@ def owned(it: Thing, out: OutputSet, _ctx: Context) -> Result:
 
 
 def tracked(it: Thing, out: OutputSet, _ctx: Context) -> Result:
-    """One ClusterRole per letter, which cannot have an owner reference."""
+    """Apply one ClusterRole per letter, which cannot have an owner reference."""
     for letter in it.spec.value:
         out.apply(cluster_role(letter), owner_refs=False)
     return Done()
 
 
 def children(cluster: Harness) -> list[str]:
-    """Every object on the server that names the Thing as its parent."""
+    """Return every object on the server that names the Thing as its parent."""
     uid = next((obj["metadata"]["uid"] for obj in cluster.stored() if obj["kind"] == "Thing"), None)
     found = [obj for obj in cluster.stored() if obj["kind"] in {kind.kind for kind in KINDS}]
     return sorted(f"{obj['kind']} {obj['metadata']['name']}" for obj in found if _is_of(obj, uid))
@@ -67,12 +67,12 @@ def _is_of(obj: Json, uid: str | None) -> bool:
 
 
 def wanted(letters: str) -> list[str]:
-    """What the controller makes of a spec."""
+    """Return the children that a spec asks for."""
     return sorted(f"{kind.kind} {letter}" for kind in KINDS for letter in letters)
 
 
 class Honest:
-    """Checks every status that says Ready=True at the moment it is sent; then passes the request on."""
+    """Checks every status with Ready=True when it is sent, then passes the request on."""
 
     def __init__(self, inner: Callable[[HttpRequest], Fault | None]) -> None:
         self._inner = inner
@@ -80,7 +80,7 @@ class Honest:
         self.claims = 0
 
     def __call__(self, request: HttpRequest) -> Fault | None:
-        """The fault of the request, after the check."""
+        """Check the request; return its fault."""
         body: Any = orjson.loads(request.body) if request.body.startswith(b"{") else {}
         for one in (body.get("status") or {}).get("conditions") or ():
             if one["type"] == "Ready" and one["status"] == "True":
@@ -94,7 +94,7 @@ class Honest:
 
 
 def live(faults: Callable[[HttpRequest], Fault | None], step: Callable[[Harness], Any]) -> Harness:
-    """Apply a Thing with many children, disturb, ask for fewer, and come to rest."""
+    """Apply a Thing with many children, disturb it, ask for fewer, and settle."""
     honest = Honest(faults)
     with Harness(Things(owned, tracked, prune=True), faults=honest) as cluster:
         honest.cluster = cluster
@@ -116,7 +116,7 @@ def live(faults: Callable[[HttpRequest], Fault | None], step: Callable[[Harness]
 
 
 def test_undisturbed() -> None:
-    """The sweep strikes at every write until Ready."""
+    """The sweep covers every write until Ready."""
     first: list[int] = []
 
     def settle(cluster: Harness) -> None:
@@ -130,7 +130,7 @@ def test_undisturbed() -> None:
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 @pytest.mark.parametrize("at", range(1, WRITES + 1))
 def test_a_smaller_spec_after_a_fault_leaves_nothing(at: int, fault: Fault) -> None:
-    """A fault at any write, then a smaller spec: all surplus children go, and Ready waits for that."""
+    """After a fault at any write, surplus children are deleted before Ready is True."""
 
     def disturbed(cluster: Harness) -> None:
         cluster.step()
@@ -142,7 +142,7 @@ def test_a_smaller_spec_after_a_fault_leaves_nothing(at: int, fault: Fault) -> N
 
 @pytest.mark.parametrize("at", range(1, WRITES + 1))
 def test_a_smaller_spec_during_the_pass_leaves_nothing(at: int) -> None:
-    """An edit between two writes of one pass: what the pass has created by then is not forgotten."""
+    """An edit between two writes of one pass: the children created until then are not forgotten."""
     cluster: list[Harness] = []
     writes = [0]
 
@@ -164,8 +164,8 @@ def test_a_smaller_spec_during_the_pass_leaves_nothing(at: int) -> None:
     live(edit, settled)
 
 
-def test_a_create_whose_answer_is_lost_is_looked_up_before_ready_is_claimed() -> None:
-    """No watch tells of the child, no record names it, and the next pass does not want it."""
+def test_a_create_whose_response_is_lost_is_looked_up_before_ready_is_true() -> None:
+    """No watch reports the child, no record names it, and the next pass does not want it."""
     creates = [0]
 
     def faults(request: HttpRequest) -> Fault | None:
@@ -204,7 +204,7 @@ def foreign_child(cluster: Harness, name: str) -> Json:
 
 
 def test_a_child_that_another_controller_made_for_the_object_is_not_pruned() -> None:
-    """A controller of somebody else's kind shares its objects with that kind's own controller."""
+    """A controller of a foreign kind shares its objects with that kind's own controller."""
     with Harness(Things(owned, prune=True)) as cluster:
         cluster.apply(thing(value=FEW))
         cluster.settle()
@@ -220,7 +220,7 @@ def test_a_child_that_another_controller_made_for_the_object_is_not_pruned() -> 
 
 
 def test_an_unrecorded_child_counts_for_the_guard() -> None:
-    """A12: never more at once than prune_max, recorded or not."""
+    """A12: never more deletions at once than prune_max, recorded or not."""
     faults = Script({7: Crash()}, is_write)  # six children exist, the status is not written
     with Harness(Things(owned, prune=True, prune_max=3), faults=faults) as cluster:
         cluster.apply(thing(value=MANY))
@@ -240,7 +240,7 @@ def test_an_unrecorded_child_counts_for_the_guard() -> None:
 def test_children_deleted_in_the_foreground_though_no_status_records_them(
     at: int, fault: Fault
 ) -> None:
-    """A finalizer state that deletes all children misses none, and nothing is left when it is done."""
+    """A finalizer state that deletes all children misses none."""
     left: list[str] = []
 
     class Emptied(Controller[Thing]):

@@ -1,4 +1,4 @@
-"""Values that cannot be written: the controller goes on, and the object says what is wrong."""
+"""Values that cannot be written: the controller continues, and the object says what is wrong."""
 
 import json
 import logging
@@ -23,7 +23,7 @@ HOUR = timedelta(hours=1)
 
 
 def fails(error: Exception) -> Act:
-    """A state that raises."""
+    """Return a state that raises."""
 
     def act(_thing: Thing, _out: OutputSet, _ctx: Context) -> Result:
         raise error
@@ -32,12 +32,12 @@ def fails(error: Exception) -> Act:
 
 
 def returns(make: Callable[[], Any]) -> Act:
-    """A state that returns a result, built when it runs."""
+    """Return a state that returns a result, built when it runs."""
     return lambda _thing, _out, _ctx: make()
 
 
 def after(act: Act, condition_type: str = "First") -> Condition:
-    """The condition of the object after an hour with that state, beside another object."""
+    """Return the condition of the object after an hour with that state, beside another object."""
     with Harness(Things(act)) as cluster:
         cluster.apply(thing("it"))
         cluster.advance(HOUR)
@@ -85,7 +85,7 @@ def test_any_text_of_a_state_reaches_its_condition(act: Act, reason: str, messag
 
 
 def test_an_event_with_any_text_is_recorded() -> None:
-    """Q9: the recorder goes on, and so does the manager."""
+    """Q9: the recorder and the manager continue."""
 
     def act(it: Thing, _out: OutputSet, ctx: Context) -> Result:
         ctx.event("Warning", "Half", HALF)
@@ -112,7 +112,7 @@ class LooseStatus(Status):
 
 
 class LooseSpec(Model):
-    """Nothing is asked for."""
+    """An empty spec."""
 
 
 class Loose(Resource[LooseSpec, LooseStatus], group="test.myrmidon.dev", version="v1"):
@@ -127,13 +127,13 @@ class Looses(Controller[Loose]):
 
     @state(initial=True)
     def told(self, loose: Loose, out: OutputSet) -> Result:
-        """The value is in the status."""
+        """Set the status field."""
         loose.status.free = {"value": self._value}
         return Done()
 
 
 def told_by(value: Any) -> tuple[Any, Condition]:
-    """The stored status field and Ready, after a state set the field to the value."""
+    """Return the stored status field and Ready, after a state set the field to the value."""
     with Harness(Looses(value)) as cluster:
         cluster.apply(Loose(name="it"))
         cluster.advance(HOUR)
@@ -156,8 +156,8 @@ def told_by(value: Any) -> tuple[Any, Condition]:
     ],
     ids=["nan", "inf", "int", "object", "bytes"],
 )
-def test_a_status_field_that_has_no_json_is_told_in_ready(value: Any, told: str) -> None:
-    """It is not written as null, and the conditions are written all the same."""
+def test_a_status_field_that_has_no_json_is_reported_in_ready(value: Any, told: str) -> None:
+    """It is not written as null, and the conditions are written nevertheless."""
     free, ready = told_by(value)
 
     assert free is None
@@ -167,7 +167,7 @@ def test_a_status_field_that_has_no_json_is_told_in_ready(value: Any, told: str)
 
 
 def test_text_in_a_status_field_is_made_printable() -> None:
-    """The status is what the framework writes for people to read."""
+    """People read the status."""
     free, ready = told_by(HALF)
 
     assert free == {"value": SHOWN}
@@ -175,8 +175,8 @@ def test_text_in_a_status_field_is_made_printable() -> None:
 
 
 @pytest.mark.parametrize("value", [HALF, math.nan, {1: 2}, {1}, 2**64])
-def test_an_output_that_has_no_json_is_told_with_its_path(value: Any) -> None:
-    """Nothing of it is sent."""
+def test_an_output_that_has_no_json_is_reported_with_its_path(value: Any) -> None:
+    """No part of it is sent."""
 
     def act(it: Thing, out: OutputSet, _ctx: Context) -> Result:
         out.apply({**config_map("child", ""), "data": {"x": value}})
@@ -195,7 +195,7 @@ def test_an_output_that_has_no_json_is_told_with_its_path(value: Any) -> None:
 
 @pytest.mark.parametrize("style", ["text", "json"])
 def test_a_log_line_is_one_line_that_can_be_encoded(style: str) -> None:
-    """Whatever the facts are."""
+    """For any values of its extra fields."""
     from myrmidon.runtime.logs import JsonFormatter, Logger, TextFormatter  # noqa: PLC0415
 
     lines: list[str] = []

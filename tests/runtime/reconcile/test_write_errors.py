@@ -1,4 +1,4 @@
-"""A8: what a refused write means, word for word."""
+"""A8: the reason and the message for each kind of refused write."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ QUOTA = 'configmaps "a" is forbidden: exceeded quota: q, requested: 1, used: 1, 
 
 
 def answer(status: int, reason: str, message: str, **details: object) -> Exception:
-    """The error for an answer of the server."""
+    """Return the error for a response of the server."""
     body: Json = {"reason": reason, "message": message, "details": details}
     return api_error(status, body)
 
@@ -173,13 +173,13 @@ def test_meaning(error: Exception, meaning: Wait | Failed) -> None:
 
 
 def test_o6_adoption_is_refused_with_the_command_that_allows_it() -> None:
-    """It is retried: the annotation may be there next time."""
+    """It is retried, because the annotation may have been added by then."""
     error = NotAdoptedError("ConfigMap ns/a", "Thing ns/it", verb="apply", command="kubectl ...")
     assert refusal(REF, error) == Failed("AdoptionRefused", error)
 
 
 def test_owner_is_named() -> None:
-    """O2: who has it, and what to do."""
+    """O2: the message names the owner and the fix."""
     error = AlreadyOwnedError("ConfigMap ns/a", "ReplicaSet r (uid 1)")
     said = refusal(REF, error)
     assert isinstance(said, Failed)
@@ -187,14 +187,14 @@ def test_owner_is_named() -> None:
     assert "fix:" in said.message
 
 
-def test_own_mistakes_are_not_retried() -> None:
-    """D3: the next attempt would do the same."""
+def test_mistakes_of_the_controller_are_not_retried() -> None:
+    """D3: the next attempt would fail in the same way."""
     said = refusal(REF, MissingLockError("ConfigMap ns/a"))
     assert isinstance(said, Failed)
     assert (said.reason, said.retry) == ("InvalidOutput", False)
 
 
-def test_lost_lease_is_nobodys_result() -> None:
-    """Q6: it ends the process, and no condition says so."""
+def test_a_lost_lease_is_not_a_result_of_the_object() -> None:
+    """Q6: it ends the process, and no condition reports it."""
     with pytest.raises(LeadershipLostError):
         refusal(REF, LeadershipLostError("over"))
