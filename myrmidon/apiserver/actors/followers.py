@@ -41,6 +41,8 @@ class Follower:
 
     def act(self, server: ServerAccess) -> bool:
         """Reconcile every dirty object; return whether anything was written."""
+        if not self._dirty:
+            return False
         dirty, self._dirty = self._dirty, {}
         before = server.store.revision
         for key in dirty:
