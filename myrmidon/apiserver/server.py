@@ -179,5 +179,9 @@ class ApiServer:
 
     def due(self) -> datetime | None:
         """Return the earliest time at which an actor acts without a change, or None."""
-        times = [time for time in (actor.due() for actor in self.actors) if time is not None]
-        return min(times, default=None)
+        earliest: datetime | None = None
+        for actor in self.actors:
+            time = actor.due()
+            if time is not None and (earliest is None or time < earliest):
+                earliest = time
+        return earliest

@@ -23,7 +23,7 @@ from typing import Any
 
 import orjson
 
-from myrmidon.api.objects.accessors import Json
+from myrmidon.api.objects.accessors import Json, controller_of
 from myrmidon.apiserver.golang import json as go_json
 
 HISTORY_MAX = 100_000
@@ -88,12 +88,13 @@ class StoredChange:
     After a delete, ``record`` is the last state of the object with the revision of the delete.
     """
 
-    __slots__ = ("before", "deleted", "record", "resource", "revision", "size")
+    __slots__ = ("before", "controller", "deleted", "record", "resource", "revision", "size")
 
     def __init__(
         self, resource: str, record: Record, before: Record | None, deleted: bool, size: int = 0
     ) -> None:
         self.resource, self.record, self.before, self.deleted = resource, record, before, deleted
+        self.controller = controller_of(record.value)  # the owner reference, or None
         self.size = size or go_json.size_of(record.value)
         self.revision = record.revision
 

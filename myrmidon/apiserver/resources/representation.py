@@ -31,6 +31,14 @@ def remember(
     record.cache_for, record.cache = resource_type, _View(obj, body)
 
 
+def inherit(record: Record, before: Record) -> None:
+    """Use the representation of ``before`` for a record that has the same content and another revision."""
+    if record.cache is None and before.cache is not None:
+        obj: Json = before.cache.obj
+        metadata = {**obj["metadata"], "resourceVersion": str(record.revision)}
+        remember(before.cache_for, record, {**obj, "metadata": metadata})
+
+
 def kept_body(record: Record) -> bytes | None:
     """Return the encoded body of a record whose representation is the stored object; None if not kept."""
     view: _View | None = record.cache

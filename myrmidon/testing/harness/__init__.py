@@ -7,4 +7,5 @@ reads      its reads, as JSON or typed
 recording  a log of all requests
 clock      virtual time for asyncio
 failures   what a failed test prints
+garbage    fewer garbage collections during many runs
 """
