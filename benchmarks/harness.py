@@ -18,7 +18,7 @@ import argparse
 import cProfile
 import pstats
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -63,7 +63,7 @@ class Stopwatch:
     """Attributes time to the innermost part that is running."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self.calls: Counter[str] = Counter()
         self._parts = [""]
         self._since = time.perf_counter()
@@ -184,7 +184,7 @@ def measure(args: argparse.Namespace) -> None:
     runs = max(int(args.seconds / mean / 2), 1)
     watch = split(runs, args.virtual)
     print(f"{'part of a run':<34}  {'calls':>6}  {'ms/run':>7}")
-    for part, spent in watch.seconds.most_common():
+    for part, spent in sorted(watch.seconds.items(), key=lambda each: -each[1]):
         if part:
             print(f"{part:<34}  {watch.calls[part] / runs:>6.1f}  {spent * 1000 / runs:>7.2f}")
 

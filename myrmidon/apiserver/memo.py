@@ -24,7 +24,8 @@ steps of its own or with another environment answers everything anew, because th
 not listed above.
 
 The memory is shared by all servers of the process.  It holds the ``KEPT_MAX`` newest answers, and up to
-``STATES_MAX`` answers to the same request in different circumstances.
+``STATES_MAX`` answers to the same request in different circumstances.  An answer is prepared for comparison
+only when its request comes again, so a request that never does costs little more than without a memory.
 """
 
 import re
@@ -41,7 +42,8 @@ from myrmidon.apiserver.outcomes import Outcome
 from myrmidon.apiserver.resources import representation
 from myrmidon.apiserver.store import Journal, ObjectStore, Record, StoredChange, content_of
 
-KEPT_MAX = 20_000
+KEPT_MAX = 5_000
+SIZE_MAX = 256 * 1024  # of the bodies of a request and its answer; larger ones are not kept
 STATES_MAX = 50  # of one request; they are compared one after the other
 _JSON = ("content-type", "application/json")
 _VERSION = re.compile(rb'"resourceVersion":"(\d+)"')
@@ -54,17 +56,67 @@ Seen: TypeAlias = tuple[bytes, int] | None
 
 
 class _Entry:
-    """One answered request: what it read and drew, what it wrote, and the answer."""
+    """One answered request: what it read and drew, what it wrote, and the answer.
 
-    __slots__ = ("answer", "gets", "scans", "suffixes", "uids", "version_of", "write")
+    Most requests of a test never come again.  So only what was seen is kept at first; it is prepared for
+    comparison, which takes longer than to store an object, when the same request comes again.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = (
+        "_first",
+        "answer",
+        "gets",
+        "is_repeatable",
+        "scans",
+        "suffixes",
+        "uids",
+        "version_of",
+        "write"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        first: tuple[HttpRequest, HttpResponse, Journal],
+        uids: tuple[int, int],
+        suffixes: tuple[int, int],
+    ) -> None:
+        self._first: tuple[HttpRequest, HttpResponse, Journal] | None = first
+        self.uids, self.suffixes = (
+            uids,
+            suffixes,
+        )  # how many were drawn before the request, and by it
+        self.is_repeatable = False
         self.gets: tuple[tuple[str, str, Seen], ...] = ()
         self.scans: tuple[tuple[str, str, tuple[Seen, ...]], ...] = ()
-        self.uids = self.suffixes = (0, 0)  # how many were drawn before the request, and by it
         self.write: _Write | None = None
-        self.answer: tuple[HttpResponse, bytes, bytes] = (HttpResponse(0), b"", b"")
+        self.answer: tuple[HttpResponse, bytes, bytes] = (first[1], b"", b"")
         self.version_of: tuple[str, str] | str = ""  # the object whose resourceVersion is answered
+
+    def _prepare(self, request: HttpRequest, answer: HttpResponse, journal: Journal) -> None:
+        self._first = None
+        if not _is_repeatable(request, answer, journal):
+            return
+        by_version = _names_version(request)
+        try:
+            self.gets = tuple(
+                (resource, key, _seen(record, by_version=by_version))
+                for (resource, key), record in journal.gets.items()
+            )
+            self.scans = tuple(
+                (resource, prefix, tuple(_seen(one, by_version=by_version) for one in records))
+                for (resource, prefix), records in journal.scans.items()
+            )
+            self.write = _Write(journal.writes[0]) if journal.writes else None
+        except TypeError:  # an object that orjson cannot write
+            return
+        versions = _VERSION.findall(answer.body)
+        if versions:
+            around = _split(answer.body, int(versions[0]))
+            self.version_of = _source(int(versions[0]), journal)
+            if around is None or not self.version_of:
+                return
+            self.answer = (answer, *around)
+        self.is_repeatable = True
 
     def holds(self, store: ObjectStore, environment: CountingEnvironment) -> bool:
         """Whether everything is as it was when the request was answered first.
@@ -72,6 +124,10 @@ class _Entry:
         Plain loops, because this runs for every write of a simulated run.
         """
         if self.uids[1] and self.uids[0] != environment.uids_drawn:
+            return False
+        if self._first is not None:
+            self._prepare(*self._first)
+        if not self.is_repeatable:
             return False
         if self.suffixes[1] and self.suffixes[0] != environment.suffixes_drawn:
             return False
@@ -187,20 +243,14 @@ class RequestMemo:
             outcome = work()
         finally:
             store.journal = None
-        is_crowded = len(known) >= STATES_MAX
         if (
-            not is_crowded
-            and isinstance(outcome, HttpResponse)
-            and _is_repeatable(request, outcome, journal)
+            isinstance(outcome, HttpResponse)
+            and len(known) < STATES_MAX
+            and len(request.body) + len(outcome.body) <= SIZE_MAX
         ):
-            try:
-                found = _entry(request, outcome, journal)
-            except TypeError:  # an object that orjson cannot write
-                return outcome
-            if found is not None:
-                found.uids = drawn[0], environment.uids_drawn - drawn[0]
-                found.suffixes = drawn[1], environment.suffixes_drawn - drawn[1]
-                self._keep(key, found)
+            uids = drawn[0], environment.uids_drawn - drawn[0]
+            suffixes = drawn[1], environment.suffixes_drawn - drawn[1]
+            self._keep(key, _Entry((request, outcome, journal), uids, suffixes))
         return outcome
 
     def _keep(self, key: Key, entry: _Entry) -> None:
@@ -238,32 +288,6 @@ def _is_repeatable(request: HttpRequest, answer: HttpResponse, journal: Journal)
         # A deletecollection answers with the revision of the store, which is not in the journal.
         and (request.method != "DELETE" or len(segments) >= _NAME_SEGMENTS.get(segments[0], 99))
     )
-
-
-def _entry(request: HttpRequest, answer: HttpResponse, journal: Journal) -> _Entry | None:
-    """Return what is remembered of a request; None if the answer cannot be made anew."""
-    by_version = _names_version(request)
-    entry = _Entry()
-    entry.gets = tuple(
-        (resource, key, _seen(record, by_version=by_version))
-        for (resource, key), record in journal.gets.items()
-    )
-    entry.scans = tuple(
-        (resource, prefix, tuple(_seen(record, by_version=by_version) for record in records))
-        for (resource, prefix), records in journal.scans.items()
-    )
-    if journal.writes:
-        entry.write = _Write(journal.writes[0])
-    versions = _VERSION.findall(answer.body)
-    entry.answer = (answer, b"", b"")
-    if not versions:
-        return entry
-    around = _split(answer.body, int(versions[0]))
-    source = _source(int(versions[0]), journal)
-    if len(versions) > 1 or around is None or not source:
-        return None
-    entry.answer, entry.version_of = (answer, *around), source
-    return entry
 
 
 def _names_version(request: HttpRequest) -> bool:

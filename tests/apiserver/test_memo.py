@@ -210,7 +210,7 @@ def test_any_history_has_the_same_answers_and_effects_from_memory() -> None:
     """The memory is never emptied, so it holds the answers of all earlier histories."""
     memo = RequestMemo()
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(st.lists(OPERATIONS, max_size=10))
     def check(history: list[Any]) -> None:
         expected = played(None, history)
@@ -340,16 +340,64 @@ def test_a_namespace_that_is_being_deleted_refuses_what_it_accepted_before() -> 
     assert answers[0].status == 403
 
 
-def test_time_and_uids_are_those_of_this_server() -> None:
-    """They are inputs of the request."""
+def test_the_time_is_that_of_this_server() -> None:
+    """It is an input of the request; nothing else differs here."""
     create = ("POST", CONFIG_MAPS, config_map(key="x"))
     servers = both(warmed(create))
     for server in servers:
-        environment = server.core.environment
-        assert isinstance(environment, CountingEnvironment)
-        environment.time += timedelta(seconds=5)
-        environment.uid()
+        _environment(server).time += timedelta(seconds=5)
     assert send(servers[0], *create) == send(servers[1], *create)
+
+
+def test_uids_are_those_of_this_server() -> None:
+    """One more was drawn before; nothing else differs here."""
+    create = ("POST", CONFIG_MAPS, config_map(key="x"))
+    servers = both(warmed(create))
+    for server in servers:
+        _environment(server).uid()
+    assert send(servers[0], *create) == send(servers[1], *create)
+
+
+def test_generated_names_are_those_of_this_server() -> None:
+    """One more suffix was drawn before; nothing else differs here."""
+    create = ("POST", CONFIG_MAPS, {"metadata": {"generateName": "g-"}})
+    servers = both(warmed(create))
+    for server in servers:
+        _environment(server).suffix()
+    assert send(servers[0], *create) == send(servers[1], *create)
+
+
+def test_a_server_with_rbac_does_not_use_the_answers_of_one_without() -> None:
+    """The request reads and draws nothing, so only the authorizer tells the servers apart."""
+    headers = {"content-type": MERGE}
+    request = HttpRequest("PATCH", f"{CONFIG_MAPS}/missing", (), headers, b"{}")
+    memo, statuses = RequestMemo(), []
+    guest = User("guest", ("system:authenticated",))
+    for rbac in (False, True, False):
+        answer = ApiServer(memo=memo, rbac=rbac).answer(request, guest)
+        assert isinstance(answer, HttpResponse)
+        statuses.append(answer.status)
+    assert statuses == [404, 403, 404]
+
+
+def test_all_objects_that_a_request_looks_through_are_inputs() -> None:
+    """A Service gets a cluster IP that no other Service has."""
+    create = ("POST", SERVICES, {"metadata": {"name": "one"}, "spec": {"ports": [{"port": 80}]}})
+    taken = json.loads(send(ApiServer(memo=None), *create).body)["spec"]["clusterIP"]
+    servers = both(warmed(create))
+    other = {"clusterIP": taken, "clusterIPs": [taken]}
+    for server in servers:
+        metadata = {"name": "other", "namespace": "default", "uid": "other"}
+        server.store.put("services", "default/other", {"metadata": metadata, "spec": other})
+    answers = [send(server, *create) for server in servers]
+    assert answers[0] == answers[1]
+    assert json.loads(answers[0].body)["spec"]["clusterIP"] != taken
+
+
+def _environment(server: ApiServer) -> CountingEnvironment:
+    environment = server.core.environment
+    assert isinstance(environment, CountingEnvironment)
+    return environment
 
 
 def test_other_forms_of_answers_are_made_anew() -> None:
