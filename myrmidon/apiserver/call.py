@@ -48,7 +48,8 @@ class Draws:
     """The time, the uids and the random name suffixes of one request.
 
     A request that waits for a webhook is run again from its start.  It must then see the same time
-    and get the same uids, so each value is drawn once and kept.
+    and get the same uids, so each value is drawn once and kept.  The time has whole seconds, as all
+    times have that the server writes.
     """
 
     def __init__(self, environment: Environment) -> None:
@@ -56,7 +57,7 @@ class Draws:
         self._uids: list[str] = []
         self._suffixes: list[str] = []
         self._uid_index = self._suffix_index = 0
-        self.now: datetime = environment.now()
+        self.now: datetime = environment.now().replace(microsecond=0)
         self.replies: Replies = {}
 
     def rewind(self) -> None:

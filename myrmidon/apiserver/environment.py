@@ -3,10 +3,8 @@
 They are passed in as one value, so that a test or a simulator can pass a deterministic one.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import count
 from typing import Protocol
 
 SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -34,8 +32,8 @@ class CountingEnvironment:
     """A deterministic environment: a time that tests may set, uids and suffixes that count up."""
 
     time: datetime = datetime(2026, 1, 1, tzinfo=UTC)
-    _uids: Iterator[int] = field(default_factory=lambda: count(1))
-    _suffixes: Iterator[int] = field(default_factory=lambda: count(0))
+    uids_drawn: int = 0
+    suffixes_drawn: int = 0
 
     def now(self) -> datetime:
         """Return ``time``."""
@@ -43,11 +41,13 @@ class CountingEnvironment:
 
     def uid(self) -> str:
         """Return the next number as a uid."""
-        return f"00000000-0000-4000-8000-{next(self._uids):012x}"
+        self.uids_drawn += 1
+        return f"00000000-0000-4000-8000-{self.uids_drawn:012x}"
 
     def suffix(self) -> str:
         """Return the next number, written with the letters of generated names."""
-        number, letters = next(self._suffixes), ""
+        number, letters = self.suffixes_drawn, ""
+        self.suffixes_drawn += 1
         for _ in range(SUFFIX_LENGTH):
             number, index = divmod(number, len(SUFFIX_LETTERS))
             letters = SUFFIX_LETTERS[index] + letters

@@ -31,6 +31,7 @@ from myrmidon.apiserver.call import Call, Core, Draws, WebhookNeeded
 from myrmidon.apiserver.failures import Failure, bad_request, method_not_allowed, unknown_resource
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.golang.budget import StepBudget, StepBudgetError
+from myrmidon.apiserver.memo import RequestMemo
 from myrmidon.apiserver.outcomes import Outcome, Question
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.apiserver.routing import Route, route
@@ -52,14 +53,22 @@ _ACROSS_NAMESPACES = frozenset({"list", "watch"})
 class Handler:
     """Answers requests on the objects and users of one ``Core``."""
 
-    def __init__(self, core: Core, tokens: Tokens) -> None:
-        self.core, self._tokens = core, tokens
+    def __init__(self, core: Core, tokens: Tokens, memo: RequestMemo | None = None) -> None:
+        self.core, self._tokens, self._memo = core, tokens, memo
 
     def answer(
         self, request: HttpRequest, user: User | None = None, draws: Draws | None = None
     ) -> Outcome:
         """Return the outcome of a request.  ``user`` replaces the user that the token names."""
-        draws = draws or Draws(self.core.environment)
+        if draws is None:
+            draws = Draws(self.core.environment)
+            if self._memo is not None and request.method != "GET":
+                return self._memo.answer(
+                    self.core, request, user, draws, lambda: self._work(request, user, draws)
+                )
+        return self._work(request, user, draws)
+
+    def _work(self, request: HttpRequest, user: User | None, draws: Draws) -> Outcome:
         try:
             with go_json.DeepStack():
                 if request.method == "GET":  # reads run no regular expressions of clients

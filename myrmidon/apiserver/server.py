@@ -38,6 +38,7 @@ from myrmidon.apiserver.call import AdmissionStep, Core, Draws
 from myrmidon.apiserver.environment import CountingEnvironment, Environment
 from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.handler import Handler
+from myrmidon.apiserver.memo import SHARED, RequestMemo, is_usable
 from myrmidon.apiserver.outcomes import Outcome, Question
 from myrmidon.apiserver.resources.registry import Registry
 from myrmidon.apiserver.store import HISTORY_BYTES_MAX, HISTORY_MAX, ObjectStore
@@ -60,6 +61,8 @@ class ApiServer:
     - ``actors``: run after each request, after the actor for CustomResourceDefinitions.
     - ``history_max``: number of changes kept for watches and paged lists (``store``).
     - ``history_bytes_max``: size of these changes as JSON; the limit that is reached first counts.
+    - ``memo``: answers repeated writes from memory (``memo``).  Default: one for all servers of the
+      process.  None: every request is answered anew.
     """
 
     def __init__(
@@ -73,7 +76,9 @@ class ApiServer:
         actors: Iterable[Actor] = (),
         history_max: int = HISTORY_MAX,
         history_bytes_max: int = HISTORY_BYTES_MAX,
+        memo: RequestMemo | None = SHARED,
     ) -> None:
+        steps = list(admission)
         store = ObjectStore(history_max=history_max, history_bytes_max=history_bytes_max)
         self.core = Core(
             store,
@@ -81,9 +86,10 @@ class ApiServer:
             environment or CountingEnvironment(),
             authorizer or (RoleAuthorizer(store) if rbac else AllowAll()),
             Tokens(users),
-            [NamespaceLifecycle(), DefinitionGuard(), RightsGuard(), *admission, Webhooks()],
+            [NamespaceLifecycle(), DefinitionGuard(), RightsGuard(), *steps, Webhooks()],
         )
-        self.handler = Handler(self.core, self.core.tokens)
+        is_known = authorizer is None and not steps and is_usable(self.core)
+        self.handler = Handler(self.core, self.core.tokens, memo if is_known else None)
         self.actors: list[Any] = [DefinitionLifecycle(), *actors]
         self.settled: Callable[[], None] | None = None  # called at the end of settle()
         self._settled = self.core.store.revision
@@ -121,12 +127,10 @@ class ApiServer:
         """
         sent = go_json.encode(body) if body is not None else b""
         headers = {"content-type": content_type, "accept": "application/json"}
-        request, draws = (
-            HttpRequest(method, path, query, headers, sent),
-            Draws(self.core.environment),
-        )
-        outcome = self.handler.answer(request, user, draws)
+        request = HttpRequest(method, path, query, headers, sent)
+        outcome = self.handler.answer(request, user)
         while isinstance(outcome, Question):
+            draws = outcome.draws
             draws.replies[outcome.key] = _ALLOWED
             outcome = self.handler.answer(request, user, draws)
         assert isinstance(outcome, HttpResponse), f"{method} {path} cannot be answered at once"
@@ -175,5 +179,9 @@ class ApiServer:
 
     def due(self) -> datetime | None:
         """Return the earliest time at which an actor acts without a change, or None."""
-        times = [time for time in (actor.due() for actor in self.actors) if time is not None]
-        return min(times, default=None)
+        earliest: datetime | None = None
+        for actor in self.actors:
+            time = actor.due()
+            if time is not None and (earliest is None or time < earliest):
+                earliest = time
+        return earliest

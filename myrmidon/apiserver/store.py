@@ -12,6 +12,8 @@ The history is limited twice, in changes (``history_max``) and in bytes (``histo
 size of the changed objects as JSON), so that many large updates cannot fill the memory.  A cursor
 older than the oldest change in the history gets ``CompactedError``, which the server answers with
 410.
+
+While ``journal`` is set, the store notes in it which objects are read and written (``memo``).
 """
 
 from bisect import bisect_left, insort
@@ -19,7 +21,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from myrmidon.api.objects.accessors import Json
+import orjson
+
+from myrmidon.api.objects.accessors import Json, controller_of
 from myrmidon.apiserver.golang import json as go_json
 
 HISTORY_MAX = 100_000
@@ -34,18 +38,48 @@ class Record:
     """One object at one revision.
 
     ``cache`` belongs to the code that turns records into responses (``resources.representation``);
-    ``cache_for`` is the resource type for which it was made.
+    ``cache_for`` is the resource type for which it was made.  ``content`` is the value as JSON
+    without its resourceVersion, once it was asked for (``content_of``).
     """
 
-    __slots__ = ("cache", "cache_for", "key", "revision", "value")
+    __slots__ = ("cache", "cache_for", "content", "key", "revision", "value")
 
     def __init__(self, key: str, revision: int, value: Json) -> None:
         self.key, self.revision, self.value = key, revision, value
         self.cache_for: Any = None
         self.cache: Any = None
+        self.content: bytes | None = None
 
     def __repr__(self) -> str:
         return f"Record({self.key!r}, {self.revision})"
+
+
+def content_of(record: Record) -> bytes:
+    """Return the value as JSON without its resourceVersion; raise ``TypeError`` if it has no such form.
+
+    Two records with the same content differ in nothing that a request can see, except the
+    resourceVersion.  orjson is used as it is: it prints ``1`` and ``1.0`` differently, Go does not.
+    """
+    if record.content is None:
+        metadata = {**record.value["metadata"], "resourceVersion": ""}
+        record.content = orjson.dumps({**record.value, "metadata": metadata})
+    return record.content
+
+
+class Journal:
+    """What one request reads and writes in the store.
+
+    ``is_whole`` is False if the request also depends on what the journal does not hold: an earlier
+    revision, or an object that the request itself has written before.
+    """
+
+    __slots__ = ("gets", "is_whole", "scans", "writes")
+
+    def __init__(self) -> None:
+        self.gets: dict[tuple[str, str], Record | None] = {}
+        self.scans: dict[tuple[str, str], list[Record]] = {}
+        self.writes: list[StoredChange] = []
+        self.is_whole = True
 
 
 class StoredChange:
@@ -54,11 +88,14 @@ class StoredChange:
     After a delete, ``record`` is the last state of the object with the revision of the delete.
     """
 
-    __slots__ = ("before", "deleted", "record", "resource", "revision", "size")
+    __slots__ = ("before", "controller", "deleted", "record", "resource", "revision", "size")
 
-    def __init__(self, resource: str, record: Record, before: Record | None, deleted: bool) -> None:
+    def __init__(
+        self, resource: str, record: Record, before: Record | None, deleted: bool, size: int = 0
+    ) -> None:
         self.resource, self.record, self.before, self.deleted = resource, record, before, deleted
-        self.size = go_json.size_of(record.value)
+        self.controller = controller_of(record.value)  # the owner reference, or None
+        self.size = size or go_json.size_of(record.value)
         self.revision = record.revision
 
     def __repr__(self) -> str:
@@ -106,13 +143,18 @@ class ObjectStore:
         self._collections: dict[str, _Collection] = {}
         self._listener_ids = 0
         self._everywhere: dict[int, Callable[[], None]] = {}
+        self.journal: Journal | None = None
 
     # ------------------------------------------------------------------------- reading
 
     def get(self, resource: str, key: str) -> Record | None:
         """Return one object, or None.  ``key`` is made by ``ResourceType.key``."""
         collection = self._collections.get(resource)
-        return collection.records.get(key) if collection is not None else None
+        record = collection.records.get(key) if collection is not None else None
+        if self.journal is not None:
+            self.journal.gets[resource, key] = record
+            self.journal.is_whole &= not self.journal.writes
+        return record
 
     def scan(self, resource: str, prefix: str = "", *, at: int | None = None) -> list[Record]:
         """Return the objects whose keys start with ``prefix``, in key order.
@@ -123,9 +165,12 @@ class ObjectStore:
         collection = self._collections.get(resource)
         if at is not None and at < self.compacted:
             raise CompactedError
+        records = collection.below(prefix) if collection is not None else []
+        if self.journal is not None:
+            self.journal.scans[resource, prefix] = records
+            self.journal.is_whole &= at is None and not self.journal.writes
         if collection is None:
             return []
-        records = collection.below(prefix)
         if at is None or at >= self.revision:
             return records
         return _undo(records, collection.since(at), prefix)
@@ -157,15 +202,24 @@ class ObjectStore:
     def put(self, resource: str, key: str, value: Json) -> Record:
         """Create or replace an object.  The caller must not use ``value`` afterwards."""
         collection = self._collections.setdefault(resource, _Collection())
-        before = collection.records.get(key)
         self.revision += 1
         value["metadata"]["resourceVersion"] = str(self.revision)
         record = Record(key, self.revision, value)
-        if before is None:
-            insort(collection.keys, key)
-        collection.records[key] = record
-        self._remember(collection, StoredChange(resource, record, before, deleted=False))
+        self._put(resource, collection, record)
         return record
+
+    def put_again(self, resource: str, record: Record, size: int) -> None:
+        """Store a record that was prepared for the next revision; ``size`` is that of its value."""
+        assert record.revision == self.revision + 1, "the record is not for the next revision"
+        self.revision += 1
+        self._put(resource, self._collections.setdefault(resource, _Collection()), record, size)
+
+    def _put(self, resource: str, collection: _Collection, record: Record, size: int = 0) -> None:
+        before = collection.records.get(record.key)
+        if before is None:
+            insort(collection.keys, record.key)
+        collection.records[record.key] = record
+        self._remember(collection, StoredChange(resource, record, before, deleted=False, size=size))
 
     def remove(self, resource: str, key: str) -> Record:
         """Delete an object; return its last state with the revision of the delete."""
@@ -185,6 +239,8 @@ class ObjectStore:
         self.compacted = max(self.compacted, min(revision, self.revision))
 
     def _remember(self, collection: _Collection, change: StoredChange) -> None:
+        if self.journal is not None:
+            self.journal.writes.append(change)
         self._history.append(change)
         collection.history.append(change)
         self._history_bytes += change.size

@@ -121,6 +121,8 @@ class OpenWatch:
         if not was:
             return None
         if change.deleted or before is None:
+            if before is not None:
+                representation.inherit(change.record, before)
             return self._line("DELETED", change.record)
         return self._line("DELETED", _at(before, change.revision))
 

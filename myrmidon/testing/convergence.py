@@ -37,6 +37,7 @@ from myrmidon.errors import ApiError, UsageError
 from myrmidon.fsm.controller import Controller
 from myrmidon.testing.end_states import differences, end_state
 from myrmidon.testing.faults import Fault, Script
+from myrmidon.testing.harness.garbage import rare_collections
 from myrmidon.testing.harness.harness import Harness
 from myrmidon.testing.strategies import AnyResource, Fields, edits, faults
 
@@ -149,7 +150,8 @@ def check_converges(
     def converges(history: History) -> None:
         check_history(make, history, manifests=existing, ignore=ignored)
 
-    converges()
+    with rare_collections():
+        converges()
 
 
 def check_history(

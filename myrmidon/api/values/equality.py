@@ -41,12 +41,18 @@ def same_booleans(left: Any, right: Any) -> bool:
 
 def identical(left: Any, right: Any) -> bool:
     """Whether two decoded JSON values are equal in Go: ``1`` equals neither ``1.0`` nor ``true``."""
+    if left is right:
+        return True
     if type(left) is not type(right):
         return False
     if isinstance(left, dict):
-        return left.keys() == right.keys() and all(
-            identical(value, right[key]) for key, value in left.items()
-        )
+        if left.keys() != right.keys():
+            return False
+        for key, value in left.items():
+            other = right[key]
+            if value is not other and not identical(value, other):
+                return False
+        return True
     if isinstance(left, list):
         return len(left) == len(right) and all(map(identical, left, right))
     return bool(left == right)

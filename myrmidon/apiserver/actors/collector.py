@@ -81,9 +81,10 @@ class GarbageCollector:
         else:
             self._unlink(uid, node)
             node.value = change.record.value
-        for owner in owners_of(node.value):
+        owners = owners_of(node.value)
+        for owner in owners:
             self._dependents(str(owner.get("uid")))[uid] = None
-        if owners_of(node.value) or is_deleting(node.value):
+        if owners or is_deleting(node.value):
             self._dirty[uid] = None
 
     def _forget(self, uid: str) -> None:
@@ -123,29 +124,33 @@ class GarbageCollector:
         return wrote
 
     def _check(self, server: ServerAccess, resource_type: ResourceType, node: _Node) -> bool:
-        path = path_of(resource_type, node.value)
         if is_deleting(node.value):
-            if FOREGROUND in finalizers_of(node.value):
-                return self._finish_foreground(server, node, path)
-            if ORPHAN in finalizers_of(node.value):
-                return self._finish_orphan(server, node, path)
+            finalizers = finalizers_of(node.value)
+            if FOREGROUND in finalizers:
+                return self._finish_foreground(server, node, path_of(resource_type, node.value))
+            if ORPHAN in finalizers:
+                return self._finish_orphan(server, node, path_of(resource_type, node.value))
             return False
-        if not owners_of(node.value):
+        owners = owners_of(node.value)
+        if not owners:
             return False
-        return self._collect(server, node, path)
+        return self._collect(server, node, owners, resource_type)
 
-    def _collect(self, server: ServerAccess, node: _Node, path: str) -> bool:
+    def _collect(
+        self, server: ServerAccess, node: _Node, owners: list[Json], resource_type: ResourceType
+    ) -> bool:
         """Delete the object if no owner is left; else remove references to owners that are gone."""
         if self._points_into_namespace(server, node):
             return False
         kept, blocking = [], False
-        for owner in owners_of(node.value):
+        for owner in owners:
             state = self._owner_state(server, node, owner)
             if state == "solid":
                 kept.append(owner)
             blocking = blocking or state == "waits"
-        if len(kept) == len(owners_of(node.value)):
+        if len(kept) == len(owners):
             return False
+        path = path_of(resource_type, node.value)
         if kept:
             patch(server, path, {"metadata": {"ownerReferences": kept, "uid": uid_of(node.value)}})
             return True

@@ -60,6 +60,8 @@ class DefinitionLifecycle:
 
     def act(self, server: ServerAccess) -> bool:
         """Reconcile the dirty definitions; return whether anything was written."""
+        if not self._dirty:
+            return False
         names = list(self._dirty)
         self._dirty.clear()
         wrote = False

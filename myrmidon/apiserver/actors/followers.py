@@ -26,14 +26,13 @@ class Follower:
 
     def observe(self, change: StoredChange) -> None:
         """Mark the object, or the object that controls it, as dirty."""
-        value = change.record.value
         if change.resource == self.resource:
             if not change.deleted:
                 self._dirty[change.record.key] = None
             return
-        owner = controller_of(value)
+        owner = change.controller
         if owner is not None and owner.get("kind") == self.kind:
-            self._dirty[f"{namespace_of(value)}/{owner['name']}"] = None
+            self._dirty[f"{namespace_of(change.record.value)}/{owner['name']}"] = None
 
     def due(self) -> datetime | None:
         """Return None: this actor acts only on changes."""
@@ -41,6 +40,8 @@ class Follower:
 
     def act(self, server: ServerAccess) -> bool:
         """Reconcile every dirty object; return whether anything was written."""
+        if not self._dirty:
+            return False
         dirty, self._dirty = self._dirty, {}
         before = server.store.revision
         for key in dirty:
@@ -83,8 +84,10 @@ class Follower:
         current = obj.get("status") or {}
         if "conditions" in status:
             status = {**status, "conditions": _beside_others(current, status["conditions"])}
-        if any(not identical(current.get(field), value) for field, value in status.items()):
-            patch(server, f"{self.path(obj)}/status", {"status": status})
+        for field, value in status.items():
+            if not identical(current.get(field), value):
+                patch(server, f"{self.path(obj)}/status", {"status": status})
+                return
 
 
 def _beside_others(current: Json, conditions: list[Json]) -> list[Json]:

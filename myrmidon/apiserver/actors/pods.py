@@ -37,6 +37,8 @@ class Kubelet:
 
     def act(self, server: ServerAccess) -> bool:
         """Remove deleted pods and write each status that is due; return whether it wrote."""
+        if not self._dirty and not self._due:
+            return False
         before, now = server.store.revision, server.core.environment.now()
         dirty, self._dirty = self._dirty, {}
         for key in dirty:

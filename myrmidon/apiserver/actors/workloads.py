@@ -4,7 +4,10 @@ A rollout has no surge and no budget: a new template gets a new ReplicaSet at fu
 one is scaled to zero when the new one is available.
 """
 
+from functools import lru_cache
 from hashlib import blake2b
+
+import orjson
 
 from myrmidon.api.objects.accessors import (
     Json,
@@ -223,7 +226,12 @@ class StatefulSets(Follower):
 
 def template_hash(template: Json) -> str:
     """Return a hash of a template that does not depend on the order of fields."""
-    return blake2b(to_json(template).encode(), digest_size=5).hexdigest()
+    return _hash_of(orjson.dumps(template))
+
+
+@lru_cache(maxsize=1024)
+def _hash_of(template: bytes) -> str:
+    return blake2b(to_json(orjson.loads(template)).encode(), digest_size=5).hexdigest()
 
 
 def _revision_number(obj: Json) -> int:

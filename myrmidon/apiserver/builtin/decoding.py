@@ -97,13 +97,19 @@ class _Walk:
                 self._unknown.append(_Place(where, key, "").path())
             elif given is not None:
                 assert isinstance(field, GoType)
-                place = _Place(where, key, schema.short_name)
-                read = self._value(given, field, place)
+                if field.shape == "string" and type(given) is str:
+                    read: Any = given  # the case of most fields
+                else:
+                    read = self._value(given, field, _Place(where, key, schema.short_name))
                 if read or self._keeps_empty(key, field, schema, where):
                     result[key] = read
+        self._complete(result, schema)
+        return result
+
+    def _complete(self, result: Json, schema: GoType) -> None:
         for key in schema.structs:
             if key not in result:
-                child = properties[key]
+                child = schema.properties[key]
                 assert isinstance(child, GoType)
                 result[key] = self.struct({}, child, None)
         complete = COMPLETIONS.get(schema.name)
@@ -112,7 +118,6 @@ class _Walk:
         for key, zero in schema.zeros.items():
             if key not in result:
                 result[key] = zero
-        return result
 
     @staticmethod
     def _keeps_empty(key: str, field: GoType, schema: GoType, where: _Place | None) -> bool:

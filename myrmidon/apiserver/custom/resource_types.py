@@ -1,5 +1,9 @@
 """Build the resource types of a CustomResourceDefinition."""
 
+from functools import lru_cache
+
+import orjson
+
 from myrmidon.api.objects.accessors import Json
 from myrmidon.api.objects.refs import Kind
 from myrmidon.apiserver.custom.strategy import CustomStrategy
@@ -7,22 +11,41 @@ from myrmidon.apiserver.resources.registry import ResourceType, ScalePaths
 from myrmidon.apiserver.schema.structural import compile_schema
 from myrmidon.apiserver.schema_node import Schema
 
+_KEPT_MAX = 256  # definitions, of all servers of the process
+
 
 def _path(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(".") if part)
 
 
-def served_types(definition: Json) -> list[ResourceType]:
-    """Return one resource type for each served version of a definition."""
+def served_types(definition: Json) -> tuple[ResourceType, ...]:
+    """Return one resource type for each served version of a definition.
+
+    Equal definitions have the same resource types, also on different servers: to compile schemas and
+    rules takes longer than most tests.
+    """
     spec = definition["spec"]
     names = (definition.get("status") or {}).get("acceptedNames") or spec["names"]
+    try:
+        described = orjson.dumps([spec, names])
+    except TypeError:  # nested too deeply for orjson
+        return _build(spec, names)
+    return _kept(described)
+
+
+@lru_cache(maxsize=_KEPT_MAX)
+def _kept(described: bytes) -> tuple[ResourceType, ...]:
+    return _build(*orjson.loads(described))
+
+
+def _build(spec: Json, names: Json) -> tuple[ResourceType, ...]:
     storage = next(version for version in spec["versions"] if version.get("storage"))
     storage_schema = _schema(storage)
-    return [
+    return tuple(
         _served_type(spec, names, version, storage, storage_schema)
         for version in spec["versions"]
         if version.get("served")
-    ]
+    )
 
 
 def _served_type(

@@ -60,12 +60,23 @@ async def _reached(server: ApiServer, wanted: WaitFor) -> bool:
 
 
 async def stream_watch(server: ApiServer, watch: OpenWatch) -> AsyncIterator[bytes]:
-    """Yield the lines of a watch as they arrive, until it ends or times out."""
-    clock = asyncio.get_running_loop().time
+    """Yield the lines of a watch as they arrive, until it ends or times out.
+
+    One timer per bookmark wakes it, not one per event: setting a timer costs more than sending a line.
+    """
+    loop = asyncio.get_running_loop()
+    clock = loop.time
     ends_at = clock() + (watch.seconds or WATCH_SECONDS_DEFAULT)
     bookmark_at = min(clock() + BOOKMARK_SECONDS, ends_at - BOOKMARK_BEFORE_END_SECONDS)
     changed = asyncio.Event()
     stop = server.store.listen(changed.set, watch.resource)
+    timer: asyncio.TimerHandle | None = None
+
+    def ring() -> None:
+        nonlocal timer
+        timer = None
+        changed.set()
+
     try:
         while True:
             changed.clear()
@@ -78,12 +89,12 @@ async def stream_watch(server: ApiServer, watch: OpenWatch) -> AsyncIterator[byt
                 if bookmark is not None:
                     yield bookmark
                 bookmark_at = _next_bookmark(clock(), bookmark_at, ends_at)
-            try:
-                async with asyncio.timeout_at(min(bookmark_at, ends_at)):
-                    await changed.wait()
-            except TimeoutError:
-                continue
+            if timer is None:
+                timer = loop.call_at(min(bookmark_at, ends_at), ring)
+            await changed.wait()
     finally:
+        if timer is not None:
+            timer.cancel()
         stop()
 
 

@@ -10,6 +10,7 @@ A time before the year 1 or after 9999, which Go accepts, is refused here.
 import re
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from myrmidon.apiserver.golang.text import quote
@@ -86,6 +87,7 @@ def from_unix(seconds: int, nanos: int = 0) -> datetime:
         raise TimeError(f"{seconds} seconds since 1970 are out of range") from None
 
 
+@lru_cache(maxsize=4096)  # nearly all times of a server are the same few seconds
 def read_time(text: str, layout: str = RFC3339) -> GoTime:
     """Return a time to the nanosecond, of any year; raise ``TimeError``."""
     found = _read(text, layout, _LAYOUTS[layout])

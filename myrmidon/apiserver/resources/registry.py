@@ -4,7 +4,7 @@ A ``ResourceType`` is one resource at one version.  Its ``strategy`` implements 
 kind; the verbs (create, update, delete …) implement the behaviour that all resources share.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from myrmidon.api.objects.accessors import Json
@@ -94,6 +94,9 @@ class Registry:
         self._types: dict[tuple[str, str, str], ResourceType] = {}
         self._builtin_versions: dict[tuple[str, str], None] = {}
         self.epoch = 0  # grows with every change, so that discovery documents can be cached
+        self.custom: tuple[ResourceType, ...] = ()  # all but the built-in ones
+        self._by_kind: dict[tuple[str, str, str], ResourceType] = {}
+        self._storages: dict[str, ResourceType] = {}  # empty until it is asked for
         for resource_type in builtin:
             self._add(resource_type)
             self._builtin_versions[resource_type.kind.group, resource_type.kind.version] = None
@@ -105,10 +108,10 @@ class Registry:
 
     def find_kind(self, group: str, version: str, kind: str) -> ResourceType | None:
         """Return the first resource type with this kind, or None."""
-        for found in self._types.values():
-            if found.kind[:3] == (group, version, kind):
-                return found
-        return None
+        if not self._by_kind:
+            for found in reversed(self._types.values()):
+                self._by_kind[found.kind.group, found.kind.version, found.kind.kind] = found
+        return self._by_kind.get((group, version, kind))
 
     def is_builtin_group(self, group: str) -> bool:
         """Whether a built-in kind is in this group."""
@@ -129,13 +132,14 @@ class Registry:
         """Return the resource types of one version of a group."""
         return tuple(found for found in self._types.values() if found.kind[:2] == (group, version))
 
-    def storages(self) -> dict[str, ResourceType]:
+    def storages(self) -> Mapping[str, ResourceType]:
         """Return one resource type for each stored resource, if possible at its storage version."""
-        found: dict[str, ResourceType] = {}
-        for resource_type in self._types.values():
-            if resource_type.stored_as not in found or resource_type.is_storage:
-                found[resource_type.stored_as] = resource_type
-        return found
+        if not self._storages:
+            for resource_type in self._types.values():
+                name = resource_type.stored_as
+                if name not in self._storages or resource_type.is_storage:
+                    self._storages[name] = resource_type
+        return self._storages
 
     def install(self, types: Iterable[ResourceType], *, group: str, plural: str) -> None:
         """Serve these versions of a custom resource, in place of all its earlier ones."""
@@ -143,6 +147,8 @@ class Registry:
             del self._types[key]
         for resource_type in types:
             self._add(resource_type)
+        self._by_kind, self._storages = {}, {}
+        self.custom = tuple(found for found in self._types.values() if found.custom)
         self.epoch += 1
 
     def _add(self, resource_type: ResourceType) -> None:

@@ -16,17 +16,33 @@ class _View:
 
     __slots__ = ("body", "obj")
 
-    def __init__(self, obj: Json) -> None:
-        self.obj = obj
-        self.body: bytes | None = None
+    def __init__(self, obj: Json, body: bytes | None = None) -> None:
+        self.obj, self.body = obj, body
 
 
-def remember(resource_type: ResourceType, record: Record, obj: Json) -> None:
+def remember(
+    resource_type: ResourceType, record: Record, obj: Json, body: bytes | None = None
+) -> None:
     """Cache ``obj`` as the representation of a record that was just written.
 
     The object that was stored is the one that this resource type shows, so it is not read back.
+    ``body`` is its encoded body, if that is known.
     """
-    record.cache_for, record.cache = resource_type, _View(obj)
+    record.cache_for, record.cache = resource_type, _View(obj, body)
+
+
+def inherit(record: Record, before: Record) -> None:
+    """Use the representation of ``before`` for a record that has the same content and another revision."""
+    if record.cache is None and before.cache is not None:
+        obj: Json = before.cache.obj
+        metadata = {**obj["metadata"], "resourceVersion": str(record.revision)}
+        remember(before.cache_for, record, {**obj, "metadata": metadata})
+
+
+def kept_body(record: Record) -> bytes | None:
+    """Return the encoded body of a record whose representation is the stored object; None if not kept."""
+    view: _View | None = record.cache
+    return view.body if view is not None and view.obj is record.value else None
 
 
 def _view(resource_type: ResourceType, record: Record) -> _View:

@@ -89,7 +89,12 @@ def _fill_below(fields: dict[str, Any], plan: _Plan) -> None:
 def copy_json(value: Any) -> Any:
     """Return a deep copy of a JSON value."""
     if isinstance(value, dict):
-        return {key: copy_json(item) for key, item in value.items()}
+        return {
+            key: item if type(item) in _SCALARS else copy_json(item) for key, item in value.items()
+        }
     if isinstance(value, list):
-        return [copy_json(item) for item in value]
+        return [item if type(item) in _SCALARS else copy_json(item) for item in value]
     return value
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})  # not copied, and not worth a call

@@ -100,14 +100,14 @@ class Histogram(_Family[Spread]):
         buckets: Sequence[float],
     ) -> None:
         self._bounds = tuple(map(float, buckets))
-        self._names = [*map(floatToGoString, self._bounds), "+Inf"]
         super().__init__(name, documentation, labels, registry)
 
     def collect(self) -> Iterable[Metric]:
         """Return all series."""
         family = HistogramMetricFamily(self._name, self._documentation, labels=self._labels)
+        names = [*map(floatToGoString, self._bounds), "+Inf"]
         for values, spread in self._series.items():
-            upto = zip(self._names, accumulate(spread.counts), strict=True)
+            upto = zip(names, accumulate(spread.counts), strict=True)
             family.add_metric(values, list(upto), spread.sum)
         return [family]
 

@@ -8,4 +8,5 @@ recording  a log of all requests
 clock      virtual time for asyncio
 failures   what a failed test prints
 unclosed   the end of a cluster, also of one that the test did not close
+garbage    fewer garbage collections during many runs
 """

@@ -77,14 +77,11 @@ class VirtualClock:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self.monotonic = loop.time  # the time of the loop, in seconds
 
     def now(self) -> datetime:
         """Return the wall clock time."""
         return EPOCH + timedelta(seconds=self._loop.time())
-
-    def monotonic(self) -> float:
-        """Return the time of the loop, in seconds."""
-        return self._loop.time()
 
     async def sleep(self, seconds: float) -> None:
         """Wait for so many virtual seconds."""

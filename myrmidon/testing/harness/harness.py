@@ -29,8 +29,10 @@ own requests (``apply``, ``get``, ...) use a separate connection, which has no f
 import asyncio
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Literal
 
+from myrmidon.api.objects.accessors import Json
 from myrmidon.api.requests.transport import Transport
 from myrmidon.apiserver.actors import cluster_actors
 from myrmidon.apiserver.auth.users import User
@@ -103,8 +105,9 @@ class Harness(Cluster):
             actors=cluster_actors() if actors is None else actors,
             rbac=run_as is not None,
         )
-        self._definitions = () if crds else tuple(definitions_of(map(type, controllers)))
-        for definition in definitions_of(map(type, controllers)) if crds else ():
+        definitions = _definitions(tuple(dict.fromkeys(map(type, controllers))))
+        self._definitions = () if crds else definitions
+        for definition in definitions if crds else ():
             _created(self.server.create(definition))
         if run_as == "generated-role":
             for made in generated_role.manifests(controllers, NAMESPACE):
@@ -249,6 +252,12 @@ class Harness(Cluster):
         if due is not None:
             times.append((due - EPOCH).total_seconds())
         return min(times, default=None)
+
+
+@lru_cache(maxsize=64)
+def _definitions(controllers: tuple[type[Controller[Any]], ...]) -> tuple[Json, ...]:
+    """Return the definitions of the controllers' kinds, made once: all tests of a file use the same."""
+    return tuple(definitions_of(controllers))
 
 
 class _ClockedEnvironment(CountingEnvironment):
