@@ -145,6 +145,18 @@ class Registry:
             self._add(resource_type)
         self.epoch += 1
 
+    def checkpoint(self) -> tuple[ResourceType, ...]:
+        """Return the resource types that are served now, for ``rollback``."""
+        return tuple(self._types.values())
+
+    def rollback(self, types: tuple[ResourceType, ...]) -> None:
+        """Serve exactly these resource types again."""
+        if types != tuple(self._types.values()):
+            self._types.clear()
+            for resource_type in types:
+                self._add(resource_type)
+            self.epoch += 1
+
     def _add(self, resource_type: ResourceType) -> None:
         kind = resource_type.kind
         self._types[kind.group, kind.version, kind.plural] = resource_type
