@@ -56,8 +56,10 @@ if TYPE_CHECKING:
         Simulation,
         SimulationError,
         SimulationFailure,
+        SimulationReport,
         SimulationResult,
         World,
+        explore,
         simulate,
     )
     from myrmidon.testing.simulation.scenarios import scenario
@@ -70,8 +72,10 @@ _SIMULATION = {
     "Simulation": "simulation",
     "SimulationError": "result",
     "SimulationFailure": "result",
+    "SimulationReport": "explorer",
     "SimulationResult": "result",
     "World": "world",
+    "explore": "explorer",
     "scenario": "scenarios",
     "simulate": "scenarios",
 }
@@ -114,6 +118,7 @@ __all__ = [
     "Simulation",
     "SimulationError",
     "SimulationFailure",
+    "SimulationReport",
     "SimulationResult",
     "Stall",
     "Status",
@@ -122,6 +127,7 @@ __all__ = [
     "VirtualClock",
     "VirtualTimeLoop",
     "World",
+    "explore",
     "is_watch",
     "is_write",
     "run",

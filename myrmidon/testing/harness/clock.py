@@ -7,6 +7,7 @@ set either, no task can ever continue: the loop raises ``DeadlockError`` instead
 
 import asyncio
 import selectors
+import time
 from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
 from math import inf
@@ -97,6 +98,11 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine as ``asyncio.run`` does, but in virtual time."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         return runner.run(main)
+
+
+def real_seconds() -> float:
+    """Return real time, in seconds since an arbitrary moment: for budgets of explorations."""
+    return time.monotonic()
 
 
 async def reached(at: float, loop: asyncio.AbstractEventLoop) -> None:

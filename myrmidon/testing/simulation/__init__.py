@@ -30,9 +30,20 @@ story           a run in plain sentences
 oracles/        what must hold in every run
 execution       a pure function from scenario, seed and plan to a result
 scenarios       the decorator, and ``simulate``
+
+Many runs:
+
+references      runs without faults, which all others are compared with
+enumeration     every fault of depth one at every moment, and pairs
+swarm           random plans from a seed
+explorer        the phases of an exploration, budgets and processes
+shrinking       from a plan that fails to the shortest one
+artefact        a failure as a JSON file, and its replay
 """
 
+from myrmidon.testing.simulation.artefact import artefact_of, replay
 from myrmidon.testing.simulation.execution import execute
+from myrmidon.testing.simulation.explorer import SimulationReport, explore
 from myrmidon.testing.simulation.externals import SimulatedExternal
 from myrmidon.testing.simulation.plan import Plan, PlannedFault
 from myrmidon.testing.simulation.result import SimulationError, SimulationFailure, SimulationResult
@@ -48,8 +59,12 @@ __all__ = [
     "Simulation",
     "SimulationError",
     "SimulationFailure",
+    "SimulationReport",
     "SimulationResult",
     "World",
+    "artefact_of",
     "execute",
+    "explore",
+    "replay",
     "simulate",
 ]

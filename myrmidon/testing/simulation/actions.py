@@ -17,7 +17,7 @@
 ``lease(lose|steal)``              the Lease is deleted, or taken by another client
 ``webhook(mutate|reject|down)``    an admission webhook for a kind
 ``user(delete|recreate|edit)``     the user changes an object of the scenario
-``monkey(delete|edit)``            another client deletes or edits a child
+``monkey(delete|edit|status)``     another client deletes or edits an object, or its status
 ``rbac(kind, verbs, duration)``    requests are refused with 403
 ``namespace()``                    the namespace of the scenario is deleted
 ``gc(lag|restart)``                the garbage collector is late, or loses its graph
@@ -50,7 +50,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "lease": ("lose", "steal"),
     "webhook": ("mutate", "reject", "down"),
     "user": ("delete", "recreate", "edit"),
-    "monkey": ("delete", "edit"),
+    "monkey": ("delete", "edit", "status"),
     "rbac": (),
     "namespace": (),
     "gc": ("lag", "restart"),

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.testing.simulation.actions import Action, thawed
+from myrmidon.testing.simulation.embedded import DRIFT
 from myrmidon.testing.simulation.stage import Stage, StageProcess
 from myrmidon.testing.simulation.staleness import StaleView
 
@@ -116,6 +117,8 @@ def _monkey(run: Stage, index: int, action: Action, process: StageProcess) -> No
             run.director.mark(index)
             if action.how == "delete":
                 run.meddle("DELETE", path)
+            elif action.how == "status":
+                run.meddle("PATCH", f"{path}/status", {"status": thawed(action.body)}, _MERGE)
             else:
                 run.meddle("PATCH", path, thawed(action.body) or _drift(obj), _MERGE)
             return
@@ -128,7 +131,7 @@ def _drift(obj: Json) -> Json:
         return {"data": {key: "ZHJpZnQ=" if obj.get("kind") == "Secret" else "drift"}}
     if isinstance((obj.get("spec") or {}).get("replicas"), int):
         return {"spec": {"replicas": obj["spec"]["replicas"] + 1}}
-    return {"metadata": {"labels": {"simulation.myrmidon.dev/drift": "true"}}}
+    return {"metadata": {"labels": {DRIFT: "true"}}}
 
 
 def _rbac(run: Stage, index: int, action: Action, process: StageProcess) -> None:

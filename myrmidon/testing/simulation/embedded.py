@@ -29,6 +29,8 @@ from myrmidon.testing.simulation.requests import Describer
 
 MARK = "simulation.myrmidon.dev/webhook"
 """The label that the mutating webhook sets; end states are compared without it."""
+DRIFT = "simulation.myrmidon.dev/drift"
+"""The label that stands for a foreign edit of an object without other fields to edit."""
 _FIRST_UID = 0x100000
 USER, CLUSTER = "user", "cluster"
 

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 from myrmidon.testing.simulation.embedded import MakeActors
 from myrmidon.testing.simulation.normalisation import Masks
-from myrmidon.testing.simulation.oracles import judge
+from myrmidon.testing.simulation.oracles.conditions import ReadyWorlds
+from myrmidon.testing.simulation.oracles.judging import judge
 from myrmidon.testing.simulation.plan import Plan
 from myrmidon.testing.simulation.programs import silence
 from myrmidon.testing.simulation.result import SimulationResult
@@ -38,12 +39,13 @@ def execute(
     jitter: float = 0.0,
     start_state: StartState | None = None,
     masks: Masks | None = None,
+    worlds: ReadyWorlds | None = None,
 ) -> SimulationResult:
     """Run a scenario once.  The same arguments give the same result, with the same trace.
 
     ``jitter``: answers take a random time up to so many seconds (from the seed), which makes another
     schedule.  ``start_state``: changes the world before the controllers start.  ``masks``: what is
-    left out of the end state.
+    left out of the end state.  ``worlds``: the children that the references left, for O8.
     """
     with silence(), _quick():
         run = Run(plan, seed, namespace, actors)
@@ -51,9 +53,10 @@ def execute(
         result = SimulationResult(
             name or getattr(body, "__name__", "scenario"), seed, plan, run.trace
         )
+        result.jitter = jitter
         try:
             run.loop.run_until_complete(_played(run, body, result))
-            judge(run, result, masks or Masks())
+            judge(run, result, masks or Masks(), worlds)
         finally:
             run.close()
     for failure in run.failures:
@@ -74,6 +77,7 @@ async def _played(run: Run, body: Body, result: SimulationResult) -> None:
             run.fail("O10", "an assertion of the scenario", str(error) or "it does not hold")
             return
     await run.begin()
+    await run.user.finish()
     run.end_faults()
     await run.settle(SETTLE_SECONDS_MAX)
     run.heal()

@@ -48,6 +48,7 @@ class Gate:
 
     def __init__(self, run: Stage, process: StageProcess, incarnation: int) -> None:
         self._run, self._process, self._incarnation = run, process, incarnation
+        self._before = 0
 
     async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
         """Send a request, with the faults that are due at it."""
@@ -76,6 +77,7 @@ class Gate:
         deadline: float | None,
     ) -> HttpResponse:
         run, seconds = self._run, _TIMEOUT_SECONDS if deadline is None else deadline
+        self._before = run.server.store.revision
         kind = fault.kind if fault is not None else ""
         if kind == "crash" and fault is not None and fault.how == "before":
             self._note(request, subject, "not sent: the process was killed", None)
@@ -93,6 +95,8 @@ class Gate:
             return response
         writer = (self._process.name, self._process.number, self._incarnation)
         response = await run.carry(self._dated(request, subject), writer)
+        if subject.plural == "leases" and subject.is_write and response.status < 300:
+            self._process.renewed_at = run.loop.time()
         if kind == "crash" and fault is not None:
             self._note(
                 request, subject, f"{response.status}, then the process was killed", response
@@ -183,6 +187,7 @@ class Gate:
                 outcome,
                 answered,
                 run.server.store.revision,
+                self._before,
             )
         )
 
@@ -216,6 +221,7 @@ class _Watch:
     ) -> None:
         self._run, self._process, self._incarnation = run, process, incarnation
         self._kind, self._watch = subject.kind, watch
+        self._stream = run.director.requests
         self._subject = subject
         self.headers = watch.headers
 
@@ -284,7 +290,9 @@ class _Watch:
         if run.loop.is_paused(self._incarnation):
             await run.clock.sleep(0)
         run.trace.entries.append(
-            Delivered(run.loop.time(), process.number, self._incarnation, self._kind, line)
+            Delivered(
+                run.loop.time(), process.number, self._incarnation, self._kind, line, self._stream
+            )
         )
         return arrived
 

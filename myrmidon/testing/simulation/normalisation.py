@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from myrmidon.api.objects.accessors import Json, owners_of, uid_of
-from myrmidon.testing.simulation.embedded import MARK
+from myrmidon.testing.simulation.embedded import DRIFT, MARK
 
 _DROPPED = frozenset({
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
@@ -89,8 +89,9 @@ def _object(obj: Json, names: _Names, masks: Masks, role: str) -> Json:
     generation = obj["metadata"].get("generation")
     made: Json = _value(obj, names, generation)
     labels = made["metadata"].get("labels")
-    if labels and MARK in labels:
-        labels.pop(MARK)
+    for key in (MARK, DRIFT):
+        if labels:
+            labels.pop(key, None)
     if not labels:
         made["metadata"].pop("labels", None)
     annotations = made["metadata"].get("annotations")

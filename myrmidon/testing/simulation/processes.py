@@ -49,6 +49,7 @@ class SimulatedProcess:
         self._slow = (0.0, 0.0)
         self._failures = 0
         self.is_stalled = False
+        self.renewed_at = 0.0  # when the server accepted its last write of the Lease
 
     # ---------------------------------------------------------------------------- its life
 
@@ -59,7 +60,7 @@ class SimulatedProcess:
         self.started_at = run.loop.time()
         self.incarnation = run.next_incarnation()
         self._views = {}
-        self.is_stalled = False
+        self.is_stalled, self.renewed_at = False, 0.0
         self._travel()
         run.note(self.name, "started")
         context = copy_context()

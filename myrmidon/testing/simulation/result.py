@@ -1,7 +1,7 @@
 """SimulationResult and SimulationFailure: what one run of a scenario showed."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from myrmidon.api.objects.accessors import Json
 from myrmidon.testing.simulation.plan import Plan
@@ -60,7 +60,11 @@ class SimulationResult:
     """How often objects of a role were created and deleted: ``("create", "Pod shop-0")``."""
     facts: "Facts | None" = None
     """What the explorer learns from a run."""
+    ready: Any = None
+    """For a reference: the children that each spec leads to (``oracles.conditions``)."""
     virtual_seconds: float = 0.0
+    jitter: float = 0.0
+    """The greatest latency of the schedule; 0 for the plain one."""
     finished: bool = False
 
     @property
@@ -83,12 +87,25 @@ class SimulationResult:
         return self
 
 
+class WriteFact(NamedTuple):
+    """One numbered write of a run."""
+
+    verb: str
+    kind: str
+    name: str
+    subresource: str
+    before: int  # the revision of the store before and after it
+    after: int
+    at: float
+    outcome: str
+
+
 @dataclass(slots=True)
 class Facts:
     """What the explorer needs to know of a run to plan others."""
 
-    writes: list[Any] = field(default_factory=list)
-    """One entry for each numbered write: verb, kind, name, revisions before and after, time."""
+    writes: list[WriteFact] = field(default_factory=list)
+    """One entry for each numbered write."""
     events: dict[str, int] = field(default_factory=dict)
     """How many watch events of each kind were delivered."""
     stale_reads: list[str] = field(default_factory=list)
@@ -100,4 +117,6 @@ class Facts:
     """The kinds that are reconciled."""
     replicas: int = 1
     made: dict[str, Json] = field(default_factory=dict)
-    externals: list[str] = field(default_factory=list)
+    children: list[str] = field(default_factory=list)
+    """The objects that controllers created, as ``Kind/name``."""
+    is_plain: bool = False

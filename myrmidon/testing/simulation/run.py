@@ -86,6 +86,12 @@ class Run:
         self.is_over = self.has_begun = False
         self.is_meddled = any(fault.action.kind in _MEDDLING for fault in plan)
         self.start_state: Callable[[Run], None] | None = None
+        self.settled: list[list[Json]] = []
+        """All objects at each ``settle`` of a reference."""
+        self.unseen_errors: list[str] = []
+        self.renewals: dict[int, float] = {}
+        """For each commit of a replica: when the server had last accepted its Lease."""
+        self.loop.set_exception_handler(self._unseen)
         self.at_rest_from = 0
         """The number of commits before the controllers had to be at rest."""
         self._incarnations = 0
@@ -261,10 +267,17 @@ class Run:
     def _violated(self, name: str, message: str) -> None:
         self.fail("O10", name, message)
 
+    def _unseen(self, _loop: Any, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not self.is_over and error is not None:
+            self.unseen_errors.append(f"{type(error).__name__}: {error}")
+
     def _committed(self) -> None:
         name, process, incarnation = self.server.writer
         now = self.loop.time()
         revision = self.server.store.revision
+        if process >= 0 and self.processes[process].replicas > 1:
+            self.renewals[len(self.trace.commits)] = self.processes[process].renewed_at
         self.trace.commits.append(Commit(revision, now, name, process, incarnation))
         if self.monitors.all:
             self.monitors.check(now)
@@ -306,6 +319,11 @@ class Run:
         started = max((process.started_at for process in self.processes), default=0.0)
         until = max(last, started) + quiet
         return min(until, self.loop.next_timer()) if self.loop.time() < until else None
+
+    def objects(self) -> list[Json]:
+        """Return all objects of the store."""
+        store = self.server.store
+        return [record.value for name in store.resources() for record in store.scan(name)]
 
     async def rest(self) -> None:
         """Let every object be reconciled twice more; judged by what was written meanwhile."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from inspect import iscoroutinefunction
 from typing import Any, overload
 
@@ -25,6 +26,12 @@ class Scenario:
     def name(self) -> str:
         """The name of the function."""
         return str(getattr(self.body, "__name__", "scenario"))
+
+    def __call__(self) -> None:
+        """Explore the scenario with its budget; raise ``SimulationError`` if a property fails."""
+        __tracebackhide__ = True
+        explore: Any = import_module("myrmidon.testing.simulation.explorer").explore
+        explore(self).check()
 
     def run(self, plan: Plan = Plan(), seed: int = 0, **options: Any) -> SimulationResult:  # noqa: B008
         """Run the scenario once under a plan."""

@@ -88,6 +88,8 @@ class Simulation:
         allowed = SETTLE_SECONDS_MAX if within is None else within.total_seconds()
         if not await run.settle(allowed):
             raise NotSettledInTimeError(f"not settled after {allowed:g} s")
+        if not run.plan.faults:
+            run.settled.append(run.objects())
 
     async def advance(self, seconds: float | timedelta) -> None:
         """Let time pass."""

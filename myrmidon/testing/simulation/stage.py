@@ -35,6 +35,7 @@ class StageProcess(Protocol):
     incarnation: int
     clock: ProcessClock
     is_stalled: bool
+    renewed_at: float
     streams: list[tuple[Callable[[], Any], ...]]
 
     def crash(self, down: float = ...) -> None:

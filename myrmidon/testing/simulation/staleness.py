@@ -60,7 +60,8 @@ class StaleView:
             return self.held_at, self.held_until
         if now >= self.lag_until or not commits:
             return None, inf
-        index = bisect_right(commits, now - self.lag, key=lambda commit: commit.at)
+        # The sum, and not a difference of times: rounding must not let a timer fire too early.
+        index = bisect_right(commits, now, key=lambda commit: commit.at + self.lag)
         if index == len(commits):
             return None, inf
         return commits[index].revision - 1, min(commits[index].at + self.lag, self.lag_until)

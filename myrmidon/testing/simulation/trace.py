@@ -26,6 +26,7 @@ class Exchanged(NamedTuple):
     outcome: str  # "200", "lost", "timeout after it was applied", ...
     answer: HttpResponse | None
     revision: int  # of the store, after the request
+    before: int = 0  # the revision before it
 
 
 class Delivered(NamedTuple):
@@ -36,6 +37,7 @@ class Delivered(NamedTuple):
     incarnation: int
     kind: str
     line: bytes
+    stream: int = 0  # the number of the watch
 
 
 class Happened(NamedTuple):

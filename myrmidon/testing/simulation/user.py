@@ -105,6 +105,15 @@ class ScenarioUser:
             with self._tolerating():
                 await self._client.delete(ref)
 
+    async def finish(self) -> None:
+        """Make the edits that were held back and had no later edit of their object."""
+        held, self._held_back = self._held_back, {}
+        for key, body in held.items():
+            ref = self._find(key)
+            if ref is not None:
+                async with self._lock:
+                    await self._patch(ref, body, None)
+
     async def get(self, kind: Any, name: str, namespace: str | None = None) -> Json | None:
         """Return an object as it is on the server; None if it does not exist."""
         await self._run.begin()
