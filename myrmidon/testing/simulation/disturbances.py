@@ -101,7 +101,7 @@ def _webhook(run: Stage, index: int, action: Action, process: StageProcess) -> N
 
 def _user(run: Stage, index: int, action: Action, process: StageProcess) -> None:
     del process
-    if run.actor.made:
+    if run.actor.wants(action.target):
         run.director.mark(index)
         body: Json = thawed(action.body) or {}
         run.spawn(run.actor.injected(action.how, action.target, body))

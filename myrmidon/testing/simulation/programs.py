@@ -23,6 +23,7 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
 from myrmidon.generate.schema.definitions import crds
 from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime.observability.change_log import OnWrite
 from myrmidon.testing.simulation.loop import SimulationLoop
 
 QUIET_SECONDS = 40.0
@@ -124,13 +125,22 @@ class Recipe:
         self.quiet_seconds = QUIET_SECONDS if self.is_plain else 0.0
 
     def make(
-        self, transport: Transport, clock: Clock, *, seed: int, identity: str, replicas: int
+        self,
+        transport: Transport,
+        clock: Clock,
+        *,
+        seed: int,
+        identity: str,
+        replicas: int,
+        on_write: OnWrite | None = None,
     ) -> ManagerProgram | PlainProgram:
         """Return the program of a new incarnation."""
         made = [make() for make in self._makes]
         if self.is_plain:
             return PlainProgram(made[0], transport, clock)
         options = replace(self._options, seed=seed)
+        if on_write is not None and options.on_write is None:
+            options = replace(options, on_write=on_write)
         if replicas > 1:
             options = replace(options, leader_election=True, identity=identity)
         return ManagerProgram(made, options, transport, clock)

@@ -98,6 +98,7 @@ class WriteFact(NamedTuple):
     after: int
     at: float
     outcome: str
+    state: str = ""  # the state of the controller that declared it; only in references
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from myrmidon.api.requests.transport import HttpRequest, HttpResponse
 from myrmidon.apiserver.fronts.waiting import answer
 from myrmidon.apiserver.resources.registry import ResourceType
 from myrmidon.errors import AmbiguousError
+from myrmidon.runtime.observability.change_log import WriteRecord
 from myrmidon.testing.harness.clock import VirtualClock, quiesced, reached
 from myrmidon.testing.simulation.actions import Action
 from myrmidon.testing.simulation.director import Director
@@ -88,6 +89,8 @@ class Run:
         self.start_state: Callable[[Run], None] | None = None
         self.settled: list[list[Json]] = []
         """All objects at each ``settle`` of a reference."""
+        self.states: dict[str, str] = {}
+        """In a reference: the state that made a write, by the resourceVersion of its answer."""
         self.unseen_errors: list[str] = []
         self.renewals: dict[int, float] = {}
         """For each commit of a replica: when the server had last accepted its Lease."""
@@ -150,6 +153,11 @@ class Run:
             self.monitors.add(monitor, self.loop.time())
         else:
             self._awaiting.append(monitor)
+
+    def wrote(self, record: WriteRecord) -> None:
+        """Note which state made a write, in a reference."""
+        if record.resource_version:
+            self.states[record.resource_version] = record.state
 
     def next_incarnation(self) -> int:
         """Return the number of the next incarnation of any process."""
