@@ -19,7 +19,7 @@ On a server without users, every request is made by the administrator; see ``aut
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from myrmidon.api.objects.accessors import Json, describe, namespace_of
 from myrmidon.api.objects.refs import split_api_version
@@ -40,13 +40,27 @@ from myrmidon.apiserver.golang import json as go_json
 from myrmidon.apiserver.handler import Handler
 from myrmidon.apiserver.memo import SHARED, RequestMemo, is_usable
 from myrmidon.apiserver.outcomes import Outcome, Question
-from myrmidon.apiserver.resources.registry import Registry
-from myrmidon.apiserver.store import HISTORY_BYTES_MAX, HISTORY_MAX, ObjectStore
+from myrmidon.apiserver.resources.registry import Registry, ResourceType
+from myrmidon.apiserver.store import (
+    HISTORY_BYTES_MAX,
+    HISTORY_MAX,
+    ObjectStore,
+    StoreCheckpoint,
+    StoredChange,
+)
 from myrmidon.errors import MalformedNameError
 
 _ROUNDS_MAX = 1000
 _ALLOWED: Json = {"response": {"allowed": True}}
 _FIRST_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+
+class ServerCheckpoint(NamedTuple):
+    """The objects and resource types of a server at one moment."""
+
+    store: StoreCheckpoint
+    types: tuple[ResourceType, ...]
+    changes: list[StoredChange]
 
 
 class ApiServer:
@@ -154,6 +168,29 @@ class ApiServer:
         if response.status == 201:
             return ""
         return str(go_json.decode(response.body)["message"])
+
+    def checkpoint(self) -> ServerCheckpoint:
+        """Return the objects and resource types of now, for ``rollback``."""
+        held = self.store.checkpoint()
+        return ServerCheckpoint(held, self.core.registry.checkpoint(), held.changes())
+
+    def rollback(
+        self, checkpoint: ServerCheckpoint, environment: Environment, actors: Iterable[Actor]
+    ) -> None:
+        """Be the server of the checkpoint again, with another environment and new actors.
+
+        Watches and listeners of before are forgotten.  The new actors observe the objects of the
+        checkpoint as created; it must have been taken when all definitions were established.
+        """
+        self.store.rollback(checkpoint.store)
+        self.core.registry.rollback(checkpoint.types)
+        self.core.environment = environment
+        self.actors = [DefinitionLifecycle(), *actors]
+        self.settled = None
+        self._settled = self.store.revision
+        for actor in self.actors[1:]:
+            for change in checkpoint.changes:
+                actor.observe(change)
 
     def settle(self) -> None:
         """Run every actor until no actor writes anything."""

@@ -125,6 +125,24 @@ class _Collection:
         return _newer(self.history, revision)
 
 
+class StoreCheckpoint:
+    """The objects of a store at one moment, for ``ObjectStore.rollback``."""
+
+    __slots__ = ("records", "revision")
+
+    def __init__(self, revision: int, records: dict[str, dict[str, Record]]) -> None:
+        self.revision, self.records = revision, records
+
+    def changes(self) -> list[StoredChange]:
+        """Return a creation for each object, in the order of revisions, for actors to observe."""
+        made = [
+            StoredChange(resource, record, None, deleted=False)
+            for resource, records in self.records.items()
+            for record in records.values()
+        ]
+        return sorted(made, key=lambda change: change.revision)
+
+
 class ObjectStore:
     """The objects of all resources.  A resource is named like ``widgets.example.com``."""
 
@@ -231,6 +249,29 @@ class ObjectStore:
         record = Record(key, self.revision, {**before.value, "metadata": metadata})
         self._remember(collection, StoredChange(resource, record, before, deleted=True))
         return record
+
+    def checkpoint(self) -> StoreCheckpoint:
+        """Return the current objects; the checkpoint stays as it is when they change."""
+        records = {name: dict(found.records) for name, found in self._collections.items()}
+        return StoreCheckpoint(
+            self.revision, {name: held for name, held in records.items() if held}
+        )
+
+    def rollback(self, checkpoint: StoreCheckpoint) -> None:
+        """Hold the objects of the checkpoint again, with an empty history and no listeners.
+
+        Records are values and are shared, so this costs as much as copying a few dicts: a simulator
+        starts each run from the same checkpoint.
+        """
+        self.revision = self.compacted = checkpoint.revision
+        self._history.clear()
+        self._history_bytes = 0
+        self._everywhere = {}
+        self._collections = {}
+        for name, records in checkpoint.records.items():
+            collection = self._collections[name] = _Collection()
+            collection.records = dict(records)
+            collection.keys = sorted(records)
 
     def compact(self, revision: int) -> None:
         """Drop the changes up to a revision from the history."""

@@ -75,8 +75,8 @@ class OpenWatch:
             if self._concerns(record) and self._selection.matches(self.type, obj):
                 self._waiting.append(self._line("ADDED", record))
 
-    def take(self) -> list[bytes]:
-        """Return the event lines since the last call."""
+    def take(self, until: int | None = None) -> list[bytes]:
+        """Return the event lines since the last call; with ``until``, up to that revision."""
         lines, self._waiting = self._waiting, []
         if self.over:
             return lines
@@ -86,6 +86,8 @@ class OpenWatch:
             lines.append(self._expired())
             self.over = True
             return lines
+        if until is not None:
+            changes = [change for change in changes if change.revision <= until]
         with go_json.DeepStack():
             lines += [line for line in map(self._event, changes) if line is not None]
         if changes:

@@ -8,10 +8,15 @@ readiness       when a test counts an object as ready
 strategies      Hypothesis strategies for resources, edits and faults
 convergence     a property test of controllers: the end depends on the specs alone
 end_states      the objects of a controller without what differs between any two runs
-pytest_plugin   the fixture ``harness``
+pytest_plugin   the fixture ``harness``, and the collection of scenarios
+simulation/     the simulator: a scenario under every fault at every moment
 
-``strategies`` and ``convergence`` need hypothesis, so they are not imported here.
+``strategies`` and ``convergence`` need hypothesis, so they are not imported here.  The names of the
+simulator are imported on first use: a test without it does not pay for it.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from myrmidon.apiserver.auth.users import User
 from myrmidon.apiserver.server import ApiServer
@@ -42,6 +47,47 @@ from myrmidon.testing.harness.harness import Harness
 from myrmidon.testing.harness.live import LiveCluster
 from myrmidon.testing.harness.recording import Exchange, RecordingTransport
 
+if TYPE_CHECKING:
+    from myrmidon.testing.simulation import (
+        Plan,
+        PlannedFault,
+        Scenario,
+        SimulatedExternal,
+        Simulation,
+        SimulationError,
+        SimulationFailure,
+        SimulationReport,
+        SimulationResult,
+        World,
+        explore,
+        simulate,
+    )
+    from myrmidon.testing.simulation.scenarios import scenario
+
+_SIMULATION = {
+    "Plan": "plan",
+    "PlannedFault": "plan",
+    "Scenario": "scenarios",
+    "SimulatedExternal": "externals",
+    "Simulation": "simulation",
+    "SimulationError": "result",
+    "SimulationFailure": "result",
+    "SimulationReport": "explorer",
+    "SimulationResult": "result",
+    "World": "world",
+    "explore": "explorer",
+    "scenario": "scenarios",
+    "simulate": "simulating",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name of the simulator on first use."""
+    if name not in _SIMULATION:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.simulation.{_SIMULATION[name]}"), name)
+
+
 __all__ = [
     "ApiServer",
     "Break",
@@ -62,16 +108,29 @@ __all__ = [
     "Lose",
     "NotAtRestError",
     "NotSettledError",
+    "Plan",
+    "PlannedFault",
     "RecordingTransport",
     "Refuse",
+    "Scenario",
     "Script",
+    "SimulatedExternal",
+    "Simulation",
+    "SimulationError",
+    "SimulationFailure",
+    "SimulationReport",
+    "SimulationResult",
     "Stall",
     "Status",
     "Truncate",
     "User",
     "VirtualClock",
     "VirtualTimeLoop",
+    "World",
+    "explore",
     "is_watch",
     "is_write",
     "run",
+    "scenario",
+    "simulate",
 ]

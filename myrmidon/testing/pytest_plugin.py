@@ -12,17 +12,29 @@
 conftest overrides the fixture ``myrmidon_kubeconfig``, it is a ``LiveCluster``: the API server of
 the kubeconfig, in real time.
 
+A function with the decorator ``scenario`` is a test of its own: it is explored with its budget, and a
+failure is the story of the shortest plan that was found.
+
+    @scenario(budget="ci")
+    async def test_web_apps(sim): ...
+
+``--sim-budget`` replaces the budget, ``--sim-jobs`` uses several processes, ``--sim-report DIR`` stores
+failures as artefacts, and ``--sim-replay FILE`` runs only what an artefact says.
+
 Every run of pytest loads this module, so it imports the framework only when a test needs it.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
 if TYPE_CHECKING:
     from myrmidon.testing.harness.cluster import Cluster
+
+_SIMULATION = "myrmidon.testing.simulation"
 
 MakeCluster: TypeAlias = "Callable[..., Cluster]"
 
@@ -35,6 +47,58 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run tests that use `harness` on this cluster instead of an embedded server; use a"
         " cluster for tests, because the controllers reconcile all objects of their kinds",
     )
+    group = parser.getgroup("myrmidon")
+    group.addoption(
+        "--sim-budget", metavar="BUDGET", help="ci, nightly, or a duration: 10s, 2m, 1h"
+    )
+    group.addoption("--sim-jobs", metavar="N", type=int, default=1, help="processes per scenario")
+    group.addoption("--sim-report", metavar="DIR", help="where failures are stored as artefacts")
+    group.addoption("--sim-replay", metavar="FILE", help="run only what this artefact says")
+
+
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, name: str, obj: object
+) -> "ScenarioItem | None":
+    """Collect scenarios; they are recognised without an import of the simulator."""
+    if name.startswith("test") and type(obj).__module__.startswith(_SIMULATION):
+        return ScenarioItem.from_parent(collector, name=name, scenario=obj)
+    return None
+
+
+class ScenarioItem(pytest.Item):
+    """A scenario as a test."""
+
+    def __init__(self, *, scenario: Any, **options: Any) -> None:
+        super().__init__(**options)
+        self._scenario = scenario
+
+    def runtest(self) -> None:
+        """Explore the scenario, or replay an artefact."""
+        __tracebackhide__ = True
+        from myrmidon.testing.simulation import artefact, explore  # noqa: PLC0415
+
+        options = self.config.option
+        if options.sim_replay:
+            artefact.replay(self._scenario, artefact.load(Path(options.sim_replay))).check()
+            return
+        report = explore(self._scenario, budget=options.sim_budget, jobs=options.sim_jobs)
+        self.add_report_section("call", "simulation", str(report))
+        for number, failure in enumerate(report.failures if options.sim_report else (), 1):
+            if failure.result is not None:
+                path = Path(options.sim_report) / f"{self.name}-{number}.json"
+                artefact.store(failure, path, self.nodeid)
+        report.check()
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        """Show the story alone, without the traceback of the simulator."""
+        if type(excinfo.value).__name__ == "SimulationError":
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return where the scenario is."""
+        line = getattr(getattr(self._scenario.body, "__code__", None), "co_firstlineno", 1)
+        return self.path, line - 1, self.name
 
 
 @pytest.fixture

@@ -147,6 +147,22 @@ class Registry:
             del self._types[key]
         for resource_type in types:
             self._add(resource_type)
+        self._index_again()
+
+    def checkpoint(self) -> tuple[ResourceType, ...]:
+        """Return the resource types that are served now, for ``rollback``."""
+        return tuple(self._types.values())
+
+    def rollback(self, types: tuple[ResourceType, ...]) -> None:
+        """Serve exactly these resource types again."""
+        if types != tuple(self._types.values()):
+            self._types.clear()
+            for resource_type in types:
+                self._add(resource_type)
+            self._index_again()
+
+    def _index_again(self) -> None:
+        """Forget what was looked up among the earlier types."""
         self._by_kind, self._storages = {}, {}
         self.custom = tuple(found for found in self._types.values() if found.custom)
         self.epoch += 1

@@ -7,6 +7,7 @@ set either, no task can ever continue: the loop raises ``DeadlockError`` instead
 
 import asyncio
 import selectors
+import time
 from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
 from math import inf
@@ -15,6 +16,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+TURNS_MAX = 100_000
+"""Turns of the event loop without time passing; a thousand new objects need 20,000."""
 
 
 class DeadlockError(RuntimeError):
@@ -92,3 +95,26 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine as ``asyncio.run`` does, but in virtual time."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         return runner.run(main)
+
+
+def real_seconds() -> float:
+    """Return real time, in seconds since an arbitrary moment: for budgets of explorations."""
+    return time.monotonic()
+
+
+async def reached(at: float, loop: asyncio.AbstractEventLoop) -> None:
+    """Wait until the loop's time is exactly ``at``, without the rounding errors of a delay."""
+    future: asyncio.Future[None] = loop.create_future()
+    loop.call_at(at, future.set_result, None)
+    await future
+
+
+async def quiesced(loop: asyncio.AbstractEventLoop) -> bool:
+    """Yield to the loop until no callback is ready; return False after ``TURNS_MAX`` turns."""
+    ready = loop._ready  # type: ignore[attr-defined]  # noqa: SLF001 - the only way to ask
+    await asyncio.sleep(0)  # noqa: TID251 - yields to the loop without waiting
+    for _ in range(TURNS_MAX):
+        if not ready:
+            return True
+        await asyncio.sleep(0)  # noqa: TID251
+    return False

@@ -19,14 +19,13 @@ same loop.
                that Done(again=...) scheduled is not owed, settle(until=...) goes on to it
 
 None of them can hang.  An object that is reconciled again and again without time passing is found
-by the number of loop turns (``_TURNS_MAX``); ``settle`` gives up after ``within``.
+by the number of loop turns (``TURNS_MAX``); ``settle`` gives up after ``within``.
 
 Faults: ``faults`` decides for each request of the controllers whether it fails
 (``testing.faults``), ``crash`` and ``restart`` replace the process of the controllers.  The test's
 own requests (``apply``, ``get``, ...) use a separate connection, which has no faults.
 """
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -48,13 +47,18 @@ from myrmidon.runtime import ManagerOptions
 from myrmidon.sets.outputs.manifests import manifest_of
 from myrmidon.testing import generated_role
 from myrmidon.testing.faults import Faults, FaultyTransport
-from myrmidon.testing.harness.clock import EPOCH, VirtualClock, VirtualTimeLoop
+from myrmidon.testing.harness.clock import (
+    EPOCH,
+    TURNS_MAX,
+    VirtualClock,
+    VirtualTimeLoop,
+    quiesced,
+    reached,
+)
 from myrmidon.testing.harness.cluster import NAMESPACE, Cluster, Objects
 from myrmidon.testing.harness.failures import NotSettledError
 from myrmidon.testing.harness.recording import RecordingTransport
 
-_TURNS_MAX = 100_000
-"""Turns of the event loop without time passing; a thousand new objects need 20,000."""
 _SAME_MOMENT_SECONDS = 1e-6
 """Times that differ by less count as equal: 0.1 + 0.2 is 0.30000000000000004."""
 
@@ -220,15 +224,15 @@ class Harness(Cluster):
     def _step(self) -> None:
         """Run all ready callbacks; raise if that never ends, or if the manager has failed."""
         __tracebackhide__ = True
-        if not self._wait(_quiesced(self.loop)):
+        if not self._wait(quiesced(self.loop)):
             raise NotSettledError(
-                f"no time has passed in {_TURNS_MAX} turns of the event loop: an object is "
+                f"no time has passed in {TURNS_MAX} turns of the event loop: an object is "
                 f"reconciled again and again, or a state never waits.\n{self._in_hand()}"
             )
         self._check_alive()
 
     def _sleep_until(self, at: float) -> None:
-        self._wait(_reached(at, self.loop))
+        self._wait(reached(at, self.loop))
 
     def _in_hand(self) -> str:
         """Describe the objects that are being reconciled or are due now."""
@@ -274,23 +278,6 @@ class _ClockedEnvironment(CountingEnvironment):
 async def _tending(server: ApiServer) -> Tending:
     """Run the server's actors by timers of the running loop."""
     return Tending(server)
-
-
-async def _reached(at: float, loop: asyncio.AbstractEventLoop) -> None:
-    """Wait until the loop's time is exactly ``at``, without the rounding errors of a delay."""
-    reached: asyncio.Future[None] = loop.create_future()
-    loop.call_at(at, reached.set_result, None)
-    await reached
-
-
-async def _quiesced(loop: asyncio.AbstractEventLoop) -> bool:
-    """Yield to the loop until no callback is ready; return False after ``_TURNS_MAX`` turns."""
-    await asyncio.sleep(0)  # noqa: TID251 - yields to the loop without waiting
-    for _ in range(_TURNS_MAX):
-        if not loop._ready:  # type: ignore[attr-defined]  # noqa: SLF001 - the only way to ask
-            return True
-        await asyncio.sleep(0)  # noqa: TID251
-    return False
 
 
 def _created(problem: str) -> None:

@@ -1,0 +1,159 @@
+"""Enumeration: every fault of depth 1 at every moment of the reference, as plans.
+
+In this order, so that a small budget finds most:
+
+1. at every write: crash, lost and ambiguous answers, refusals; user edits, deletions and recreations
+2. lag and hold of the written kind; for replicas: a lost lease, a pause
+3. at every watch delivery: end, 410, repetition, hold, a restart with old views per kind
+4. start states: children that are missing, drifted or terminating when a process starts
+5. the world: webhooks, rights, the garbage collector, clocks
+
+Left out are moments that lead to the same world: a crash before a write and a crash after the write
+before it are the same if nothing else happened in between.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from myrmidon.testing.simulation import actions as do
+from myrmidon.testing.simulation.actions import Action
+from myrmidon.testing.simulation.plan import Plan, PlannedFault
+from myrmidon.testing.simulation.result import Facts
+from myrmidon.testing.simulation.triggers import Moment, end, event, time, write
+
+_SAME_TIME_SECONDS = 1.0
+_CHILDREN_MAX = 6
+_EVENTS_MAX = 40
+_BACK_MAX = 3
+_REFUSALS = (409, 429, 503, 500, 403)
+"""Not 404: a server never says that of an object that exists; a real one comes from user(delete)."""
+
+
+def depth_one(facts: Facts) -> Iterator[Plan]:
+    """Return every plan with one fault, or with one restart and its circumstances."""
+    yield from _at_writes(facts)
+    yield from _staleness_at_writes(facts)
+    yield from _at_events(facts)
+    yield from start_states(facts)
+    yield from _world(facts)
+
+
+def _one(moment: Moment, action: Action) -> Plan:
+    return Plan((PlannedFault(moment, action),))
+
+
+def _at_writes(facts: Facts) -> Iterator[Plan]:
+    edits = [(key, body) for what, key, body in facts.steps if what == "patch"]
+    last = None
+    for number, fact in enumerate(facts.writes, 1):
+        moment = write(number)
+        if last is None or last.after != fact.before or fact.at - last.at > _SAME_TIME_SECONDS:
+            yield _one(moment, do.crash("before"))
+        yield _one(moment, do.crash("after"))
+        yield _one(moment, do.applied_then("timeout"))
+        yield _one(moment, do.lost())
+        yield _one(moment, do.applied_then("reset"))
+        yield _one(moment, do.applied_then("500"))
+        for code in _REFUSALS:
+            yield _one(moment, do.reply(code))
+        for target in facts.made:
+            yield _one(moment, do.user("delete", target))
+            yield _one(moment, do.user("recreate", target))
+        for target, body in edits:
+            yield _one(moment, do.user("edit", target, body))
+        last = fact
+
+
+def _staleness_at_writes(facts: Facts) -> Iterator[Plan]:
+    for number, fact in enumerate(facts.writes, 1):
+        moment = write(number)
+        if fact.kind in facts.events:
+            yield _one(moment, do.lag(fact.kind, 20.0))
+            yield _one(moment, do.hold(fact.kind, 45.0))
+        if facts.replicas > 1:
+            yield _one(moment, do.lease("lose"))
+            yield _one(moment, do.lease("steal"))
+            yield _one(moment, do.pause(20.0))
+        for kind in facts.stale_reads:
+            for back in range(1, _BACK_MAX + 1):
+                yield _restart(moment, (do.travel(kind, back),))
+
+
+def _restart(moment: Moment, actions: tuple[Action, ...]) -> Plan:
+    """Return a crash at a moment, with what the next process meets."""
+    return Plan(tuple(PlannedFault(moment, one) for one in (*actions, do.crash("after"))))
+
+
+def _at_events(facts: Facts) -> Iterator[Plan]:
+    for kind, count in sorted(facts.events.items()):
+        for number in range(1, min(count, _EVENTS_MAX) + 1):
+            moment = event(kind, number)
+            yield _one(moment, do.crash("after"))
+            yield _one(moment, do.watch("410"))
+            yield _one(moment, do.watch("dup"))
+            yield _one(moment, do.watch("eof"))
+            yield _one(moment, do.hold(kind, 45.0))
+            for stale in facts.stale_reads:
+                for back in range(1, _BACK_MAX + 1):
+                    yield _restart(moment, (do.travel(stale, back),))
+        yield _one(event(kind, 1), do.watch("stall"))
+
+
+def start_states(facts: Facts) -> Iterator[Plan]:
+    """Return restarts after which a process meets a world that it did not leave so."""
+    crash = PlannedFault(end(), do.crash("after", down=10.0))
+    children = facts.children[:_CHILDREN_MAX]
+    for size in range(1, len(children) + 1):
+        for chosen in combinations(children, size):
+            missing = (PlannedFault(end(), do.monkey("delete", one)) for one in chosen)
+            yield Plan((crash, *missing))
+    for child in children:
+        yield Plan((crash, PlannedFault(end(), do.monkey("edit", child))))
+        yield _one(end(), do.monkey("delete", child))
+        yield _one(end(), do.monkey("edit", child))
+    for kind in facts.stale_reads:
+        for back in range(1, _BACK_MAX + 1):
+            yield _restart(end(), (do.travel(kind, back),))
+    yield Plan((crash,))
+
+
+def _world(facts: Facts) -> Iterator[Plan]:
+    yield _one(write(1), do.slow(1.2))
+    yield _one(write(1), do.clock(7200.0))
+    yield _one(write(1), do.clock(-7200.0))
+    yield _one(end(), do.gc("restart"))
+    yield _one(write(1), do.gc("lag", 20.0))
+    yield _one(time(0.0), do.crash())
+    for kind in dict.fromkeys(fact.kind for fact in facts.writes if fact.kind in facts.events):
+        first = write(kind=kind)
+        for how in ("mutate", "reject", "down"):
+            yield _one(first, do.webhook(how, kind))
+        yield _one(first, do.rbac(kind))
+    yield _one(end(), do.namespace())
+
+
+def depth_two(first: Plan, facts: Facts) -> Iterator[Plan]:
+    """Return the plans with a second fault in the recovery from the first one.
+
+    ``facts`` are those of the run under the first plan, whose last writes are the recovery.
+    """
+    begun = max((fault.trigger.number for fault in first if fault.trigger.on == "write"), default=0)
+    if not begun:
+        return
+    for number in range(begun + 1, len(facts.writes) + 1):
+        for action in (do.crash("after"), do.applied_then("timeout"), do.lost(), do.reply(409)):
+            yield first.with_faults((*first.faults, PlannedFault(write(number), action)))
+
+
+def world_key(first: Plan, facts: Facts) -> tuple[object, ...] | None:
+    """Return what the recovery from a crash depends on: the writes that were made before it.
+
+    Two plans with the same key lead to the same world, so one of them is enough for depth two.
+    """
+    fault = first.faults[0]
+    if fault.action.kind != "crash" or fault.trigger.on != "write":
+        return None
+    made = facts.writes[: fault.trigger.number]
+    if fault.action.how == "before":
+        made = made[:-1]
+    return tuple((one.verb, one.kind, one.name, one.subresource, one.after) for one in made)

@@ -1,0 +1,229 @@
+"""Explorer: runs a scenario under every plan that its budget allows, and reports what failed.
+
+The phases, in this order: references and their envelope; every fault of depth one; start states;
+random plans (swarm); pairs of faults (depth two).  ``ci`` does the first three and some random plans;
+``nightly`` does everything; a duration such as ``10s`` or ``2m`` goes on with random plans until then.
+
+A run whose faults did not all have an effect is not counted as passed.
+"""
+
+import multiprocessing
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain, count, islice
+from typing import Any
+
+from myrmidon.errors import UsageError
+from myrmidon.testing.harness.clock import real_seconds
+from myrmidon.testing.simulation.enumeration import depth_one, depth_two, world_key
+from myrmidon.testing.simulation.plan import Plan
+from myrmidon.testing.simulation.references import References
+from myrmidon.testing.simulation.result import SimulationError, SimulationFailure, SimulationResult
+from myrmidon.testing.simulation.scenarios import Scenario, as_scenario
+from myrmidon.testing.simulation.shrinking import shrunk
+from myrmidon.testing.simulation.swarm import drawn
+
+_SWARM = {"ci": 50, "nightly": 20_000}
+_FAILURES_MAX = 5
+_CHUNK = 8
+_BUDGET = re.compile(r"(\d+(?:\.\d+)?)([smh])")
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much of a scenario is explored."""
+
+    seconds: float | None = None
+    swarm: int | None = None
+    depth: int = 1
+
+    @classmethod
+    def read(cls, text: str) -> "Budget":
+        """Return the budget of a text: ci, nightly, or a duration such as 10s, 2m or 1h."""
+        if text in _SWARM:
+            return cls(swarm=_SWARM[text], depth=2 if text == "nightly" else 1)
+        found = _BUDGET.fullmatch(text)
+        if found is None:
+            raise UsageError(
+                f"the budget {text!r} is unknown.\n  fix: use ci, nightly, or a duration: 10s, 2m, 1h"
+            )
+        return cls(seconds=float(found[1]) * _UNITS[found[2]], depth=2)
+
+
+@dataclass(slots=True)
+class SimulationReport:
+    """What an exploration found."""
+
+    scenario: str
+    runs: int = 0
+    vacuous: int = 0
+    """Runs in which a fault of the plan had no effect; they prove nothing."""
+    fired: dict[str, int] = field(default_factory=dict)
+    """How often each kind of fault had an effect."""
+    failures: list[SimulationFailure] = field(default_factory=list)
+    """One for each oracle and object, with the shortest plan that was found."""
+    seconds: float = 0.0
+    found_at: int = 0
+    """The number of runs until the first failure."""
+
+    def check(self) -> "SimulationReport":
+        """Return the report; raise ``SimulationError`` if a run violated a property."""
+        __tracebackhide__ = True
+        if self.failures:
+            raise SimulationError(self.failures)
+        return self
+
+    def __str__(self) -> str:
+        rate = f", {self.runs / self.seconds:.0f} per second" if self.seconds else ""
+        lines = [f"{self.scenario}: {self.runs} runs{rate}, {self.vacuous} without an effect"]
+        return "\n".join([*lines, *map(str, self.failures)])
+
+
+def explore(
+    target: Any,
+    workload: Iterable[Any] = (),
+    *,
+    budget: str | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    shrink: bool = True,
+    stop_at: int = _FAILURES_MAX,
+    shard: tuple[int, int] = (0, 1),
+) -> SimulationReport:
+    """Run a scenario under every plan that the budget allows; return what was found.
+
+    ``jobs``: the number of processes.  ``shrink``: whether failing plans are made shorter.
+    ``stop_at``: after so many different failures the exploration ends.  ``shard``: of n parts of the
+    plans, explore the i-th: ``(0, 4)`` to ``(3, 4)`` on four machines cover everything.
+    """
+    scenario = as_scenario(target, list(workload))
+    chosen = Budget.read(budget or scenario.budget)
+    return Explorer(scenario, chosen, seed, stop_at, shard).explore(jobs, shrink=shrink)
+
+
+class Explorer:
+    """One exploration."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        budget: Budget,
+        seed: int,
+        stop_at: int,
+        shard: tuple[int, int] = (0, 1),
+    ) -> None:
+        self._scenario, self._budget, self._seed, self._stop_at = scenario, budget, seed, stop_at
+        self._shard = shard
+        self.report = SimulationReport(scenario.name)
+        self._seen: set[tuple[str, str]] = set()
+        self._worlds: set[tuple[object, ...]] = set()
+        self._first: list[tuple[Plan, Any]] = []
+
+    def explore(self, jobs: int, *, shrink: bool) -> SimulationReport:
+        """Run all phases; return the report."""
+        started = real_seconds()
+        self._ends_at = None if self._budget.seconds is None else started + self._budget.seconds
+        references = self.references = References(self._scenario, self._seed)
+        self.report.runs += references.runs
+        self._take(references.failures)
+        if references.main.finished and not self.report.failures:
+            for result in self._results(references, jobs):
+                self._count(result)
+                if self._is_over():
+                    break
+        if shrink:
+            self.report.failures = [
+                shrunk(references, failure) if failure.result is not None else failure
+                for failure in self.report.failures
+            ]
+        self.report.seconds = real_seconds() - started
+        return self.report
+
+    def _results(self, references: References, jobs: int) -> Iterator[SimulationResult]:
+        index, parts = self._shard
+        work = islice(
+            chain(self._enumerated(references), self._drawn(references)), index, None, parts
+        )
+        yield from _run_all(references, work, jobs)
+        if self._budget.depth > 1 and not self._is_over():
+            yield from _run_all(references, ((plan, None, 0.0) for plan in self._pairs()), jobs)
+
+    def _enumerated(self, references: References) -> Iterator[tuple[Plan, int | None, float]]:
+        for plan in depth_one(references.facts):
+            yield plan, None, 0.0
+
+    def _drawn(self, references: References) -> Iterator[tuple[Plan, int | None, float]]:
+        numbers = count() if self._budget.swarm is None else range(self._budget.swarm)
+        for number in numbers:
+            seed = self._seed + number
+            plan, jitter = drawn(seed, references.facts)
+            yield plan, seed, jitter
+
+    def _pairs(self) -> Iterator[Plan]:
+        for first, facts in self._first:
+            yield from depth_two(first, facts)
+
+    def _count(self, result: SimulationResult) -> None:
+        report = self.report
+        report.runs += 1
+        for fault, fired in zip(result.plan, result.fired, strict=True):
+            if fired:
+                report.fired[fault.action.name] = report.fired.get(fault.action.name, 0) + 1
+        if not result.all_fired:
+            report.vacuous += 1
+        self._take(result.failures)
+        if self._budget.depth > 1 and len(result.plan) == 1 and result.facts is not None:
+            key = world_key(result.plan, result.facts)
+            if key is None or key not in self._worlds:
+                self._worlds |= {key} if key is not None else set()
+                self._first.append((result.plan, result.facts))
+
+    def _take(self, failures: Iterable[SimulationFailure]) -> None:
+        for failure in failures:
+            if failure.signature not in self._seen:
+                self._seen.add(failure.signature)
+                self.report.failures.append(failure)
+                self.report.found_at = self.report.found_at or self.report.runs
+
+    def _is_over(self) -> bool:
+        if len(self.report.failures) >= self._stop_at:
+            return True
+        return self._ends_at is not None and real_seconds() >= self._ends_at
+
+
+# ------------------------------------------------------------------------ several processes
+
+_inherited: list[References] = []  # the workers are forks, which see it
+
+
+def _run_all(
+    references: References, work: Iterator[tuple[Plan, int | None, float]], jobs: int
+) -> Iterator[SimulationResult]:
+    if jobs == 1:
+        yield from (references.run(*one) for one in work)
+    else:
+        yield from _in_parallel(references, work, jobs)
+
+
+def _in_parallel(
+    references: References, work: Iterator[tuple[Plan, int | None, float]], jobs: int
+) -> Iterator[SimulationResult]:
+    """Run plans in forked processes; results come in the order of the plans."""
+    _inherited[:] = [references]
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        while batch := list(islice(work, jobs * _CHUNK * 4)):
+            for task, result in zip(
+                batch, pool.imap(_worked, batch, chunksize=_CHUNK), strict=True
+            ):
+                yield references.run(*task) if result.failures else result
+
+
+def _worked(task: tuple[Plan, int | None, float]) -> SimulationResult:
+    """Run one plan in a worker; one that fails is run again where its trace is needed."""
+    result = _inherited[0].run(*task)
+    result.trace.entries, result.trace.commits, result.end = [], [], {}
+    for failure in result.failures:
+        failure.result = None
+    return result

@@ -1,0 +1,330 @@
+"""Gate: the transport of one incarnation of a process, where the faults of a plan happen.
+
+A request goes through these steps:
+
+1. The director counts it and says which faults are due.
+2. Faults of the world (a user's edit, a lag, a lost lease) happen before the request arrives.
+3. The request is lost, refused or passed to the server; the process may die before or after.
+4. The answer is returned, delayed, or replaced by an error although the server has acted.
+
+A watch is read event by event: the view of the process says up to which revision, and a fault may
+end, expire, stall or repeat it, or kill the process, at each event.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import orjson
+
+from myrmidon.api.requests.transport import HttpRequest, HttpResponse, ResponseStream
+from myrmidon.apiserver.call import Draws
+from myrmidon.apiserver.fronts.waiting import (
+    BOOKMARK_BEFORE_END_SECONDS,
+    BOOKMARK_SECONDS,
+    WATCH_SECONDS_DEFAULT,
+    answer,
+)
+from myrmidon.apiserver.store import StoredChange
+from myrmidon.apiserver.watches import OpenWatch
+from myrmidon.errors import AmbiguousError
+from myrmidon.testing.simulation.actions import Action
+from myrmidon.testing.simulation.requests import RequestSubject
+from myrmidon.testing.simulation.stage import Stage, StageProcess
+from myrmidon.testing.simulation.staleness import StaleView
+from myrmidon.testing.simulation.trace import Delivered, Exchanged
+
+_AT_REQUEST = frozenset({"crash", "lost", "applied_then", "reply"})
+_TIMEOUT_SECONDS = 30.0
+_REASONS = {
+    400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict",
+    410: "Expired", 413: "RequestEntityTooLarge", 422: "Invalid", 429: "TooManyRequests",
+    500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout",
+}  # fmt: skip
+
+
+class Gate:
+    """The connection of one incarnation to the server."""
+
+    def __init__(self, run: Stage, process: StageProcess, incarnation: int) -> None:
+        self._run, self._process, self._incarnation = run, process, incarnation
+        self._before = 0
+
+    async def send(self, request: HttpRequest, *, deadline: float | None = None) -> HttpResponse:
+        """Send a request, with the faults that are due at it."""
+        run, process = self._run, self._process
+        run.refuse_if_over()
+        subject = run.describer.describe(request)
+        fault = None
+        due = run.director.at_request(subject)
+        if due:
+            fault = self._faults(due, subject)
+        if run.loop.is_paused(self._incarnation):
+            await run.clock.sleep(0)  # goes on when the process does
+        latency = process.latency(run.loop.time())
+        if latency:
+            await run.clock.sleep(latency / 2)
+        response = await self._exchange(request, subject, fault, deadline)
+        if latency:
+            await run.clock.sleep(latency / 2)
+        return response
+
+    async def _exchange(
+        self,
+        request: HttpRequest,
+        subject: RequestSubject,
+        fault: Action | None,
+        deadline: float | None,
+    ) -> HttpResponse:
+        run, seconds = self._run, _TIMEOUT_SECONDS if deadline is None else deadline
+        self._before = run.server.store.revision
+        kind = fault.kind if fault is not None else ""
+        if kind == "crash" and fault is not None and fault.how == "before":
+            self._note(request, subject, "not sent: the process was killed", None)
+            await self._die(fault)
+        if kind == "lost":
+            self._note(request, subject, "lost", None)
+            await run.clock.sleep(seconds)
+            raise AmbiguousError(f"no answer to {request.method} {request.path}")
+        refusal = self._process.refusal(subject, run.loop.time())
+        if kind == "reply" and fault is not None:
+            refusal = (int(fault.how), fault.seconds)
+        if refusal is not None:
+            response = _status(*refusal)
+            self._note(request, subject, str(response.status), response)
+            return response
+        writer = (self._process.name, self._process.number, self._incarnation)
+        response = await run.carry(self._dated(request, subject), writer)
+        if subject.plural == "leases" and subject.is_write and response.status < 300:
+            self._process.renewed_at = run.loop.time()
+        if kind == "crash" and fault is not None:
+            self._note(
+                request, subject, f"{response.status}, then the process was killed", response
+            )
+            await self._die(fault)
+        if kind == "applied_then" and fault is not None:
+            said = "an error" if fault.how == "500" else f"a {fault.how}"
+            self._note(request, subject, f"{response.status}, but {said} arrived", response)
+            if fault.how == "500":
+                return _status(500)
+            if fault.how == "timeout":
+                await run.clock.sleep(seconds)
+            raise AmbiguousError(f"no answer to {request.method} {request.path}")
+        self._note(request, subject, str(response.status), response)
+        return response
+
+    @asynccontextmanager
+    async def stream(self, request: HttpRequest) -> AsyncIterator[ResponseStream]:
+        """Open a watch, with the faults that are due."""
+        run, process = self._run, self._process
+        run.refuse_if_over()
+        subject = run.describer.describe(request)
+        due = run.director.at_request(subject)
+        fault = self._faults(due, subject) if due else None
+        if fault is not None and fault.kind == "crash":
+            await self._die(fault)
+        if fault is not None and fault.kind in ("lost", "applied_then"):
+            raise AmbiguousError(f"no answer to {request.method} {request.path}")
+        refusal = process.refusal(subject, run.loop.time())
+        if fault is not None and fault.kind == "reply":
+            refusal = (int(fault.how), fault.seconds)
+        if refusal is not None:
+            yield _Whole(_status(*refusal))
+            return
+        request = self._dated(request, subject)
+        outcome = run.server.answer(request, None, Draws(run.server.core.environment))
+        opened = await answer(run.server, request, None, outcome)
+        if isinstance(opened, HttpResponse):
+            self._note(request, subject, str(opened.status), None)
+            yield _Whole(opened)
+        else:
+            self._note(request, subject, "200", None)
+            yield _Watch(run, process, self._incarnation, subject, opened)
+
+    async def close(self) -> None:
+        """Do nothing: there are no connections."""
+
+    # ----------------------------------------------------------------------------- inside
+
+    def _faults(self, due: list[int], subject: RequestSubject) -> Action | None:
+        """Let the faults of the world happen; return the one that concerns this request."""
+        chosen: Action | None = None
+        for index in due:
+            action = self._run.director.plan.faults[index].action
+            if action.kind in _AT_REQUEST:
+                chosen = chosen or action
+                self._run.director.mark(index)
+                self._run.note_fault(action, subject)
+            else:
+                self._run.disturb(index, action, self._process, subject)
+        return chosen
+
+    async def _die(self, fault: Action) -> None:
+        self._process.crash(down=fault.seconds)
+        await asyncio.Event().wait()  # the code of a dead process never runs again
+
+    def _dated(self, request: HttpRequest, subject: RequestSubject) -> HttpRequest:
+        """Return the request; one that accepts data of any age gets those of the stale view."""
+        if request.method != "GET" or ("resourceVersion", "0") not in request.query:
+            return request
+        return self._process.dated(request, subject)
+
+    def _note(
+        self,
+        request: HttpRequest,
+        subject: RequestSubject,
+        outcome: str,
+        answered: HttpResponse | None,
+    ) -> None:
+        run = self._run
+        run.trace.entries.append(
+            Exchanged(
+                run.loop.time(),
+                self._process.number,
+                self._incarnation,
+                subject,
+                request,
+                outcome,
+                answered,
+                run.server.store.revision,
+                self._before,
+            )
+        )
+
+
+class _Whole:
+    """A complete response in the form of a stream."""
+
+    def __init__(self, response: HttpResponse) -> None:
+        self.status, self.headers, self._body = response.status, response.headers, response.body
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        for line in self._body.splitlines():
+            yield line
+
+    async def read(self) -> bytes:
+        return self._body
+
+
+class _Watch:
+    """A watch of one process, read as fast as its view allows."""
+
+    status = 200
+
+    def __init__(
+        self,
+        run: Stage,
+        process: StageProcess,
+        incarnation: int,
+        subject: RequestSubject,
+        watch: OpenWatch,
+    ) -> None:
+        self._run, self._process, self._incarnation = run, process, incarnation
+        self._kind, self._watch = subject.kind, watch
+        self._stream = run.director.requests
+        self._subject = subject
+        self.headers = watch.headers
+
+    async def read(self) -> bytes:
+        return b"".join([line + b"\n" async for line in self.lines()])
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Yield the events as they are delivered."""
+        run, watch, loop = self._run, self._watch, self._run.loop
+        view = self._process.view(self._kind)
+        ends_at = loop.time() + (watch.seconds or WATCH_SECONDS_DEFAULT)
+        bookmark_at = min(loop.time() + BOOKMARK_SECONDS, ends_at - BOOKMARK_BEFORE_END_SECONDS)
+        changed = asyncio.Event()
+        stops = (run.server.store.listen(changed.set, watch.resource), view.follow(changed.set))
+        self._process.streams.append(stops)
+        try:
+            while True:
+                changed.clear()
+                until, next_at = view.limit(run.trace.commits, loop.time())
+                for line in watch.take(until):
+                    for shown in await self._delivered(line):
+                        if shown is None:
+                            return
+                        yield shown
+                if until is not None and view.noticed is not None:
+                    _notice(view, run.server.store.changes(watch.resource, after=watch.cursor))
+                now = loop.time()
+                if watch.over or now >= ends_at:
+                    return
+                if now >= bookmark_at:
+                    bookmark = watch.bookmark() if until is None else None
+                    if bookmark is not None:
+                        yield bookmark
+                    bookmark_at = min(now + BOOKMARK_SECONDS, ends_at)
+                timer = loop.call_at(min(bookmark_at, ends_at, next_at), changed.set)
+                await changed.wait()
+                timer.cancel()
+        finally:
+            for stop in stops:
+                stop()
+
+    async def _delivered(self, line: bytes) -> list[bytes | None]:
+        """Return what arrives in place of an event; None ends the watch."""
+        run, process = self._run, self._process
+        if line.startswith(b'{"type":"BOOKMARK"'):
+            return [line]
+        arrived: list[bytes | None] = [line]
+        due = run.director.at_event(self._kind)
+        for index in due:
+            action = run.director.plan.faults[index].action
+            match action.kind, action.how:
+                case "watch", how:
+                    run.director.mark(index)
+                    run.note_fault(action, self._subject)
+                    arrived = await self._spoiled(line, how)
+                case "crash", _:
+                    run.director.mark(index)
+                    run.note_fault(action, self._subject)
+                    process.crash(down=action.seconds)
+                    await asyncio.Event().wait()
+                case _:
+                    run.disturb(index, action, process, self._subject)
+        pending = process.next_watch_fault(self._kind)
+        if pending is not None:
+            arrived = await self._spoiled(line, pending)
+        if run.loop.is_paused(self._incarnation):
+            await run.clock.sleep(0)
+        run.trace.entries.append(
+            Delivered(
+                run.loop.time(), process.number, self._incarnation, self._kind, line, self._stream
+            )
+        )
+        return arrived
+
+    async def _spoiled(self, line: bytes, how: str) -> list[bytes | None]:
+        match how:
+            case "eof":
+                return [line, None]
+            case "410":
+                return [orjson.dumps({"type": "ERROR", "object": _problem(410)}), None]
+            case "stall":
+                self._process.is_stalled = True
+                await asyncio.Event().wait()
+                return []
+            case _:
+                return [line, line]
+
+
+def _notice(view: StaleView, kept_back: list[StoredChange]) -> None:
+    if kept_back and view.noticed is not None:
+        noticed, view.noticed = view.noticed, None
+        noticed()
+
+
+def _status(code: int, retry_after: float = 0.0) -> HttpResponse:
+    headers: tuple[tuple[str, str], ...] = (("content-type", "application/json"),)
+    if retry_after:
+        headers = (*headers, ("retry-after", f"{retry_after:g}"))
+    return HttpResponse(code, headers, orjson.dumps(_problem(code)))
+
+
+def _problem(code: int) -> dict[str, object]:
+    return {
+        "kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "injected",
+        "reason": _REASONS.get(code, ""), "code": code,
+    }  # fmt: skip

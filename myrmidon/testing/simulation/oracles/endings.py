@@ -1,0 +1,64 @@
+"""O1, O3 and O4: a run compared with the references.
+
+O1: after all faults are over, the world is that of the reference: the same objects with the same
+contents.  O5 says the same about external systems.  O3: the references of coalesced edits all end
+alike, so the end depends on the last spec and not on the way there.  O4: controllers created and
+deleted each object about as often as the references did.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from myrmidon.api.objects.accessors import Json
+from myrmidon.testing.end_states import differences
+from myrmidon.testing.simulation.result import SimulationFailure, SimulationResult
+
+Summary = Mapping[tuple[str, str], tuple[int, int]]
+"""The least and the greatest count in the references, by verb and role."""
+
+
+def compare_ends(
+    result: SimulationResult, expected: Mapping[str, Json], oracle: str = "O1"
+) -> None:
+    """Fail for each object that is not as in the reference."""
+    for role in sorted({*expected, *result.end}):
+        if expected.get(role) == result.end.get(role):
+            continue
+        lines = differences(
+            {role: expected[role]} if role in expected else {},
+            {role: result.end[role]} if role in result.end else {},
+        )
+        if lines:
+            said = "O5" if role.startswith("external ") and oracle == "O1" else oracle
+            message = "the end is not that of a run without faults:\n" + "\n".join(lines)
+            result.failures.append(
+                SimulationFailure(said, role, message, result.virtual_seconds, result)
+            )
+
+
+def compare_summaries(result: SimulationResult, envelope: Summary, tolerance: int = 0) -> None:
+    """Fail for each role that was created or deleted more or less often than in any reference."""
+    for verb, role in sorted({*envelope, *result.summary}):
+        least, most = envelope.get((verb, role), (0, 0))
+        count = result.summary.get((verb, role), 0)
+        if least <= count <= most + tolerance:
+            continue
+        said = f"{least}" if least == most else f"{least} to {most}"
+        message = f"{role} was {_past(verb)} {count} times by the controller, without faults {said}"
+        result.failures.append(
+            SimulationFailure("O4", f"{verb} {role}", message, result.virtual_seconds, result)
+        )
+
+
+def envelope_of(references: Sequence[SimulationResult]) -> dict[tuple[str, str], tuple[int, int]]:
+    """Return the least and the greatest count of each role in the references."""
+    keys = sorted({key for one in references for key in one.summary})
+    counts = {key: [one.summary.get(key, 0) for one in references] for key in keys}
+    # An object that the user deletes may be gone before a controller has seen it.
+    deletes = any(
+        what == "delete" for one in references if one.facts for what, *_ in one.facts.steps
+    )
+    return {key: (0 if deletes else min(found), max(found)) for key, found in counts.items()}
+
+
+def _past(verb: str) -> str:
+    return "created" if verb == "create" else "deleted"

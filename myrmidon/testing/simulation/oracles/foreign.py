@@ -1,0 +1,56 @@
+"""O6: what others wrote stays: their finalizers, labels, annotations and objects.
+
+A controller may remove what a controller has added.  Everything else belongs to the user or to other
+programs: a finalizer that vanishes early lets an object go before its cleanup was done.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from myrmidon.api.objects.accessors import Json, controller_of, finalizers_of, uid_of
+from myrmidon.testing.simulation.embedded import DRIFT, MARK
+from myrmidon.testing.simulation.oracles.commits import JudgedChange
+from myrmidon.testing.simulation.run import Run
+
+
+def check_foreign(run: Run, changes: Sequence[JudgedChange]) -> None:
+    """Fail if a controller removed what it had not added, or deleted what was not its own."""
+    added: dict[str, set[str]] = {}
+    uids = {uid_of(one.after) for one in changes if one.verb == "create"}
+    for change in changes:
+        mine = added.setdefault(uid_of(change.after), set())
+        before = _entries(change.before)
+        after = _entries(None if change.deleted else change.after)
+        if change.by_controller:
+            mine |= {*after} - {*before}
+            if not change.deleted:
+                _check_removed(run, change, sorted({*before} - {*after} - mine))
+            else:
+                _check_deleted(run, change, uids)
+
+
+def _check_removed(run: Run, change: JudgedChange, removed: list[str]) -> None:
+    for entry in removed:
+        run.fail(
+            "O6",
+            f"{entry} of {change.name}",
+            f"the controller removed the {entry} of {change.name}",
+        )
+
+
+def _check_deleted(run: Run, change: JudgedChange, uids: set[str]) -> None:
+    owner = controller_of(change.after)
+    if owner is not None and str(owner.get("uid")) not in uids:
+        run.fail(
+            "O6",
+            change.name,
+            f"the controller deleted {change.name}, which {owner.get('name')} owns",
+        )
+
+
+def _entries(obj: Json | None) -> Mapping[str, None]:
+    if obj is None:
+        return {}
+    meta = obj["metadata"]
+    found = {f"finalizer {one}": None for one in finalizers_of(obj)}
+    found |= {f"label {key}": None for key in meta.get("labels") or {} if key not in (MARK, DRIFT)}
+    return found | {f"annotation {key}": None for key in meta.get("annotations") or {}}

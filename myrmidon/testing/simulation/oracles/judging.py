@@ -1,0 +1,118 @@
+"""Judge one run by all oracles that need no other run, and collect what others are compared with."""
+
+from myrmidon.api.objects.accessors import Json, is_deleting
+from myrmidon.testing.simulation.normalisation import Masks, normalised, roles_of
+from myrmidon.testing.simulation.oracles.commits import JudgedChange, changes_of
+from myrmidon.testing.simulation.oracles.conditions import (
+    ReadyWorlds,
+    check_generations,
+    check_ready,
+    children_of,
+    learn,
+    ready_moments,
+)
+from myrmidon.testing.simulation.oracles.foreign import check_foreign
+from myrmidon.testing.simulation.oracles.health import check_leases, check_processes, check_watches
+from myrmidon.testing.simulation.oracles.orphans import check_orphans
+from myrmidon.testing.simulation.oracles.storms import check_fights, check_rest
+from myrmidon.testing.simulation.requests import name_in, version_in
+from myrmidon.testing.simulation.result import Facts, SimulationResult, WriteFact
+from myrmidon.testing.simulation.run import Run
+from myrmidon.testing.simulation.trace import Exchanged
+
+# Faults after which Ready may be reported for a moment that a third party has changed.
+_MEDDLING = frozenset({"monkey", "webhook", "namespace"})
+
+
+def judge(run: Run, result: SimulationResult, masks: Masks, worlds: ReadyWorlds | None) -> None:
+    """Add the failures of a run to it, and what other runs are compared with to its result.
+
+    ``worlds`` are the children that the references left; None for a reference, which fills its own.
+    """
+    masks = Masks(
+        masks.paths, masks.kinds | frozenset(run.retained), (*masks.ignored, *run.ignored)
+    )
+    objects = run.objects()
+    changes = list(changes_of(run))
+    result.end = normalised(objects, masks) | _inventories(run)
+    result.summary = _summary(changes, run)
+    result.facts = _facts(run, changes)
+    run.monitors.finish(run.loop.time())
+    check_processes(run)
+    check_watches(run)
+    check_leases(run, changes)
+    check_generations(run, changes)
+    check_foreign(run, changes)
+    check_fights(run, changes)
+    moments = list(ready_moments(run, changes))
+    if worlds is None:
+        result.ready = ReadyWorlds()
+        kinds = {kind for recipe, _ in run.recipes for kind in recipe.kinds}
+        pairs = [
+            (obj, children_of(obj, world))
+            for world in (*run.settled, objects)
+            for obj in world
+            if obj["kind"] in kinds and not is_deleting(obj)
+        ]
+        learn(result.ready, pairs, moments)
+    elif not any(fault.action.kind in _MEDDLING for fault in run.plan):
+        check_ready(run, moments, worlds)
+    if result.finished:
+        check_orphans(run, changes, objects)
+        check_rest(run, changes)
+
+
+def _inventories(run: Run) -> dict[str, Json]:
+    return {
+        f"external {name}": {"resources": sorted(one.resources.values(), key=repr)}
+        for name, one in run.externals.items()
+    }
+
+
+def _summary(changes: list[JudgedChange], run: Run) -> dict[tuple[str, str], int]:
+    """Return how often controllers created and deleted objects, by role."""
+    found: dict[tuple[str, str], int] = {}
+    created = [one.after for one in changes if one.verb == "create"]
+    roles = roles_of(created)
+    for change in changes:
+        if not change.by_controller or change.verb == "update":
+            continue
+        uid = change.after["metadata"].get("uid", "")
+        role = roles.get(uid, change.name).partition(" #")[0]
+        found[change.verb, role] = found.get((change.verb, role), 0) + 1
+    for name, one in run.externals.items():
+        found["create", f"external {name}"] = len(one.ever)
+    return found
+
+
+def _facts(run: Run, changes: list[JudgedChange]) -> Facts:
+    director = run.director
+    writes = [
+        WriteFact(
+            one.subject.verb, one.subject.kind, name_in(one.subject, one.request, _body(one)),
+            one.subject.subresource, one.before, one.revision, one.at, one.outcome,
+            run.states.get(version_in(_body(one)), "") if run.states else "",
+        )
+        for one in run.trace.exchanges() if one.subject.counts
+    ]  # fmt: skip
+    children = {
+        one.name.partition(" ")[0] + "/" + one.after["metadata"]["name"]: None
+        for one in changes if one.by_controller and one.verb == "create"
+    }  # fmt: skip
+    return Facts(
+        writes=writes,
+        events=dict(director.events),
+        stale_reads=sorted({kind for process in run.processes for kind in process.reads}),
+        requests=director.requests,
+        edits=run.user.edits,
+        steps=list(run.user.steps),
+        kinds=[kind for recipe, _ in run.recipes for kind in recipe.kinds],
+        replicas=max((replicas for _, replicas in run.recipes), default=1),
+        made=dict(run.user.ever),
+        children=list(children),
+        is_plain=any(recipe.is_plain for recipe, _ in run.recipes),
+    )
+
+
+def _body(entry: Exchanged) -> bytes:
+    return entry.answer.body if entry.answer is not None else b""

@@ -1,0 +1,55 @@
+"""O2, O7 and O13: controllers come to rest, and write no more than they need to.
+
+After all faults are over and the controllers have settled, every object is reconciled twice more.
+A write in that time is O13 (the same view gives another decision) or O2 (they never rest).  O7 is a
+storm: far more writes than the reference and the number of faults explain, or two writers that set a
+field back and forth.
+"""
+
+from collections.abc import Sequence
+
+from myrmidon.api.objects.accessors import Json
+from myrmidon.testing.simulation.oracles.commits import JudgedChange
+from myrmidon.testing.simulation.run import Run
+
+FIGHT_MAX = 6
+WRITES_MAX = 400
+"""Writes to one object, which no scenario of a few edits explains."""
+
+
+def check_rest(run: Run, changes: Sequence[JudgedChange]) -> None:
+    """Fail if a controller wrote after it had settled."""
+    late = [one for one in changes if one.number >= run.at_rest_from and one.by_controller]
+    for change in late[:3]:
+        oracle = "O2" if len(late) > 2 * len({one.name for one in late}) else "O13"
+        run.fail(
+            oracle,
+            f"{change.verb} {_kind(change)}",
+            f"the controller wrote {change.name} ({change.verb}) although nothing had changed",
+        )
+
+
+def check_fights(run: Run, changes: Sequence[JudgedChange]) -> None:
+    """Fail if an object goes back and forth between two states, or is written very often."""
+    history: dict[str, list[Json]] = {}
+    for change in changes:
+        if change.by_controller:
+            history.setdefault(change.name, []).append(_content(change))
+    for name, states in history.items():
+        back = sum(
+            1 for index in range(2, len(states))
+            if states[index] == states[index - 2] != states[index - 1]
+        )  # fmt: skip
+        if back > FIGHT_MAX:
+            run.fail("O7", f"fight over {name}", f"{name} went back and forth {back} times")
+        elif len(states) > WRITES_MAX:
+            run.fail("O7", f"storm on {name}", f"{name} was written {len(states)} times")
+
+
+def _content(change: JudgedChange) -> Json:
+    kept = {key: value for key, value in change.after.items() if key != "metadata"}
+    return {**kept, "deleted": change.deleted, "labels": change.after["metadata"].get("labels")}
+
+
+def _kind(change: JudgedChange) -> str:
+    return str(change.after["kind"])

@@ -1,0 +1,159 @@
+"""References: runs without faults, which all others are compared with.
+
+- Two seeds of the scenario: fields in which they differ are masked everywhere.
+- The envelope: the scenario with every subset of its edits coalesced with the next one, because a
+  controller that was down sees them so.  All must end alike (O3); their counts of created and deleted
+  objects are the limits of O4.
+- A plan in which the user or another client changes what is wanted is compared with a run in which the
+  same changes are made after the end, one by one.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from myrmidon.api.objects.accessors import Json
+from myrmidon.testing.simulation.normalisation import Masks, differing_paths
+from myrmidon.testing.simulation.oracles.conditions import ReadyWorlds
+from myrmidon.testing.simulation.oracles.endings import (
+    compare_ends,
+    compare_summaries,
+    envelope_of,
+)
+from myrmidon.testing.simulation.plan import Plan, PlannedFault
+from myrmidon.testing.simulation.result import Facts, SimulationFailure, SimulationResult
+from myrmidon.testing.simulation.scenarios import Scenario
+from myrmidon.testing.simulation.triggers import Moment, end, write
+
+COALESCED_MAX = 8
+_WANTS = frozenset({"user", "namespace"})  # faults that change what is wanted
+_UNSETTLING = frozenset({"user", "namespace", "monkey"})  # faults that explain other counts
+_STORM_FACTOR, _STORM_PER_FAULT, _STORM_BASE = 3, 60, 60
+
+
+class References:
+    """The references of one scenario."""
+
+    def __init__(self, scenario: Scenario, seed: int = 0) -> None:
+        self.scenario, self.seed = scenario, seed
+        self.masks = Masks()
+        self.worlds = ReadyWorlds()
+        self.main = scenario.run(seed=seed)
+        self.runs = 1
+        self._wanted: dict[tuple[PlannedFault, ...], SimulationResult] = {}
+        self.failures: list[SimulationFailure] = list(self.main.failures)
+        self.envelope: dict[tuple[str, str], tuple[int, int]] = {}
+        if self.main.finished:
+            self._mask()
+            self._envelop()
+
+    @property
+    def facts(self) -> Facts:
+        """What the main reference did."""
+        assert self.main.facts is not None
+        return self.main.facts
+
+    def _mask(self) -> None:
+        """Mask the fields in which two seeds differ."""
+        other = self.scenario.run(seed=self.seed + 1)
+        self.runs += 1
+        for role in sorted({*self.main.end, *other.end}):
+            if role not in self.main.end or role not in other.end:
+                self.masks.kinds |= {role.partition(" ")[0]}
+            else:
+                for path in differing_paths(self.main.end[role], other.end[role]):
+                    self.masks.paths.add((role, path))
+        if self.masks.paths or self.masks.kinds:
+            self.main = self.scenario.run(seed=self.seed, masks=self.masks)
+            self.runs += 1
+        self.worlds = self.main.ready
+
+    def _envelop(self) -> None:
+        found = [self.main]
+        for skipped in _subsets(self.facts.edits):
+            result = self.scenario.run(
+                Plan(skipped_edits=skipped), seed=self.seed, masks=self.masks
+            )
+            self.runs += 1
+            compare_ends(result, self.main.end, "O3")
+            self.failures += result.failures
+            found.append(result)
+            self.worlds.loose |= result.ready.loose
+            for key, children in result.ready.children.items():
+                self.worlds.children.setdefault(key, children)
+        self.envelope = envelope_of(found)
+
+    # ---------------------------------------------------------------------------- judging
+
+    def run(self, plan: Plan, seed: int | None = None, jitter: float = 0.0) -> SimulationResult:
+        """Run the scenario under a plan and compare it with its reference."""
+        plan = self.resolved(plan)
+        result = self.scenario.run(
+            plan, self.seed if seed is None else seed, jitter=jitter, masks=self.masks,
+            worlds=self.worlds,
+        )  # fmt: skip
+        self.compare(result)
+        return result
+
+    def resolved(self, plan: Plan) -> Plan:
+        """Return the plan with triggers by state as numbers of writes in the main reference."""
+        if not any(fault.trigger.state for fault in plan):
+            return plan
+        return plan.with_faults(
+            PlannedFault(self._numbered(one.trigger), one.action) for one in plan
+        )
+
+    def _numbered(self, moment: Moment) -> Moment:
+        if not moment.state:
+            return moment
+        matching = [
+            number
+            for number, fact in enumerate(self.facts.writes, 1)
+            if fact.state == moment.state
+            and moment.verb in ("", fact.verb)
+            and moment.kind in ("", fact.kind)
+        ]
+        return write(matching[moment.number - 1]) if len(matching) >= moment.number else moment
+
+    def compare(self, result: SimulationResult) -> None:
+        """Add the failures of O1, O4 and O7 to a result."""
+        if not result.finished:
+            return
+        compare_ends(result, self.expected(result.plan))
+        kinds = {fault.action.kind for fault in result.plan}
+        if not kinds & _UNSETTLING:
+            compare_summaries(result, self.envelope)
+        self._check_storm(result)
+
+    def expected(self, plan: Plan) -> dict[str, Json]:
+        """Return the end that a plan must lead to."""
+        wants = tuple(
+            PlannedFault(end(), fault.action) for fault in plan if fault.action.kind in _WANTS
+        )
+        if not wants:
+            return self.main.end
+        found = self._wanted.get(wants)
+        if found is None:
+            found = self.scenario.run(Plan(wants), self.seed, masks=self.masks, worlds=self.worlds)
+            self.runs += 1
+            self._wanted[wants] = found
+        return found.end
+
+    def _check_storm(self, result: SimulationResult) -> None:
+        facts = result.facts
+        assert facts is not None
+        allowed = _STORM_FACTOR * len(self.facts.writes) + _STORM_BASE
+        allowed += _STORM_PER_FAULT * len(result.plan)
+        if len(facts.writes) > allowed:
+            message = f"{len(facts.writes)} writes; without faults {len(self.facts.writes)}"
+            result.failures.append(
+                SimulationFailure("O7", "writes", message, result.virtual_seconds, result)
+            )
+
+
+def _subsets(edits: int) -> Iterator[tuple[int, ...]]:
+    """Return the edits to coalesce: all subsets that keep the last edit, the largest first."""
+    optional = range(max(edits - 1, 0))
+    found = [
+        chosen for size in range(len(optional), 0, -1) for chosen in combinations(optional, size)
+    ]
+    yield from found[:COALESCED_MAX]
