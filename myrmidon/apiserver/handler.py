@@ -54,7 +54,9 @@ class Handler:
     """Answers requests on the objects and users of one ``Core``."""
 
     def __init__(self, core: Core, tokens: Tokens, memo: RequestMemo | None = None) -> None:
-        self.core, self._tokens, self._memo = core, tokens, memo
+        self.core, self._tokens = core, tokens
+        self.memo = memo
+        """Answers repeated writes from memory; None to answer every request anew."""
 
     def answer(
         self, request: HttpRequest, user: User | None = None, draws: Draws | None = None
@@ -62,8 +64,8 @@ class Handler:
         """Return the outcome of a request.  ``user`` replaces the user that the token names."""
         if draws is None:
             draws = Draws(self.core.environment)
-            if self._memo is not None and request.method != "GET":
-                return self._memo.answer(
+            if self.memo is not None and request.method != "GET":
+                return self.memo.answer(
                     self.core, request, user, draws, lambda: self._work(request, user, draws)
                 )
         return self._work(request, user, draws)

@@ -89,14 +89,9 @@ def _lease(run: Stage, index: int, action: Action, process: StageProcess) -> Non
 
 def _webhook(run: Stage, index: int, action: Action, process: StageProcess) -> None:
     del process
-    hook = run.template.webhook
-    hook.how, hook.kind = action.how, action.target
-    hook.noticed = lambda: run.director.mark(index)
-
-    def stop() -> None:
-        hook.how = ""
-
-    run.later(action.lasts, stop)
+    server = run.template.server
+    server.ask_webhook(action.how, action.target, lambda: run.director.mark(index))
+    run.later(action.lasts, lambda: server.ask_webhook(""))
 
 
 def _user(run: Stage, index: int, action: Action, process: StageProcess) -> None:

@@ -116,6 +116,24 @@ class SimulatedServer(ApiServer):
     writer: tuple[str, int, int] = (CLUSTER, -1, 0)
     """Who makes the current request: a name, the number of a process or -1, its incarnation."""
 
+    def __init__(self, actors: Iterable[Actor]) -> None:
+        super().__init__(actors=actors)
+        self.webhook = SimulatedWebhook(writer=lambda: self.writer[1])
+        self._steps, self._memo = self.core.admission, self.handler.memo
+
+    def ask_webhook(
+        self, how: str, kind: str = "", noticed: Callable[[], None] = lambda: None
+    ) -> None:
+        """Let the webhook change or refuse the writes of controllers; ``how=""`` ends that.
+
+        Without it, all inputs of a request are known, and repeated ones are answered from memory.
+        """
+        hook = self.webhook
+        hook.how, hook.kind, hook.noticed = how, kind, noticed
+        *steps, webhooks = self._steps
+        self.core.admission = [*steps, hook, webhooks] if how else self._steps
+        self.handler.memo = None if how else self._memo
+
     def settle(self) -> None:
         """Run the actors, as themselves."""
         self.writer = (CLUSTER, -1, 0)
@@ -129,7 +147,6 @@ class Template:
     server: SimulatedServer
     checkpoint: ServerCheckpoint
     describer: Describer
-    webhook: SimulatedWebhook
     actors: list[Any] = field(default_factory=list)
 
     def fork(self, clock: VirtualClock, actors: MakeActors | None, seed: int) -> SimulatedCollector:
@@ -138,7 +155,7 @@ class Template:
         made = list(cluster_actors() if actors is None else actors())
         kept = [one for one in made if type(one) is not GarbageCollector]
         with_collector = len(kept) < len(made)
-        self.webhook.how = ""
+        self.server.ask_webhook("")
         environment = SimulatedEnvironment(clock, seed)
         self.server.rollback(
             self.checkpoint, environment, [collector, *kept] if with_collector else kept
@@ -155,10 +172,8 @@ def template_for(definitions: Sequence[Json]) -> Template:
     key = tuple(map(id, definitions))
     found = _templates.get(key)
     if found is None:
-        webhook = SimulatedWebhook()
-        server = SimulatedServer(admission=[webhook], actors=cluster_actors())
+        server = SimulatedServer(cluster_actors())
         _kept.extend(definitions)
-        webhook.writer = lambda: server.writer[1]
         for definition in definitions:
             problem = server.create(definition)
             if problem:
@@ -166,7 +181,7 @@ def template_for(definitions: Sequence[Json]) -> Template:
         server.settle()
         server.store.compact(server.store.revision)
         describer = Describer(server.core.registry)
-        found = _templates[key] = Template(server, server.checkpoint(), describer, webhook)
+        found = _templates[key] = Template(server, server.checkpoint(), describer)
     return found
 
 

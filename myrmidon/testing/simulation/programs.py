@@ -23,6 +23,7 @@ from myrmidon.fsm.controller import Controller
 from myrmidon.generate.manifests.layout import definitions_of
 from myrmidon.generate.schema.definitions import crds
 from myrmidon.runtime import Manager, ManagerOptions
+from myrmidon.runtime.metrics.families import Metrics
 from myrmidon.runtime.observability.change_log import OnWrite
 from myrmidon.testing.simulation.loop import SimulationLoop
 
@@ -45,7 +46,7 @@ class ManagerProgram:
         transport: Transport,
         clock: Clock,
     ) -> None:
-        self.manager = Manager(options, transport=transport, clock=clock)
+        self.manager = Manager(options, transport=transport, clock=clock, metrics=_metrics())
         for controller in controllers:
             self.manager.add(controller)
 
@@ -194,3 +195,9 @@ def definitions_in(recipes: Iterable[Recipe], extra: Iterable[Json]) -> list[Jso
     for definition in [*(one for recipe in recipes for one in recipe.definitions), *extra]:
         found.setdefault(definition["metadata"]["name"], definition)
     return list(found.values())
+
+
+@cache
+def _metrics() -> Metrics:
+    """Return where all managers count: declaring the metrics anew for each costs too much."""
+    return Metrics(per_object=False)

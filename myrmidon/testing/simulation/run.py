@@ -251,7 +251,7 @@ class Run:
     def heal(self) -> None:
         """End all faults that last."""
         self.jitter_seconds = 0.0
-        self.template.webhook.how = ""
+        self.template.server.ask_webhook("")
         self.collector.late_until = None
         for process in self.processes:
             process.heal()
