@@ -160,7 +160,9 @@ class Client:
 
         The texts of ``Warning`` headers are added to ``warnings``.
         """
-        response = await self._of(request.ref.kind).fetch(request.to_http())
+        kind = request.ref.kind
+        client = self if not kind.cluster else self._of(kind)
+        response = await client.fetch(request.to_http())
         if warnings is not None:
             warnings += warning_texts(response.headers)
         return _decode(response)
@@ -246,25 +248,31 @@ class Client:
 
         Raises an ApiError if the final answer is a refusal.
         """
-        response = await self.exchange(request)
+        response = await self._attempt(request)
         if response.status >= 400:
-            raise _error(response)
+            response = await self._retry(request, response)
+            if response.status >= 400:
+                raise _error(response)
         return response
 
     async def exchange(self, request: HttpRequest) -> HttpResponse:
         """Send a request, retry it as ``RetryPolicy`` allows; return the answer or the refusal."""
-        attempt = 0
-        while True:
-            attempt += 1
-            response = await self._attempt(request)
-            if response.status < 400:
-                return response
+        response = await self._attempt(request)
+        return response if response.status < 400 else await self._retry(request, response)
+
+    async def _retry(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Send a refused request again, as ``RetryPolicy`` allows; return the last response."""
+        attempt = 1
+        while response.status >= 400:
             seconds = self._retries.delay(
                 request, response, attempt=attempt, jitter=self._rng.random()
             )
             if seconds is None:
-                return response
+                break
             await self._clock.sleep(seconds)
+            attempt += 1
+            response = await self._attempt(request)
+        return response
 
     async def fetch_json(self, path: str, *, accept: str = JSON) -> Json:
         """Read a path that is not an object, such as discovery, ``/version`` or OpenAPI."""
@@ -309,13 +317,15 @@ class Client:
         await self._transport.close()
 
     async def _attempt(self, request: HttpRequest) -> HttpResponse:
-        started_at = self._clock.monotonic()
-        status = 0
+        if self._observer is None:
+            return await self._transport.send(request, deadline=self._deadline_seconds)
+        started_at, status = self._clock.monotonic(), 0
         try:
             response = await self._transport.send(request, deadline=self._deadline_seconds)
             status = response.status
         finally:
-            self._observe(request, status, started_at)
+            seconds = self._clock.monotonic() - started_at
+            self._observer.on_request(request.method, status, seconds)
         return response
 
     def _observe(self, request: HttpRequest, status: int, started_at: float) -> None:

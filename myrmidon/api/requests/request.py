@@ -65,12 +65,11 @@ class Request(NamedTuple):
             path = new_object_path(self.ref)
         else:
             path = object_path(self.ref, self.subresource)
-        headers = {"accept": JSON}
-        body = b""
-        if self.body is not None:
-            body = self._encoded()
-            headers["content-type"] = self.patch.value if self.verb is Verb.PATCH else JSON
-        return HttpRequest(_METHODS[self.verb], path, self.query, headers, body)
+        if self.body is None:
+            return HttpRequest(_METHODS[self.verb], path, self.query, {"accept": JSON})
+        media = self.patch.value if self.verb is Verb.PATCH else JSON
+        headers = {"accept": JSON, "content-type": media}
+        return HttpRequest(_METHODS[self.verb], path, self.query, headers, self._encoded())
 
     def _encoded(self) -> bytes:
         """Return the body as bytes; raise ``OutputError`` with the path if it is not JSON."""

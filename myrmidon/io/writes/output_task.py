@@ -38,6 +38,14 @@ class Written(NamedTuple):
     adopted: bool = False  # the write made another party's object a child of the parent
 
 
+class OpenOutput(NamedTuple):
+    """An output about which no earlier decision holds: its position, question and wish."""
+
+    number: int
+    question: int
+    wish: Wish
+
+
 @dataclass(slots=True, eq=False)
 class OutputTask:
     """One output being written: its parent and author, the last decision about it, its outcome."""
@@ -47,16 +55,13 @@ class OutputTask:
     creating: bool
     by: str
     question: int
+    wish: Wish  # the key under which decisions about the output are remembered
+    is_open: bool = False  # known to need a decision, without looking for an earlier one
     current: Json | None = None
     request: Request | None = None
     needs_read: bool = False  # the cached object lacks managedFields, and they matter
     replaced: Json | None = None  # the object that was deleted to be created again
     written: Written | None = None
-
-    @property
-    def wish(self) -> Wish:
-        """The key under which decisions about the output are remembered."""
-        return wish_of(self.output)
 
     @property
     def state(self) -> str:
