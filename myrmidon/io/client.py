@@ -160,9 +160,7 @@ class Client:
 
         The texts of ``Warning`` headers are added to ``warnings``.
         """
-        kind = request.ref.kind
-        client = self if not kind.cluster else self._of(kind)
-        response = await client.fetch(request.to_http())
+        response = await self._of(request.ref.kind).fetch(request.to_http())
         if warnings is not None:
             warnings += warning_texts(response.headers)
         return _decode(response)
@@ -264,9 +262,8 @@ class Client:
         """Send a refused request again, as ``RetryPolicy`` allows; return the last response."""
         attempt = 1
         while response.status >= 400:
-            seconds = self._retries.delay(
-                request, response, attempt=attempt, jitter=self._rng.random()
-            )
+            jitter = self._rng.random()
+            seconds = self._retries.delay(request, response, attempt=attempt, jitter=jitter)
             if seconds is None:
                 break
             await self._clock.sleep(seconds)
@@ -317,15 +314,12 @@ class Client:
         await self._transport.close()
 
     async def _attempt(self, request: HttpRequest) -> HttpResponse:
-        if self._observer is None:
-            return await self._transport.send(request, deadline=self._deadline_seconds)
         started_at, status = self._clock.monotonic(), 0
         try:
             response = await self._transport.send(request, deadline=self._deadline_seconds)
             status = response.status
         finally:
-            seconds = self._clock.monotonic() - started_at
-            self._observer.on_request(request.method, status, seconds)
+            self._observe(request, status, started_at)
         return response
 
     def _observe(self, request: HttpRequest, status: int, started_at: float) -> None:

@@ -5,6 +5,7 @@ can therefore be printed, compared and tested without a server.
 """
 
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -42,6 +43,7 @@ _METHODS = {
     Verb.PATCH: "PATCH",
     Verb.DELETE: "DELETE",
 }
+_NAME_OF = itemgetter(0)  # the name of a query parameter
 
 
 class Request(NamedTuple):
@@ -58,6 +60,11 @@ class Request(NamedTuple):
     def is_write(self) -> bool:
         """Whether the request can change anything."""
         return self.verb is not Verb.GET
+
+    @property
+    def names_manager(self) -> bool:
+        """Whether the query names a field manager."""
+        return "fieldManager" in map(_NAME_OF, self.query)
 
     def to_http(self) -> HttpRequest:
         """Return the request as it is sent; MalformedNameError if it would not name its object."""

@@ -14,7 +14,6 @@ decision is made again on that read, when
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from operator import itemgetter
 from typing import Any, Protocol, TypeVar
 
 from myrmidon.api.clock import Clock
@@ -42,8 +41,10 @@ from myrmidon.io.writes.output_task import (
     OpenOutput,
     OutputTask,
     Written,
+    has_failed,
     is_worth_another_look,
     question_of,
+    tasks_of,
     waves,
     wish_of,
 )
@@ -59,7 +60,6 @@ __all__ = ["Applicator", "CachedObjects", "Written"]
 
 _ATTEMPTS_MAX = 3  # when other clients write first; after that the pass fails and backs off
 _REMEMBERED_MAX = 100_000
-_NAME_OF = itemgetter(0)  # the name of a query parameter
 
 V = TypeVar("V")
 
@@ -137,22 +137,14 @@ class Applicator:
         output is not looked up again.
         """
         if first is not None and len(outputs) == 1:  # as in most states
-            _, question, wish = first
-            task = OutputTask(outputs[0], parent, creating, by, question, wish, True)
+            (task,) = tasks_of(outputs, parent, creating, by, first)
             if not self._is_over(task):
                 await self._write(task)
             return [] if task.written is None else [task.written]
-        tasks: list[OutputTask] = []
-        for number, output in enumerate(outputs):
-            is_open = False
-            if first is not None and number == first.number:
-                is_open, question, wish = True, first.question, first.wish
-            else:
-                question, wish = question_of(output, parent, creating), wish_of(output)
-            tasks.append(OutputTask(output, parent, creating, by, question, wish, is_open))
+        tasks = tasks_of(outputs, parent, creating, by, first)
         for wave, needed in waves(tasks):
             await self._wave(wave)
-            if needed and any(map(_has_failed, wave)):
+            if needed and any(map(has_failed, wave)):
                 break
         return [task.written for task in tasks if task.written is not None]
 
@@ -168,7 +160,7 @@ class Applicator:
         return told(self._listeners, sent, self._send(request, by))
 
     async def _send(self, request: Request, by: str) -> Json:
-        if self._manager and request.verb is not Verb.DELETE and not _is_signed(request):
+        if self._manager and request.verb is not Verb.DELETE and not request.names_manager:
             request = request._replace(query=(*request.query, ("fieldManager", self._manager)))
         texts: list[str] = []
         try:
@@ -399,14 +391,6 @@ class Applicator:
             answer = await self.send(recreation.removal, by=task.by, state=task.state)
             if is_deleting(answer):
                 raise TerminatingError(str(output.ref)) from refused
-
-
-def _has_failed(task: OutputTask) -> bool:
-    return task.written is None or task.written.error is not None
-
-
-def _is_signed(request: Request) -> bool:
-    return "fieldManager" in map(_NAME_OF, request.query)
 
 
 def _remember(memory: dict[Wish, V], wish: Wish, value: V) -> None:

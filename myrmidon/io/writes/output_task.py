@@ -1,6 +1,6 @@
 """OutputTask: one output that an applicator is writing, and what can be said about it without I/O."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -109,6 +109,25 @@ def question_of(output: Output, parent: Parent, creating: bool) -> int:
     if isinstance(output, Edit):
         return hash((orjson.dumps(output.body), output._replace(body=None), parent, creating))
     return hash((output, parent, creating))
+
+
+def tasks_of(
+    outputs: Sequence[Output], parent: Parent, creating: bool, by: str, first: OpenOutput | None
+) -> list[OutputTask]:
+    """Return a task for each output; ``first`` is one about which more is known already."""
+    tasks: list[OutputTask] = []
+    for number, output in enumerate(outputs):
+        if first is not None and number == first.number:
+            question, wish, is_open = first.question, first.wish, True
+        else:
+            question, wish, is_open = question_of(output, parent, creating), wish_of(output), False
+        tasks.append(OutputTask(output, parent, creating, by, question, wish, is_open))
+    return tasks
+
+
+def has_failed(task: OutputTask) -> bool:
+    """Whether an output was not written, or was refused."""
+    return task.written is None or task.written.error is not None
 
 
 def waves(tasks: list[OutputTask]) -> list[tuple[list[OutputTask], bool]]:
