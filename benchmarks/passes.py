@@ -4,18 +4,21 @@ Everything is cached and nothing is to be done: the whole way from the queue thr
 states, the comparison with the cache and the status back to the queue, with metrics.  Not one
 request is sent, and the benchmark checks that.
 
-``--opcodes`` counts the instructions that the Python interpreter executes for one pass.  Other load on
-the machine does not change that number, so it shows small differences between two versions of the code;
-it does not show what the C code of orjson and pydantic costs.
+``--opcodes`` counts instructions of the Python interpreter instead (``benchmarks.opcodes``): of a pass
+over a converged object, of the pass that makes the three ConfigMaps and the status of a new object, and
+of the pass after a change of the spec.  The last two include the client down to the transport, and the
+watch events of the object and of the controller's own writes.
 """
 
 import argparse
-import sys
 import time
-from types import FrameType
-from typing import Any
+from functools import partial
 
+from benchmarks.opcodes import PARTS, by_part, count
 from benchmarks.widget import Widget, Widgets, WidgetSpec
+from myrmidon.api.objects.refs import ObjectRef
+from myrmidon.api.requests.paths import object_path
+from myrmidon.api.requests.request import Patch
 from myrmidon.fsm.context import Cause
 from myrmidon.runtime.loop import ControllerLoop
 from myrmidon.runtime.queue.queue import Urgency
@@ -38,7 +41,7 @@ def main() -> None:
         cluster.settle()
         _round(cluster)
         if args.opcodes:
-            print(f"{opcodes(cluster) / args.objects:.0f} opcodes per pass")
+            print_opcodes(cluster, args.objects)
             return
         before = len(cluster.transport.log)
         rates = sorted(args.objects / _round(cluster) for _ in range(args.rounds))
@@ -54,25 +57,44 @@ def main() -> None:
     print(f"{'wanted':>8}  {PASSES_PER_SECOND_MIN:>9}")
 
 
-def opcodes(cluster: Harness) -> int:
-    """Count the instructions of one pass over every object, without those of an idle ``settle``."""
-    counted = 0
+def print_opcodes(cluster: Harness, objects: int) -> None:
+    """Print the instructions for each object, by job and by part of the process."""
+    print(f"{'':>10}  " + "  ".join(f"{part:>7}" for part in (*PARTS, "total")))
+    for job, act, requests in (
+        ("converged", _queue_all, 0),
+        ("new", partial(_create, objects=objects), 4),
+        ("changed", partial(_change, objects=objects), 4),
+    ):
+        act(cluster)
+        before = len(cluster.transport.log)
+        counts = by_part(count(cluster.settle))
+        sent = (len(cluster.transport.log) - before) / objects
+        assert sent == requests, f"{job}: {sent} requests for each object instead of {requests}"
+        counts.subtract(by_part(count(cluster.settle)))  # an idle one
+        each = [counts[part] / objects for part in PARTS]
+        print(f"{job:>10}  " + "  ".join(f"{number:>7.0f}" for number in (*each, sum(each))))
 
-    def trace(frame: FrameType, event: str, _arg: Any) -> Any:
-        nonlocal counted
-        frame.f_trace_opcodes = True
-        counted += event == "opcode"
-        return trace
 
-    counts: list[int] = []
-    for queue in (_queue_all, lambda _cluster: None):
-        queue(cluster)
-        counted = 0
-        sys.settrace(trace)
-        cluster.settle()
-        sys.settrace(None)
-        counts.append(counted)
-    return counts[0] - counts[1]
+def _create(cluster: Harness, objects: int) -> None:
+    """Create more Widgets on the server itself, so that no client runs."""
+    for number in range(objects):
+        problem = cluster.server.create(
+            Widget(name=_new(number), spec=WidgetSpec(value="one")).to_json()
+        )
+        assert not problem, problem
+
+
+def _change(cluster: Harness, objects: int) -> None:
+    for number in range(objects):
+        ref = ObjectRef(Widget.KIND, _new(number), "default")
+        response = cluster.server.request(
+            "PATCH", object_path(ref), {"spec": {"value": "two"}}, content_type=Patch.MERGE.value
+        )
+        assert response.status == 200, response.body
+
+
+def _new(number: int) -> str:
+    return f"new{number:04d}"
 
 
 def _queue_all(cluster: Harness) -> None:

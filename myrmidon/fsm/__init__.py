@@ -6,7 +6,7 @@ context            what a state's function is given
 states, results    the decorator ``@state``; ``Done``, ``Wait``, ``Failed``
 graph, forks       the declared edges, and branches that are independent of each other
 raised             an exception of a state, with the user's line
-next_pass          schedules and attempts
+next_pass          what results say about the next pass: rechecks, failures, schedules
 retry_limits       when retries are given up
 finalizers         how our finalizer is added and removed
 claims             controllers of claims, whose work happens in a composite object

@@ -39,13 +39,19 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from myrmidon.api.objects.conditions import ConditionValue
-from myrmidon.errors import FinalizerScheduleError, StateResultError, UndeclaredEdgeError
 from myrmidon.fsm.declaration.policies import Policy
 from myrmidon.fsm.forks import Course
 from myrmidon.fsm.graph import Graph
-from myrmidon.fsm.next_pass import Attempt, Schedule, scheduled
-from myrmidon.fsm.results import Done, Failed, Result, Wait
-from myrmidon.fsm.states import State
+from myrmidon.fsm.next_pass import (
+    NOTHING_ASKED,
+    Attempt,
+    Schedule,
+    after_failure,
+    after_wait,
+    with_schedule,
+)
+from myrmidon.fsm.results import Done, Failed, Result, Wait, value_of
+from myrmidon.fsm.states import State, checked_result
 
 # ------------------------------------------------------------------------------- actions
 
@@ -139,19 +145,18 @@ class Acted:
 Report: TypeAlias = Acted | Result
 
 ACTED = Acted()
-_TRUE = ConditionValue("True", "Done")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DONE = Done()
 _enter, _write = lru_cache(1024)(Enter), lru_cache(1024)(Write)  # equal in every pass, so shared
-# Tuples rather than unions, because isinstance() with ``Done | Wait`` builds the union each time.
-_RESULTS, _STOPS = (Done, Wait, Failed), (Wait, Failed)
+_STOPS = (
+    Wait,
+    Failed,
+)  # a tuple, because isinstance() with ``Wait | Failed`` builds the union each time
 
 
 class Walk:
     """The decisions of one pass, from its first action to ``Skip`` or ``Finish``."""
 
-    _again: Schedule | None = None
-    _others: tuple[Failed, ...] = ()
     _course: Course | None = None  # only in a graph with forks
 
     def __init__(
@@ -172,9 +177,7 @@ class Walk:
         self._result: Result = _DONE
         self._visits: list[Visit] = []
         self._ended = False
-        self._failure: Failed | None = None
-        self._after: timedelta | None = None
-        self._backoff = False
+        self._ending = NOTHING_ASKED
         if graph.forks:
             self._course = Course(graph.forks)
         self.action: Action = self._first(finalizer in finalizers, suspended)
@@ -183,7 +186,9 @@ class Walk:
         """Take the answer to the last action; return the next one."""
         match self.action:
             case Enter(state):
-                self.action = self._entered(state, self._checked(state, report))
+                self.action = self._entered(
+                    state, checked_result(self._controller, state, report, self._deleting)
+                )
             case Write(state):
                 self.action = self._written(state, report)
             case EnsureFinalizer():
@@ -222,29 +227,6 @@ class Walk:
     def _start(self) -> Enter:
         return _enter(self._graph.start(deleting=self._deleting))
 
-    def _checked(self, state: State, report: object) -> Result:
-        """Return the report if it is a result with a declared edge; otherwise a Failed."""
-        if not isinstance(report, _RESULTS):
-            wrong = StateResultError(self._controller, state.name, report)
-            return Failed(wrong.reason, wrong, retry=False)
-        if not isinstance(report, Done):
-            return report
-        if report.pause is None and self._strays(state, report):
-            stray = UndeclaredEdgeError(
-                self._controller, state.name, report.goto, state.then, fork=state.fork
-            )
-            return Failed(stray.reason, stray, retry=False)
-        if report.again is not None and self._deleting:
-            error = FinalizerScheduleError(self._controller, state.name)
-            return Failed(error.reason, error, retry=False)
-        return report
-
-    @staticmethod
-    def _strays(state: State, result: Done) -> bool:
-        if result.goto is None:
-            return len(state.then) > 1 and not state.fork
-        return state.fork or result.goto not in state.then
-
     def _entered(self, state: State, result: Result) -> Action:
         self._result = result
         if isinstance(result, Done) or (isinstance(result, Wait) and result.keep_outputs):
@@ -260,15 +242,15 @@ class Walk:
             return self._stopped(state, result)
         course = self._course
         if course is None:
-            self._visits.append(Visit(state, _value_of(result)))
+            self._visits.append(Visit(state, value_of(result)))
         else:
-            self._visits.append(Visit(state, _value_of(result), False, course.branch))
+            self._visits.append(Visit(state, value_of(result), False, course.branch))
         if result.pause is not None:
             return self._halted(result.pause)
         if result.recheck is not None:
-            self._look_again(result.recheck)
+            self._ending = after_wait(self._ending, result.recheck)
         if result.again is not None:
-            self._schedule(result.again, state)
+            self._ending = with_schedule(self._ending, result.again, self._now, state.name)
         if course is not None:
             return self._go_on(course.after(state, result.goto))
         if state.then:
@@ -321,41 +303,13 @@ class Walk:
     def _take(self, result: Wait | Failed) -> None:
         """Take note of what ended the walk or a branch."""
         if isinstance(result, Wait):
-            self._look_again(result)
-            return
-        if not result.retry and (self._course is None or not self._course.branch):
-            # Drop the recheck that an earlier state asked for: it would fail here again.
-            self._after, self._backoff = None, False
-        self._backoff = self._backoff or result.retry
-        if self._failure is None:
-            self._failure = result
+            self._ending = after_wait(self._ending, result)
         else:
-            self._others += (result,)
-
-    def _look_again(self, wait: Wait) -> None:
-        """Take note that a state asked for another pass; the shortest delay wins."""
-        if wait.after is None:
-            self._backoff = True
-        elif self._after is None or wait.after < self._after:
-            self._after = wait.after
-
-    def _schedule(self, again: timedelta | datetime, state: State) -> None:
-        """Take note of a time for the next pass; the earliest wins, also over a later failure."""
-        asked = scheduled(again, self._now, state.name)
-        if self._again is None or asked.at < self._again.at:
-            self._again = asked
+            in_branch = self._course is not None and self._course.branch != ""
+            self._ending = after_failure(self._ending, result, in_branch=in_branch)
 
     def _outcome(self, *, released: bool = False) -> Outcome:
-        return Outcome(
-            tuple(self._visits),
-            self._ended,
-            released,
-            self._failure,
-            self._after,
-            self._backoff,
-            self._again,
-            self._others,
-        )
+        return Outcome(tuple(self._visits), self._ended, released, *self._ending)
 
 
 def unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
@@ -376,12 +330,3 @@ def unfinished(outcome: Outcome, report: Wait | Failed) -> Outcome:
         others=outcome.failures if isinstance(report, Failed) else outcome.others,
         attempt=outcome.attempt,
     )
-
-
-def _value_of(result: Done) -> ConditionValue:
-    """Return the condition value of a state that returned Done."""
-    if result.condition is not None:
-        return result.condition
-    if result.recheck is not None:
-        return ConditionValue("False", result.recheck.reason, result.recheck.message)
-    return _TRUE

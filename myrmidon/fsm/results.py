@@ -26,6 +26,7 @@ from myrmidon.fsm.raised import UnexpectedError
 
 _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _STATUSES = get_args(ConditionStatus)
+_TRUE = ConditionValue("True", "Done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,3 +218,12 @@ def failure_of(error: BaseException) -> Failed:
         reason = error.reason if is_reason(error.reason) else ProgrammingError.reason
         return Failed(reason, error, retry=False)
     return Failed("InternalError", UnexpectedError(error))
+
+
+def value_of(done: Done) -> ConditionValue:
+    """Return the condition value of a state that returned Done."""
+    if done.condition is not None:
+        return done.condition
+    if done.recheck is not None:
+        return ConditionValue("False", done.recheck.reason, done.recheck.message)
+    return _TRUE

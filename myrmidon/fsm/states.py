@@ -1,4 +1,4 @@
-"""``@state``: the decorator that declares a method as a state, and the checks of its signature.
+"""``@state``: the decorator that declares a method as a state; the checks of its signature and results.
 
 The decorator only attaches a ``Declaration`` to the method.  When the class is complete,
 ``Controller.__init_subclass__`` turns each declared method into a ``State``: the graph, the engine
@@ -13,12 +13,19 @@ from typing import Any, NamedTuple, Never, TypeVar
 from myrmidon.api.typed.metadata import HasMetadata
 from myrmidon.api.typed.model import Model
 from myrmidon.api.typed.models import is_model
-from myrmidon.errors import DefinitionError
-from myrmidon.fsm.results import Result
+from myrmidon.errors import (
+    DefinitionError,
+    FinalizerScheduleError,
+    StateResultError,
+    UndeclaredEdgeError,
+)
+from myrmidon.fsm.results import Done, Failed, Result, Wait
 
 _Method = TypeVar("_Method", bound=Callable[..., Result | Awaitable[Result]])
 
 _MARK = "__myrmidon_state__"
+# A tuple, because isinstance() with ``Done | Wait | Failed`` builds the union each time.
+_RESULTS = (Done, Wait, Failed)
 
 
 class Fork:
@@ -200,3 +207,34 @@ def _positional(method: Callable[..., Any]) -> list[inspect.Parameter]:
         for parameter in inspect.signature(method).parameters.values()
         if parameter.kind in kinds
     ]
+
+
+# ----------------------------------------------------------------------- results of a state
+
+
+def checked_result(controller: str, state: State, report: object, deleting: bool) -> Result:
+    """Return what a state returned if it may return that; otherwise a Failed that says why not.
+
+    It must be a result, go on to a declared next state, and not ask for a later pass (``again``)
+    while the object is being deleted.
+    """
+    if not isinstance(report, _RESULTS):
+        wrong = StateResultError(controller, state.name, report)
+        return Failed(wrong.reason, wrong, retry=False)
+    if not isinstance(report, Done):
+        return report
+    if report.pause is None and _strays(state, report):
+        stray = UndeclaredEdgeError(
+            controller, state.name, report.goto, state.then, fork=state.fork
+        )
+        return Failed(stray.reason, stray, retry=False)
+    if report.again is not None and deleting:
+        error = FinalizerScheduleError(controller, state.name)
+        return Failed(error.reason, error, retry=False)
+    return report
+
+
+def _strays(state: State, result: Done) -> bool:
+    if result.goto is None:
+        return len(state.then) > 1 and not state.fork
+    return state.fork or result.goto not in state.then

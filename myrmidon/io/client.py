@@ -246,25 +246,30 @@ class Client:
 
         Raises an ApiError if the final answer is a refusal.
         """
-        response = await self.exchange(request)
+        response = await self._attempt(request)
         if response.status >= 400:
-            raise _error(response)
+            response = await self._retry(request, response)
+            if response.status >= 400:
+                raise _error(response)
         return response
 
     async def exchange(self, request: HttpRequest) -> HttpResponse:
         """Send a request, retry it as ``RetryPolicy`` allows; return the answer or the refusal."""
-        attempt = 0
-        while True:
+        response = await self._attempt(request)
+        return response if response.status < 400 else await self._retry(request, response)
+
+    async def _retry(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Send a refused request again, as ``RetryPolicy`` allows; return the last response."""
+        attempt = 1
+        while response.status >= 400:
+            jitter = self._rng.random()
+            seconds = self._retries.delay(request, response, attempt=attempt, jitter=jitter)
+            if seconds is None:
+                break
+            await self._clock.sleep(seconds)
             attempt += 1
             response = await self._attempt(request)
-            if response.status < 400:
-                return response
-            seconds = self._retries.delay(
-                request, response, attempt=attempt, jitter=self._rng.random()
-            )
-            if seconds is None:
-                return response
-            await self._clock.sleep(seconds)
+        return response
 
     async def fetch_json(self, path: str, *, accept: str = JSON) -> Json:
         """Read a path that is not an object, such as discovery, ``/version`` or OpenAPI."""
@@ -309,8 +314,7 @@ class Client:
         await self._transport.close()
 
     async def _attempt(self, request: HttpRequest) -> HttpResponse:
-        started_at = self._clock.monotonic()
-        status = 0
+        started_at, status = self._clock.monotonic(), 0
         try:
             response = await self._transport.send(request, deadline=self._deadline_seconds)
             status = response.status

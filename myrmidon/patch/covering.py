@@ -19,6 +19,7 @@ _QUANTITY_MAPS = frozenset(
     }
 )  # fmt: skip
 _CONTAINERS = (dict, list)
+_TEXTS = frozenset({str})
 _QUANTITY_FIELDS = frozenset({"averageValue", "divisor", "sizeLimit"})
 # Maps of strings in the built-in kinds: unlike a field, an entry is stored even if it is empty.
 _STRING_MAPS = frozenset(
@@ -139,9 +140,19 @@ def leaves_doubt(declared: dict[str, Any] | list[Any], *, built_in: bool = False
             if not value:
                 if built_in and value is not None:
                     return True
-            elif type(value) in _CONTAINERS and leaves_doubt(
-                value, built_in=built_in and key not in _STRING_MAPS
+            elif (
+                type(value) in _CONTAINERS
+                and not _is_plain(value)
+                and leaves_doubt(value, built_in=built_in and key not in _STRING_MAPS)
             ):
                 return True
         return False
     return any(isinstance(element, _CONTAINERS) for element in declared)
+
+
+def _is_plain(value: dict[str, Any] | list[Any]) -> bool:
+    """Whether a value is a map of strings that are not empty, as most metadata and data are."""
+    if type(value) is not dict:
+        return False
+    inner = value.values()
+    return _TEXTS.issuperset(map(type, inner)) and "" not in inner

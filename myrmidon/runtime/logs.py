@@ -46,7 +46,8 @@ class Logger:
 
     def debug(self, message: str, **facts: Any) -> None:
         """Log at DEBUG: passes that changed nothing, and other detail."""
-        self._write(logging.DEBUG, message, facts)
+        if self._logger.isEnabledFor(logging.DEBUG):  # saves a call in every pass
+            self._write(logging.DEBUG, message, facts)
 
     def info(self, message: str, **facts: Any) -> None:
         """Log at INFO: a change that was made."""

@@ -6,7 +6,7 @@ without awaiting anything, so all three give way to the event loop (``io.timers.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -164,19 +164,27 @@ class ControllerLoop:
         subscription gives way to other tasks between changes, and this loop between the keys of a
         change that concerns many.
         """
-        pace = pacer()
         async for change in changes:
-            self._taking += 1
             try:
                 position = changes.taken if remote is None else None
-                for number, trigger in enumerate(self._triggers.of(change, remote, position)):
-                    if number:
-                        await pace.give_way()
-                    self._take(trigger, change)
+                triggers = self._triggers.of(change, remote, position)
+                if len(triggers) == 1:
+                    self._take(triggers[0], change)
+                elif triggers:
+                    await self._take_many(triggers, change)
             except Exception as error:  # noqa: BLE001 - one bad object must not stop the others
                 self._log.crash("change not understood", error, object=change.ref)
-            finally:
-                self._taking -= 1
+
+    async def _take_many(self, triggers: Sequence[Trigger], change: Change) -> None:
+        pace = pacer()
+        self._taking += 1  # the loop is not idle while it gives way
+        try:
+            for number, trigger in enumerate(triggers):
+                if number:
+                    await pace.give_way()
+                self._take(trigger, change)
+        finally:
+            self._taking -= 1
 
     def take(self, change: Change, remote: str | None = None) -> None:
         """Add the keys that one change concerns, at once."""

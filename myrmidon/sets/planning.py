@@ -53,7 +53,7 @@ from myrmidon.sets.outputs.outputs import (
     Output,
     Propagation,
     Release,
-    manager_of,
+    manager_for,
 )
 from myrmidon.sets.outputs.requests import Query, is_built_in, write_query
 from myrmidon.sets.ownership.adoption import is_child_of, refuse_others
@@ -326,4 +326,6 @@ def _server_side(output: Apply, body: Json) -> Request:
 
 
 def _query_of(output: Apply) -> Query:
-    return write_query(manager_of(output), output.options.field_validation)
+    options = output.options
+    manager = manager_for(output.author, options.field_manager)
+    return write_query(manager, options.field_validation)

@@ -91,6 +91,22 @@ class Stalls(Generic[KeyT]):
         self._series: dict[KeyT, _Series] = {}  # in the order of their last writes
         self.stalled: dict[KeyT, None] = {}
         """The outputs that are stalled; while it is empty, ``held`` need not be called."""
+        self.delayed: dict[KeyT, None] = {}
+        """The outputs whose writes are delayed; while it is empty, ``check`` need not be called."""
+
+    def begins(self, key: KeyT, declaration: int, now: float) -> bool:
+        """Record a write and return True if it is the first one under this declaration.
+
+        Such a write cannot be a reversal, so it need not be compared with the object before it.
+        """
+        self.expire(now)
+        series = self._series.get(key)
+        if series is not None and not self._is_over(series, declaration, now):
+            return False
+        if series is not None:
+            self.forget([key])
+        self._series[key] = _Series(declaration, now)
+        return True
 
     def wrote(
         self,
@@ -107,14 +123,12 @@ class Stalls(Generic[KeyT]):
         ``declaration`` is a hash of what was declared.  ``declared`` limits the comparison to the
         fields that the request carried.
         """
-        self.expire(now)
-        series = self._series.pop(key, None)
-        if series is None or self._is_over(series, declaration, now):
-            self.stalled.pop(key, None)
-            series = _Series(declaration, now)  # a first write cannot be a reversal
-        else:
-            self._count(series, before, after, declared, now)
-        self._series[key] = series
+        if self.begins(key, declaration, now):
+            return None
+        series = self._series[key] = self._series.pop(key)  # the last in the order of writes
+        self._count(series, before, after, declared, now)
+        if series.delay:
+            self.delayed[key] = None
         return self._stall(series, _HOLD_SECONDS) if series.stalled else None
 
     def check(self, key: KeyT, declaration: int, now: float) -> ContestedFields | None:
@@ -153,6 +167,7 @@ class Stalls(Generic[KeyT]):
         for key in keys:
             self._series.pop(key, None)
             self.stalled.pop(key, None)
+            self.delayed.pop(key, None)
 
     def expire(self, now: float) -> None:
         """Forget the outputs that were not written for ``_KEEP_SECONDS``."""

@@ -99,9 +99,9 @@ class Memory:
         """Record that a response was lost."""
         self.unknown[ref] = None
 
-    def record_write(self, kind: Kind, obj: Json, *, by: str) -> None:
-        """Store the response to a write."""
-        del by
+    def record_write(self, kind: Kind, obj: Json, *, by: str, ref: ObjectRef | None = None) -> None:
+        """Keep the answer to a write."""
+        del by, ref
         self.record_read(ref_of(kind, obj), obj, uid=None)
 
     def record_delete(self, ref: ObjectRef, *, uid: str, by: str) -> None:
@@ -133,10 +133,10 @@ class Bench:
     def write(self, *outputs: Output) -> list[Written]:
         """Write the outputs of a state; the requests for them are in ``server.sent``.
 
-        In every test, nothing is sent for outputs that ``are_held`` reports.
+        In every test, nothing is sent for outputs of which ``first_open`` returns None.
         """
         self.server.sent = []
-        held = self.applicator.are_held(outputs, PARENT, creating=True)
+        held = self.applicator.first_open(outputs, PARENT, creating=True) is None
         written = asyncio.run(self.applicator.write(outputs, PARENT))
         if held:
             assert self.server.sent == []
@@ -469,7 +469,7 @@ def test_outputs_are_held_when_the_same_ones_needed_no_write_before(options: App
     other = apply(manifest({"a": 2}))._replace(options=options)
 
     def are_held(*outputs: Output, creating: bool = True) -> bool:
-        return bench.applicator.are_held(outputs, PARENT, creating=creating)
+        return bench.applicator.first_open(outputs, PARENT, creating=creating) is None
 
     assert not are_held(wanted)  # never decided about
     bench.write(wanted)

@@ -5,6 +5,7 @@ can therefore be printed, compared and tested without a server.
 """
 
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -42,6 +43,7 @@ _METHODS = {
     Verb.PATCH: "PATCH",
     Verb.DELETE: "DELETE",
 }
+_NAME_OF = itemgetter(0)  # the name of a query parameter
 
 
 class Request(NamedTuple):
@@ -59,18 +61,22 @@ class Request(NamedTuple):
         """Whether the request can change anything."""
         return self.verb is not Verb.GET
 
+    @property
+    def names_manager(self) -> bool:
+        """Whether the query names a field manager."""
+        return "fieldManager" in map(_NAME_OF, self.query)
+
     def to_http(self) -> HttpRequest:
         """Return the request as it is sent; MalformedNameError if it would not name its object."""
         if self.verb is Verb.CREATE and not self.subresource:
             path = new_object_path(self.ref)
         else:
             path = object_path(self.ref, self.subresource)
-        headers = {"accept": JSON}
-        body = b""
-        if self.body is not None:
-            body = self._encoded()
-            headers["content-type"] = self.patch.value if self.verb is Verb.PATCH else JSON
-        return HttpRequest(_METHODS[self.verb], path, self.query, headers, body)
+        if self.body is None:
+            return HttpRequest(_METHODS[self.verb], path, self.query, {"accept": JSON})
+        media = self.patch.value if self.verb is Verb.PATCH else JSON
+        headers = {"accept": JSON, "content-type": media}
+        return HttpRequest(_METHODS[self.verb], path, self.query, headers, self._encoded())
 
     def _encoded(self) -> bytes:
         """Return the body as bytes; raise ``OutputError`` with the path if it is not JSON."""

@@ -12,11 +12,27 @@ Values that are identical are the same.
 
 from typing import Any
 
+import orjson
+
+_CONTAINERS = (dict, list)
+_TEXTS = frozenset({str})
+
 
 def same(left: Any, right: Any) -> bool:
     """Whether two JSON values are equal: ``1`` equals ``1.0``, ``true`` does not equal ``1``."""
     # Python compares in C, but says True == 1.
-    return bool(left == right) and same_booleans(left, right)
+    return bool(left == right) and (_same_text(left, right) or same_booleans(left, right))
+
+
+def _same_text(left: Any, right: Any) -> bool:
+    """Whether two maps or lists are written alike, which is found out in C; False proves nothing."""
+    if not isinstance(left, _CONTAINERS):
+        return False
+    try:
+        one = orjson.dumps(left, option=orjson.OPT_SORT_KEYS)
+        return one == orjson.dumps(right, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # deeper than orjson can write
+        return False
 
 
 def same_booleans(left: Any, right: Any) -> bool:
@@ -27,6 +43,8 @@ def same_booleans(left: Any, right: Any) -> bool:
     if left is right:
         return True
     if isinstance(left, dict):
+        if _TEXTS.issuperset(map(type, left.values())):
+            return True
         for key, value in left.items():
             if type(value) is str:
                 continue

@@ -12,7 +12,8 @@ warning is reported again.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from operator import itemgetter
 from typing import NamedTuple
 
 from myrmidon.api.objects.refs import ObjectRef
@@ -20,6 +21,7 @@ from myrmidon.api.objects.refs import ObjectRef
 _HEADER = re.compile(r'299 \S{1,200} "((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\(.)")
 _CHARACTERS_MAX = 1000
+_NAME_OF = itemgetter(0)
 
 
 class ApiWarning(NamedTuple):
@@ -53,8 +55,10 @@ class Warnings:
         return self.heard.pop(by, [])
 
 
-def warning_texts(headers: Iterable[tuple[str, str]]) -> list[str]:
+def warning_texts(headers: Collection[tuple[str, str]]) -> list[str]:
     """Return the texts of all ``Warning: 299 - "..."`` headers.  Header names are in lower case."""
+    if "warning" not in map(_NAME_OF, headers):
+        return []  # nearly always
     return [
         _ESCAPED.sub(r"\1", text)[:_CHARACTERS_MAX]
         for name, value in headers

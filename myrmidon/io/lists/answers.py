@@ -74,9 +74,10 @@ def read_event(line: bytes) -> WatchEvent | None:
         parsed = orjson.loads(line)
     except orjson.JSONDecodeError:
         return _scanned_event(line)
-    if type(parsed) is not dict:
+    try:
+        kind, obj = parsed["type"], parsed["object"]
+    except (KeyError, TypeError):  # TypeError: not a map
         return None
-    kind, obj = parsed.get("type"), parsed.get("object")
     if type(obj) is not dict or type(kind) is not str:
         return None
     if type(obj.get("metadata")) is not dict and kind != "ERROR":

@@ -66,6 +66,7 @@ class Cache(Store):
     ) -> None:
         self.scope = scope if isinstance(scope, Scope) else Scope(scope)
         super().__init__(self.scope.kind)
+        self._namespaced = self.kind.namespaced
         self.version = 0  # how far the watch has come
         self._unlisted: dict[str, dict[str, None]] | None = None  # during a list: not found so far
         self._nameless: dict[str, None] = {}  # problems of objects without a name, once reported
@@ -95,22 +96,27 @@ class Cache(Store):
             self._unlisted = self.names()
             self._tombstones.begin_list()
         for item in listing.items:
-            obj, problem = item if type(item) is Unreadable else (item, "")
-            yield self._put(self._sighting(obj), obj, Source.LIST, problem=problem)
+            obj, problem = item if type(item) is Unreadable else (item, None)
+            seen = self._sighting(obj)
+            self._find(seen[0])
+            yield self._put(seen, self.entry(seen[0]), obj, Source.LIST, problem=problem)
         if listing.completes:
             yield from self._sweep(parse_version(listing.version))
 
     def apply(self, event: WatchEvent) -> Change | None:
         """Take in one watch event."""
-        seen = key, uid, version = self._sighting(event.object)
+        kind, obj, problem = event
+        seen = key, uid, version = self._sighting(obj)
         if is_ahead(version, self.version):
             self.version = version
-        if event.type == "BOOKMARK":
+        if kind == "BOOKMARK":
             return None
-        if event.type == "DELETED":
+        if kind == "DELETED":
             self._tombstones.settle(key, uid)
             return self._remove(key, version, Source.WATCH)
-        return self._put(seen, event.object, Source.WATCH, problem=event.problem)
+        if self._unlisted:
+            self._find(key)
+        return self._put(seen, self.entry(key), obj, Source.WATCH, problem=problem or None)
 
     # ----------------------------------------------------------------------- own writes
 
@@ -127,7 +133,7 @@ class Cache(Store):
         if not problem and _is_gone(obj):
             return self._bury(seen, by)
         shown = {"metadata": metadata(obj)} if self.scope.metadata_only and not problem else obj
-        change = self._put(seen, shown, Source.WRITE, by, problem=problem)
+        change = self._put(seen, held, shown, Source.WRITE, by, problem=problem)
         if change is not None and self._unlisted is not None:
             # The list under way may lack the object and still be newer than the write.
             self._unlisted.setdefault(key[0], {})[key[1]] = None
@@ -155,34 +161,53 @@ class Cache(Store):
 
     def _sighting(self, obj: Any) -> Sighting:
         """Return which object is reported; the name is empty if it cannot be read."""
+        try:  # for nearly every object
+            meta = obj["metadata"]
+            namespace, name, uid = meta["namespace"], meta["name"], meta["uid"]
+            version = parse_version(meta["resourceVersion"])
+        except (KeyError, TypeError):
+            return self._unusual_sighting(obj)
+        if type(namespace) is type(name) is type(uid) is str and len(uid) <= UID_MAX:
+            return (namespace if self._namespaced else "", name), uid, version
+        return self._unusual_sighting(obj)
+
+    def _unusual_sighting(self, obj: Any) -> Sighting:
+        """Do the same for an object without a namespace, or with metadata of any shape."""
         meta = obj.get("metadata") if type(obj) is dict else None
         if type(meta) is not dict:
             return ("", ""), "", OPAQUE
         name, namespace, uid = meta.get("name"), meta.get("namespace") or "", meta.get("uid")
         if type(name) is not str or type(namespace) is not str:
             name = namespace = ""
-        elif not self.kind.namespaced:
+        elif not self._namespaced:
             namespace = ""
         if type(uid) is not str or len(uid) > UID_MAX:
             uid = ""
-        return (namespace, name), uid, parse_version(meta.get("resourceVersion"))
+        return (namespace, name), uid, parse_version(str(meta.get("resourceVersion") or ""))
 
     def _put(
-        self, seen: Sighting, obj: Json, source: Source, by: str = "", *, problem: str = ""
+        self,
+        seen: Sighting,
+        held: Entry | None,
+        obj: Json,
+        source: Source,
+        by: str = "",
+        *,
+        problem: str | None,
     ) -> Change | None:
+        """Store a reported object; ``problem`` is None if its metadata is not checked yet.
+
+        ``held`` is the entry that it may replace.
+        """
         key, uid, version = seen
-        if self._unlisted and source is not Source.WRITE:
-            self._unlisted.get(key[0], {}).pop(key[1], None)
         if not key[1]:
             self._report_nameless(problem or problem_in(obj))
             return None
-        held = self.entry(key)
         if held is not None and OPAQUE < version <= version_in(held):
             return None  # rule 1
-        if self._tombstones.hides(key, uid, version):
+        if self._tombstones.stones and self._tombstones.rejects(key, uid, version):
             return None  # rule 3
-        self._tombstones.clear(key)
-        entry, problem = b"", problem or problem_in(obj)
+        entry, problem = b"", problem_in(obj) if problem is None else problem
         if not problem:
             obj = {**obj, "metadata": {**obj["metadata"]}}  # the caller may still hold it
             if not self._keep_managed_fields:
@@ -197,6 +222,11 @@ class Cache(Store):
         if problem:
             self._report(key, problem)
         return Change(self.ref(key), held, entry, source, by)
+
+    def _find(self, key: Key) -> None:
+        """Note that the list or the watch has reported an object, so that the list keeps it."""
+        if self._unlisted:
+            self._unlisted.get(key[0], {}).pop(key[1], None)
 
     def _remove(self, key: Key, version: int, source: Source, by: str = "") -> Change | None:
         held = self.entry(key)

@@ -123,7 +123,7 @@ class Caches:
             return [] if remote is None else remote.holding(ref)
         return [
             shared
-            for shared in self._of_resource.get(_resource(ref.kind), ())
+            for shared in self._of_resource.get((ref.kind.group, ref.kind.plural), ())
             if shared.cache.scope.namespace in ("", ref.namespace)
         ]
 

@@ -17,8 +17,9 @@ list without it removes it, and a later, readable version replaces it.
 
 import json
 from enum import StrEnum
+from functools import lru_cache
 from struct import Struct
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import orjson
 
@@ -137,6 +138,8 @@ def _uid_at(entry: Entry) -> int:
 
 
 def _body_at(entry: Entry) -> int:
+    if entry[0] == 8:  # nearly always
+        return _USUAL_HEAD.size + (entry[1] << 8) + entry[2]
     return _uid_at(entry) + (entry[1] << 8) + entry[2]
 
 
@@ -178,6 +181,8 @@ def version_in(entry: Entry) -> int:
 
 def is_same(one: Entry, other: Entry) -> bool:
     """Whether two entries differ at most in the version of the head."""
+    if one[0] == 8 == other[0]:  # nearly always
+        return one[1:3] == other[1:3] and one[_USUAL_HEAD.size :] == other[_USUAL_HEAD.size :]
     if one[1:3] != other[1:3] or (one[0] ^ other[0]) & _UNREADABLE:
         return False
     return one[_uid_at(one) :] == other[_uid_at(other) :]
@@ -189,12 +194,12 @@ def unversioned(entry: Entry) -> Entry:
     return _USUAL_HEAD.pack(8 | entry[0] & _UNREADABLE, size, 0) + entry[_uid_at(entry) :]
 
 
-def parse_version(text: Any) -> int:
+@lru_cache(maxsize=1024)  # called several times for each version: of an answer, of its watch event
+def parse_version(text: str) -> int:
     """Return a resourceVersion as a number, ``OPAQUE`` if it is not one.
 
     The versions of one resource can be compared.
     """
-    text = str(text or "")
     if len(text) <= _DIGITS_MAX and text.isascii() and text.isdecimal():
         return int(text)
     return OPAQUE

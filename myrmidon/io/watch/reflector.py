@@ -35,9 +35,9 @@ from myrmidon.io.watch.protocol import Ask, List, Pause, Timing, WatchFrom, Watc
 Sink: TypeAlias = Callable[[Sequence[Change]], None]
 
 _LISTED_MAX = 64  # objects of a page that are processed before other tasks run
-_LINES_MAX = 256  # lines of a stream; smaller pieces would cost more reads of the socket
-_LINES_PER_LOOK = 16  # lines between two looks at the clock
-_BYTES_MAX = 1 << 18
+_BYTES_MAX = 1 << 18  # of a stream; smaller pieces would cost more reads of the socket
+_LINE_BYTES = 1 << 10  # what processing a line costs beside its length, so at most 256 lines
+_BYTES_PER_LOOK = 1 << 14  # between two looks at the clock
 
 _log = logging.getLogger(__name__)
 
@@ -151,7 +151,7 @@ class Reflector:
     async def _follow(self, action: WatchFrom, lines: AsyncIterator[bytes]) -> None:
         """Process lines until the stream ends, falls silent, or ``action`` changes."""
         watching, clock, loop = self._watching, self._clock, asyncio.get_running_loop()
-        armed_at, pace, budget = clock.monotonic(), pacer(), _Budget(_LINES_MAX)
+        armed_at, pace, spent, look_at = clock.monotonic(), pacer(), 0, _BYTES_PER_LOOK
         try:
             async with asyncio.timeout(watching.idle_at - armed_at) as idle:
                 async for line in lines:
@@ -165,9 +165,12 @@ class Reflector:
                     if now - armed_at > 1.0:  # setting a timer costs more than processing a line
                         idle.reschedule(loop.time() + watching.idle_at - now)
                         armed_at = now
-                    if budget.is_spent_by(len(line)):
+                    spent += len(line) + _LINE_BYTES
+                    if spent >= _BYTES_MAX:
+                        spent, look_at = 0, _BYTES_PER_LOOK
                         await pace.end_turn()
-                    elif budget.objects % _LINES_PER_LOOK == 0:
+                    elif spent >= look_at:
+                        look_at = spent + _BYTES_PER_LOOK
                         await pace.give_way()
         except TimeoutError:
             watching.on_idle(clock.monotonic())
@@ -195,11 +198,11 @@ class Reflector:
 
     async def _load(self, listing: Listing) -> None:
         """Load a page or the end of a list into the cache; other tasks run between objects."""
-        pace, budget = pacer(), _Budget(_LISTED_MAX)
-        for change in self._cache.loading(listing):
+        pace = pacer()
+        for number, change in enumerate(self._cache.loading(listing), 1):
             if change is not None:
                 self._sink([change])
-            await (pace.end_turn() if budget.is_spent_by(0) else pace.give_way())
+            await (pace.end_turn() if number % _LISTED_MAX == 0 else pace.give_way())
         if self._watching.synced and not self._synced.is_set():
             _log.info("synced", extra=self._facts(objects=len(self._cache)))
             self._synced.set()
@@ -210,22 +213,3 @@ class Reflector:
 
     def _facts(self, **more: object) -> dict[str, object]:
         return {"facts": {"scope": str(self._cache.scope), **more}}
-
-
-class _Budget:
-    """Counts the objects and bytes that were processed since other tasks last ran."""
-
-    __slots__ = ("_bytes", "_objects_max", "objects")
-
-    def __init__(self, objects_max: int) -> None:
-        self._bytes = self.objects = 0
-        self._objects_max = objects_max
-
-    def is_spent_by(self, size: int) -> bool:
-        """Count an object of that size; True, and reset, if other tasks should run now."""
-        self.objects += 1
-        self._bytes += size
-        if self.objects < self._objects_max and self._bytes < _BYTES_MAX:
-            return False
-        self._bytes = self.objects = 0
-        return True

@@ -28,31 +28,33 @@ class Tombstones:
     """The tombstones of one cache, by namespace and name."""
 
     def __init__(self) -> None:
-        self._stones: dict[Key, Tombstone] = {}
+        self.stones: dict[Key, Tombstone] = {}
         self._lists = 0
 
     def add(self, key: Key, uid: str, version: int, *, final: bool) -> None:
         """Remember a deletion.  For one name, only the one with the highest version is kept."""
-        stone = self._stones.get(key)
+        stone = self.stones.get(key)
         if stone is None or stone.version <= version:
-            self._stones[key] = Tombstone(uid, version, final, self._lists)
+            self.stones[key] = Tombstone(uid, version, final, self._lists)
 
-    def hides(self, key: Key, uid: str, version: int) -> bool:
-        """Whether an object with this uid and version is from before the deletion."""
-        stone = self._stones.get(key)
+    def rejects(self, key: Key, uid: str, version: int) -> bool:
+        """Whether an object with this uid and version is from before the deletion.
+
+        If not, the tombstone is removed: a newer object has the name now.
+        """
+        stone = self.stones.get(key)
         if stone is None:
             return False
-        return version <= stone.version or (stone.final and uid == stone.uid)
+        if version <= stone.version or (stone.final and uid == stone.uid):
+            return True
+        del self.stones[key]
+        return False
 
     def settle(self, key: Key, uid: str) -> None:
         """Remove the tombstone of an object: the watch has reported its deletion."""
-        stone = self._stones.get(key)
+        stone = self.stones.get(key)
         if stone is not None and stone.uid == uid:
-            del self._stones[key]
-
-    def clear(self, key: Key) -> None:
-        """Remove the tombstone of a name: a newer object has it now."""
-        self._stones.pop(key, None)
+            del self.stones[key]
 
     def begin_list(self) -> None:
         """Note that a list begins.  As a consistent read, it reflects all earlier deletions."""
@@ -60,9 +62,9 @@ class Tombstones:
 
     def complete_list(self) -> None:
         """Remove the tombstones that were set before the list began."""
-        older = [key for key, stone in self._stones.items() if stone.lists < self._lists]
+        older = [key for key, stone in self.stones.items() if stone.lists < self._lists]
         for key in older:
-            del self._stones[key]
+            del self.stones[key]
 
     def __len__(self) -> int:
-        return len(self._stones)
+        return len(self.stones)

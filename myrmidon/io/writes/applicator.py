@@ -12,7 +12,7 @@ decision is made again on that read, when
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
@@ -38,10 +38,13 @@ from myrmidon.io.http.warning_headers import Warnings
 from myrmidon.io.timers.clock import LoopClock
 from myrmidon.io.writes.drift import DriftMemory
 from myrmidon.io.writes.output_task import (
+    OpenOutput,
     OutputTask,
     Written,
+    has_failed,
     is_worth_another_look,
     question_of,
+    tasks_of,
     waves,
     wish_of,
 )
@@ -101,51 +104,63 @@ class Applicator:
         self.warnings = Warnings()
         """The warnings of the API server, until a pass takes them."""
 
-    def are_held(self, outputs: Sequence[Output], parent: Parent, *, creating: bool) -> bool:
-        """Whether ``write`` would send nothing, as an earlier decision about the same data shows.
+    def first_open(
+        self, outputs: Sequence[Output], parent: Parent, *, creating: bool
+    ) -> OpenOutput | None:
+        """Return the first output about which ``write`` has to decide; None if it would send nothing.
 
-        So it is in a pass over a converged object, which need not call ``write`` then.  False while
-        an output is stalled: ``write`` counts these passes.
+        An earlier decision about the same data shows that.  So it is in a pass over a converged
+        object, which need not call ``write`` then.  While an output is stalled the result is never
+        None, because ``write`` counts these passes.
         """
-        if self._guard.wishes:
-            return False
-        for output in outputs:  # noqa: SIM110 - a generator costs more, in every pass
-            if not self._holds(output, question_of(output, parent, creating)):
-                return False
-        return True
+        stalled = self._guard.wishes
+        for number, output in enumerate(outputs):
+            question, wish = question_of(output, parent, creating), wish_of(output)
+            if stalled or not self._holds(wish, question):
+                return OpenOutput(number, question, wish)
+        return None
 
     async def write(
-        self, outputs: Sequence[Output], parent: Parent, *, creating: bool = True, by: str = ""
+        self,
+        outputs: Sequence[Output],
+        parent: Parent,
+        *,
+        creating: bool = True,
+        by: str = "",
+        first: OpenOutput | None = None,
     ) -> list[Written]:
         """Make every output true; one that fails does not stop the others.
 
         Outputs are independent of each other, except that Namespaces and CustomResourceDefinitions are
         written first: if one of these fails, the other outputs are not written.  Patches are
-        written last.
+        written last.  ``first`` is the answer of ``first_open``, if the caller has it: then that
+        output is not looked up again.
         """
-        tasks = [
-            OutputTask(output, parent, creating, by, question_of(output, parent, creating))
-            for output in outputs
-        ]
+        if first is not None and len(outputs) == 1:  # as in most states
+            (task,) = tasks_of(outputs, parent, creating, by, first)
+            if not self._is_over(task):
+                await self._write(task)
+            return [] if task.written is None else [task.written]
+        tasks = tasks_of(outputs, parent, creating, by, first)
         for wave, needed in waves(tasks):
             await self._wave(wave)
-            if needed and any(map(_has_failed, wave)):
+            if needed and any(map(has_failed, wave)):
                 break
         return [task.written for task in tasks if task.written is not None]
 
-    async def send(self, request: Request, *, by: str = "", state: str = "") -> Json:
-        """Send one write to one object and record its answer in the caches.
+    def send(self, request: Request, *, by: str = "", state: str = "") -> Coroutine[Any, Any, Json]:
+        """Send one write to one object and record its answer in the caches; return the answer.
 
         A write without a field manager gets the one of this applicator.  ``by`` is the author of
         the pass, and ``state`` the state that declared the output, if it is one.
         """
         if not self._listeners:
-            return await self._send(request, by)
+            return self._send(request, by)
         sent = SentWrite(by, state, request, self._before(request.ref))
-        return await told(self._listeners, sent, self._send(request, by))
+        return told(self._listeners, sent, self._send(request, by))
 
     async def _send(self, request: Request, by: str) -> Json:
-        if self._manager and request.verb is not Verb.DELETE and not _is_signed(request):
+        if self._manager and request.verb is not Verb.DELETE and not request.names_manager:
             request = request._replace(query=(*request.query, ("fieldManager", self._manager)))
         texts: list[str] = []
         try:
@@ -165,7 +180,7 @@ class Applicator:
         elif request.subresource and answer.get("kind") != request.ref.kind.kind:
             await self._read_after(request.ref, answer, by)
         else:
-            self._own_writes.record_write(request.ref.kind, answer, by=by)
+            self._own_writes.record_write(request.ref.kind, answer, by=by, ref=request.ref)
         return answer
 
     def _mark_unknown(self, ref: ObjectRef) -> None:
@@ -221,15 +236,15 @@ class Applicator:
         elif pending:
             await self._write_together(pending)
 
-    def _holds(self, output: Output, question: int) -> bool:
+    def _holds(self, wish: Wish, question: int) -> bool:
         """Whether nothing was to be sent for the same output and the same cached object before.
 
         The decision depends on these two alone, so it is not repeated.
         """
-        known = self._held.get(wish_of(output))
+        known = self._held.get(wish)
         if known is None or known[0] != question:
             return False
-        ref = output.ref
+        ref = wish[0]
         return known[1] == self._cached.stamp(ref) and not self._own_writes.is_unknown(ref)
 
     def _is_over(self, task: OutputTask) -> bool:
@@ -238,11 +253,12 @@ class Applicator:
         try:
             if self._own_writes.is_unknown(ref):
                 return False
-            if not self._holds(task.output, task.question):
+            if task.is_open or not self._holds(task.wish, task.question):
                 stamp = self._cached.stamp(ref)
                 self._decide(task, self._cached.get(ref))
                 if task.request is not None:
-                    return self._is_stalled(task)
+                    current = task.current if self._guard.delayed else None
+                    return current is not None and self._is_stalled(task, current)
                 self._note_held(task, stamp)
             task.written = self._skipped(task)
         except (NotAdoptedError, ManagersUnknownError):
@@ -292,11 +308,9 @@ class Applicator:
                 await self._decide_on_read(task)
             if task.request is None:
                 return self._skipped(task)
-            stalled = self._stall_before(task)
-            if stalled is not None:
-                raise stalled
             try:
-                answer = await self.send(task.request, by=task.by, state=task.state)
+                state = task.state if self._listeners else ""
+                answer = await self.send(task.request, by=task.by, state=state)
             except (ConflictError, NotFoundError) as refused:
                 if not is_worth_another_look(task, refused):
                     raise
@@ -312,7 +326,8 @@ class Applicator:
 
     def _wrote(self, task: OutputTask, request: Request, answer: Json) -> Written:
         left, output = version_of(answer), task.output
-        _remember(self._settled, task.wish, task.settled_on(answer))
+        settled = (task.question, left) if type(output) is Apply else task.settled_on(answer)
+        _remember(self._settled, task.wish, settled)
         if task.current is not None and left == version_of(task.current):
             return Written(output, "noop", request.verb)
         seconds = self._drift.wrote(task.wish, task.question)
@@ -331,19 +346,17 @@ class Applicator:
         error = self._guard.without_write(task.wish, task.question, task.output, task.current)
         return Written(task.output, "skipped", error=error)
 
-    def _is_stalled(self, task: OutputTask) -> bool:
+    def _is_stalled(self, task: OutputTask, current: Json) -> bool:
         """Whether a write must wait; the first time, a live read shows which manager reverts it."""
-        stalled = self._stall_before(task)
+        stalled = self._stall_before(task, current)
         if stalled is None:
             return False
         task.needs_read = stalled.others is None
         task.written = None if task.needs_read else Written(task.output, "failed", error=stalled)
         return not task.needs_read
 
-    def _stall_before(self, task: OutputTask) -> StalledError | None:
-        if task.current is None:
-            return None
-        return self._guard.before_write(task.wish, task.question, task.output, task.current)
+    def _stall_before(self, task: OutputTask, current: Json) -> StalledError | None:
+        return self._guard.before_write(task.wish, task.question, task.output, current)
 
     async def _decide_on_read(self, task: OutputTask) -> None:
         ref = task.output.ref
@@ -354,6 +367,10 @@ class Applicator:
         if task.request is None and not self._own_writes.is_unknown(ref):
             # Otherwise each pass would read again when the cached copy lacks managedFields.
             self._note_held(task, self._cached.stamp(ref))
+        if task.request is not None and fresh is not None:
+            stalled = self._stall_before(task, fresh)
+            if stalled is not None:
+                raise stalled
 
     def _note_held(self, task: OutputTask, stamp: int) -> None:
         """Remember that nothing was to be sent for the output and the cached object."""
@@ -374,14 +391,6 @@ class Applicator:
             answer = await self.send(recreation.removal, by=task.by, state=task.state)
             if is_deleting(answer):
                 raise TerminatingError(str(output.ref)) from refused
-
-
-def _has_failed(task: OutputTask) -> bool:
-    return task.written is None or task.written.error is not None
-
-
-def _is_signed(request: Request) -> bool:
-    return any(name == "fieldManager" for name, _ in request.query)
 
 
 def _remember(memory: dict[Wish, V], wish: Wish, value: V) -> None:

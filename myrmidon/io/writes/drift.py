@@ -20,7 +20,7 @@ converged pass costs nothing.  The oldest entries beyond ``_OBJECTS_MAX`` object
 output without an entry is treated as one that was never written.
 """
 
-from typing import NamedTuple
+from typing import TypeAlias
 
 from myrmidon.api.clock import Clock
 from myrmidon.api.objects.refs import ObjectRef
@@ -29,12 +29,8 @@ from myrmidon.io.writes.stall_guard import Wish
 _OBJECTS_MAX = 100_000
 
 
-class _AsDeclared(NamedTuple):
-    """One output that was as declared: its part of a ``Wish``, its declaration, since when."""
-
-    part: str
-    question: int
-    since: float
+_AsDeclared: TypeAlias = tuple[str, int, float]
+"""One output that was as declared: its part of a ``Wish``, its declaration, since when."""
 
 
 class DriftMemory:
@@ -48,9 +44,9 @@ class DriftMemory:
         """Record that nothing was to be sent for an output."""
         ref, part = wish
         known = self._known.get(ref, ())
-        if _find(known, part, question) is None:
-            entry = _AsDeclared(part, question, self._monotonic())
-            self._remember(ref, (*(one for one in known if one.part != part), entry))
+        if _since(known, part, question) is None:
+            entry = (part, question, self._monotonic())
+            self._remember(ref, (*(one for one in known if one[0] != part), entry))
 
     def wrote(self, wish: Wish, question: int) -> float | None:
         """Record a write that changed the object.
@@ -59,9 +55,10 @@ class DriftMemory:
         else None.
         """
         ref, part = wish
-        now, before = self._monotonic(), _find(self._known.get(ref, ()), part, question)
-        self._remember(ref, (_AsDeclared(part, question, now),))
-        return None if before is None else now - before.since
+        now, known = self._monotonic(), self._known.get(ref)
+        self._remember(ref, ((part, question, now),))
+        since = None if known is None else _since(known, part, question)
+        return None if since is None else now - since
 
     def forget(self, ref: ObjectRef) -> None:
         """Forget the outputs of an object: a write to it may have taken effect or not."""
@@ -73,5 +70,8 @@ class DriftMemory:
             del self._known[next(iter(self._known))]
 
 
-def _find(known: tuple[_AsDeclared, ...], part: str, question: int) -> _AsDeclared | None:
-    return next((one for one in known if one.part == part and one.question == question), None)
+def _since(known: tuple[_AsDeclared, ...], part: str, question: int) -> float | None:
+    for found, declaration, since in known:
+        if found == part and declaration == question:
+            return since
+    return None

@@ -1,6 +1,6 @@
 """OutputTask: one output that an applicator is writing, and what can be said about it without I/O."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -38,6 +38,14 @@ class Written(NamedTuple):
     adopted: bool = False  # the write made another party's object a child of the parent
 
 
+class OpenOutput(NamedTuple):
+    """An output about which no earlier decision holds: its position, question and wish."""
+
+    number: int
+    question: int
+    wish: Wish
+
+
 @dataclass(slots=True, eq=False)
 class OutputTask:
     """One output being written: its parent and author, the last decision about it, its outcome."""
@@ -47,16 +55,13 @@ class OutputTask:
     creating: bool
     by: str
     question: int
+    wish: Wish  # the key under which decisions about the output are remembered
+    is_open: bool = False  # known to need a decision, without looking for an earlier one
     current: Json | None = None
     request: Request | None = None
     needs_read: bool = False  # the cached object lacks managedFields, and they matter
     replaced: Json | None = None  # the object that was deleted to be created again
     written: Written | None = None
-
-    @property
-    def wish(self) -> Wish:
-        """The key under which decisions about the output are remembered."""
-        return wish_of(self.output)
 
     @property
     def state(self) -> str:
@@ -104,6 +109,25 @@ def question_of(output: Output, parent: Parent, creating: bool) -> int:
     if isinstance(output, Edit):
         return hash((orjson.dumps(output.body), output._replace(body=None), parent, creating))
     return hash((output, parent, creating))
+
+
+def tasks_of(
+    outputs: Sequence[Output], parent: Parent, creating: bool, by: str, first: OpenOutput | None
+) -> list[OutputTask]:
+    """Return a task for each output; ``first`` is one about which more is known already."""
+    tasks: list[OutputTask] = []
+    for number, output in enumerate(outputs):
+        if first is not None and number == first.number:
+            question, wish, is_open = first.question, first.wish, True
+        else:
+            question, wish, is_open = question_of(output, parent, creating), wish_of(output), False
+        tasks.append(OutputTask(output, parent, creating, by, question, wish, is_open))
+    return tasks
+
+
+def has_failed(task: OutputTask) -> bool:
+    """Whether an output was not written, or was refused."""
+    return task.written is None or task.written.error is not None
 
 
 def waves(tasks: list[OutputTask]) -> list[tuple[list[OutputTask], bool]]:

@@ -57,9 +57,15 @@ class OwnWrites(Generic[E]):
 
     # ---------------------------------------------------------------- answers of the server
 
-    def record_write(self, kind: Kind, obj: Json, *, by: str = "") -> None:
-        """Show the answer to a write in every cache of its kind, and expect its watch event."""
-        ref = ref_of(kind, obj)
+    def record_write(
+        self, kind: Kind, obj: Json, *, by: str = "", ref: ObjectRef | None = None
+    ) -> None:
+        """Show the answer to a write in every cache of its kind, and expect its watch event.
+
+        ``ref`` is the object of the request, if the caller has it.
+        """
+        if ref is None or not ref.name:  # the server chose the name
+            ref = ref_of(kind, obj)
         if by:
             self.expect(by, ref, version_of(obj))
         self._unknown.discard(ref)

@@ -34,6 +34,8 @@ class StallGuard:
         self._stalls: Stalls[Wish] = Stalls()
         self.wishes = self._stalls.stalled
         """The stalled outputs; while it is empty, ``without_write`` need not be called."""
+        self.delayed = self._stalls.delayed
+        """The outputs that are written slowly; while it is empty, so need not ``before_write``."""
 
     def before_write(
         self, wish: Wish, question: int, output: Output, current: Json
@@ -54,6 +56,8 @@ class StallGuard:
     ) -> StalledError | None:
         """Record a write that changed an object; return an error if the output is stalled."""
         now = self._clock.monotonic()
+        if self._stalls.begins(wish, question, now):
+            return None  # nearly always: the declaration has changed since the last write
         # A JSON patch and a full update do not say field by field what they declare.
         exact = request.verb is not Verb.UPDATE and isinstance(request.body, dict)
         declared = request.body if exact else None

@@ -102,11 +102,14 @@ class OutputWriter:
         subject = self._subject
         parent, applicator = subject.parent, subject.deps.applicator
         creating = not is_deleting(subject.obj)
-        if applicator.are_held(outputs, parent, creating=creating):
+        first = applicator.first_open(outputs, parent, creating=creating)
+        if first is None:
             self._note_held(outputs, state)
             return ACTED
         try:
-            written = await applicator.write(outputs, parent, creating=creating, by=subject.by)
+            written = await applicator.write(
+                outputs, parent, creating=creating, by=subject.by, first=first
+            )
         except asyncio.CancelledError:
             for output in outputs:
                 self._note_unsure(output)

@@ -71,6 +71,8 @@ class PassDependencies:
     records them."""
     strangers: dict[ObjectRef, dict[str, None]] = field(default_factory=dict)
     """Per object: uids of objects that name it as their owner but that another writer created."""
+    acknowledged: dict[ObjectRef, dict[str, None]] = field(default_factory=dict)
+    """Per object: uids of children that the last look found beside the record, and that are ours."""
     foreign_conditions: dict[ObjectRef, dict[str, None]] = field(default_factory=dict)
     """Per object: types of conditions that no state declares and that another writer wrote."""
 
@@ -93,7 +95,13 @@ class PassDependencies:
         self.readers.forget(ref)
         self.retries.forget(ref)
         self.refused.drop(ref)
-        for memory in (self.settled, self.unsure, self.strangers, self.foreign_conditions):
+        for memory in (
+            self.settled,
+            self.unsure,
+            self.strangers,
+            self.acknowledged,
+            self.foreign_conditions,
+        ):
             memory.pop(ref, None)
 
 

@@ -22,6 +22,7 @@ Where the parts are:
     adding and removing our finalizer                                ``finalizer_edits``
     the status write                                                 ``status_writer``
     children without an owner reference                              ``tracked_children``
+    children that no status records                                  ``unrecorded_children``
     deleting children that are no longer emitted                     ``pruning``
     deleting children by selector                                    ``selected_deletes``
     the policies observe and orphan                                  ``policies``
@@ -78,14 +79,14 @@ from myrmidon.runtime.reconcile.former_conditions import (
     former_conditions,
     undeclared_conditions,
 )
-from myrmidon.runtime.reconcile.makers import is_ours
 from myrmidon.runtime.reconcile.output_writer import OutputWriter
 from myrmidon.runtime.reconcile.pass_dependencies import PassDependencies
 from myrmidon.runtime.reconcile.policies import release_children
-from myrmidon.runtime.reconcile.pruning import settle_unsure, tidy
+from myrmidon.runtime.reconcile.pruning import tidy
 from myrmidon.runtime.reconcile.status_writer import write_status
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import delete_children
+from myrmidon.runtime.reconcile.unrecorded_children import find_unrecorded, settle_unsure
 from myrmidon.sets.outputs.output_set import OutputSet
 
 _WITHOUT_STATES = (Skip, ReleaseFinalizer)  # the first actions of passes that run no state
@@ -320,14 +321,8 @@ class Pass:
         act = ensure_external if wanted else remove_external
         return await act(self._subject, external, self._typed, state)
 
-    async def _children(self) -> list[ObjectRef]:
-        """Return the managed objects; during a deletion also children that no status records."""
-        managed = self._subject.managed.by_now(self.obj)
-        if not is_deleting(self.obj):
-            return list(managed)
+    async def _children(self) -> Sequence[ObjectRef]:
+        """Return the managed objects, among them children that no status records (A13)."""
         await settle_unsure(self._subject)
-        found = [ref for ref in self._subject.children() if ref not in managed]
-        if self._deps.shared:
-            objects = self._deps.objects
-            found = [ref for ref in found if await is_ours(self._subject, ref, objects.get(ref))]
-        return [*managed, *found]
+        await find_unrecorded(self._subject)
+        return self._subject.managed.by_now(self.obj)

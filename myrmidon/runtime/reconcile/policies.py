@@ -7,9 +7,9 @@ from myrmidon.fsm.declaration.policies import POLICY
 from myrmidon.fsm.engine import ACTED, Report
 from myrmidon.fsm.results import Wait
 from myrmidon.runtime.reconcile.blocked_deletion import child_refused
-from myrmidon.runtime.reconcile.pruning import settle_unsure
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import Flush
+from myrmidon.runtime.reconcile.unrecorded_children import settle_unsure
 from myrmidon.runtime.reconcile.unseen_children import read_unseen
 from myrmidon.runtime.reconcile.write_errors import refusal
 from myrmidon.sets.outputs.outputs import Output, Release, describe_output

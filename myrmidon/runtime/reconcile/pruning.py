@@ -1,19 +1,7 @@
 """Delete the children that an object managed and that the last complete pass did not emit.
 
-``status.resourceRefs`` is written at the end of a pass, after the children, so that a pass needs
-one status write.  A pass that is cut off in between (by a crash, a refused or conflicting status
-write, an edit of the object) leaves children that no status records.  Before anything is pruned,
-children are therefore looked up in three places:
-
-- the cache index of children by the uid of their parent (``ClusterView.children``);
-- ``PassDependencies.unsure``: outputs whose write got no clear answer.  The caches may not show
-  them yet, so they are read live;
-- ``status.resourceRefs`` itself.
-
-A child that is found by its owner reference alone may belong to another writer: if the object is of
-a kind that another project defines, that project's controller creates children of it, too.  Such a
-child is ours only if it carries our fingerprint or our field manager (``makers``); the live read
-for that is made once per child.
+Before anything is pruned, children that no status records are looked up, too
+(``unrecorded_children``).
 
 Recorded children outside the kinds and namespaces that the controller declares are read and deleted
 live (``unseen_children``).
@@ -34,9 +22,9 @@ from myrmidon.errors import MyrmidonError, PruneRefusedError
 from myrmidon.fsm.engine import Outcome, unfinished
 from myrmidon.fsm.results import Failed, Wait
 from myrmidon.runtime.reconcile.blocked_deletion import child_refused
-from myrmidon.runtime.reconcile.makers import made_by_us
 from myrmidon.runtime.reconcile.subject import Subject
 from myrmidon.runtime.reconcile.tracked_children import Flush
+from myrmidon.runtime.reconcile.unrecorded_children import find_unrecorded, settle_unsure
 from myrmidon.runtime.reconcile.unseen_children import UnseenChild, delete_unseen, read_unseen
 from myrmidon.runtime.reconcile.write_errors import refusal
 from myrmidon.runtime.views.children import is_child
@@ -61,7 +49,7 @@ async def tidy(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
     try:
         await settle_unsure(subject, seen)
         if prunes:
-            await _find_unrecorded(subject)
+            await find_unrecorded(subject)
     except MyrmidonError as error:
         return unfinished(outcome, refusal(subject.ref, error))
     if prunes:
@@ -81,25 +69,6 @@ async def tidy(subject: Subject, outcome: Outcome, flush: Flush) -> Outcome:
     return outcome
 
 
-async def settle_unsure(subject: Subject, recorded: Sequence[ObjectRef] = ()) -> None:
-    """Read live every output of this object whose write got no clear answer."""
-    deps = subject.deps
-    for ref in (*recorded, *deps.unsure.get(subject.ref, ())):
-        if ref not in subject.managed.applied and deps.applicator.is_unknown(ref):
-            await deps.applicator.read(ref)
-    deps.unsure.pop(subject.ref, None)
-
-
-async def _find_unrecorded(subject: Subject) -> None:
-    """Add to ``managed.found`` the children that exist and are ours, but that no status records."""
-    deps, managed = subject.deps, subject.managed
-    for ref in subject.children():
-        if ref in managed.applied or ref in managed.recorded(subject.obj):
-            continue
-        if await made_by_us(subject, ref, deps.objects.get(ref)):
-            managed.found[ref] = None
-
-
 async def _prune(
     subject: Subject,
     outcome: Outcome,
@@ -110,7 +79,8 @@ async def _prune(
     """Delete the children that the object no longer emits, if they still name it as parent."""
     managed, uid = subject.managed, subject.parent.uid
     ours = [ref for ref in seen if is_child(subject.deps.objects.get(ref), uid)]
-    surplus = (*ours, *managed.found, *(child.ref for child in unseen))
+    found = [ref for ref in managed.found if ref not in managed.applied]
+    surplus = (*ours, *found, *(child.ref for child in unseen))
     limit = subject.deps.controller.options.prune_max
     try:
         deletes = prunable(surplus, managed.gone, limit=limit)

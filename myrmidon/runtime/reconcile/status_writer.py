@@ -51,8 +51,11 @@ async def send_status(subject: Subject, place: StatusPlace, make: MakeStatus) ->
     request = place.request(ref, subject.obj, status)
     if request is None:
         return
-    attempt = (_differing(subject, place, status), version_of(subject.obj))
-    if deps.settled.get(ref) == attempt:
+    known = deps.settled.get(ref)
+    if known is not None and known == (
+        _differing(subject, place, status),
+        version_of(subject.obj),
+    ):
         return
     overtaken: ApiError | None = None
     for _ in range(ATTEMPTS_MAX):

@@ -89,8 +89,11 @@ class Managed:
 
     def _read(self, obj: Json) -> list[ObjectRef]:
         seen = self._place.seen(obj)
-        applied = [reference(ref) for ref in self.applied]
-        self._as_applied = status_fields(seen).get("resourceRefs") == applied
+        listed = status_fields(seen).get("resourceRefs")
+        if not listed:
+            self._as_applied = not self.applied
+            return []
+        self._as_applied = listed == [reference(ref) for ref in self.applied]
         if self._as_applied:  # in every converged pass
             return list(self.applied)
         found = recorded(seen, self._kinds)

@@ -161,8 +161,10 @@ class ClusterView:
         """
         functions = self._controller.index_functions.get(kind, {})
         indexes = {_named(self._controller, name): each for name, each in functions.items()}
-        deletes = options.prune or self._controller.graph.finalizer is not None
-        finds = deletes or options.policy == "orphan"
+        graph = self._controller.graph
+        deletes = options.prune or graph.finalizer is not None
+        looks = any(state.takes_context for state in graph.states.values())  # ctx.children()
+        finds = deletes or looks or options.policy == "orphan"
         if finds and kind in self._controller.managed_kinds:
             indexes[_CHILDREN] = by_parent
         return indexes
@@ -221,8 +223,9 @@ class ClusterView:
     def children(self, uid: str) -> Refs:
         """Return the cached objects of managed kinds that name the parent of that uid.
 
-        Empty for controllers that neither prune nor have a finalizer graph: only these need to
-        find children that no status records, so only these have the index.
+        Empty for controllers that do not prune, have no finalizer graph and no state with a context,
+        which could call ``ctx.children()``: only these need to find children that no status records,
+        so only these have the index.
         """
         return [ref for view in self._by_parent for ref in view.refs(_CHILDREN, uid)]
 

@@ -30,10 +30,10 @@ from myrmidon.api.objects.accessors import (
 from myrmidon.api.objects.refs import Kind, ObjectRef
 from myrmidon.api.requests.selectors import selector
 from myrmidon.api.typed.object_types import kind_of
-from myrmidon.fsm.context import Cause, Relation
+from myrmidon.fsm.context import Cause
 from myrmidon.fsm.controller import Controller
 from myrmidon.fsm.declaration.watches import Index, Key, Predicate, Watch, always, takes_lookup
-from myrmidon.io.watch.changes import Change
+from myrmidon.io.watch.changes import Change, readable
 from myrmidon.runtime.wakeups.read_dependencies import Readers
 from myrmidon.runtime.wakeups.refused_outputs import RefusedOutputs
 from myrmidon.sets.ownership.owner_references import tracked_parent
@@ -91,17 +91,19 @@ class Triggers:
         changes, are left out.
         """
         ref, event = change.ref, _event(change)
-        found: list[tuple[Relation, ObjectRef]] = []
-        if remote is None and ref.kind == self._kind and self._passes(self._when, change):
-            found.append(("self", ref))
-        if remote is None and ref.kind in self._managed:
-            found += [("child", parent) for parent in self._parents(change)]
+        triggers: list[Trigger] = []
+        if remote is None:
+            if ref.kind == self._kind and self._passes(self._when, change):
+                triggers.append(Trigger(ref, Cause("self", event, ref)))
+            if ref.kind in self._managed:
+                cause = Cause("child", event, ref)
+                triggers += [Trigger(parent, cause) for parent in self._parents(change)]
         for kind, watch, to in self._watches:
             if kind == ref.kind and watch.remote == remote:
-                found += [("relative", key) for key in self._relatives(watch, to, change)]
-        triggers = [Trigger(key, Cause(relation, event, ref)) for relation, key in found]
+                cause = Cause("relative", event, ref)
+                triggers += [Trigger(key, cause) for key in self._relatives(watch, to, change)]
         if remote is None and self._readers.is_used:
-            triggers += self._reads(change, event, position, {key for _, key in found})
+            triggers += self._reads(change, event, position, {key for key, _ in triggers})
         return triggers
 
     def _reads(
@@ -125,13 +127,17 @@ class Triggers:
         A change that the predicate of the kind does not pass concerns none, unless it moved the child.
         """
         found: dict[ObjectRef, None] = {}
-        for obj in (change.before, change.after):
-            parent = parent_of(obj, self._kind) if obj is not None else None
+        for entry in (change.old, change.new):
+            obj = None if entry is None else readable(change.ref.kind, entry)
+            parent = None if obj is None else parent_of(obj, self._kind)
             if parent is not None:
                 found[parent] = None
         when = self._shapes[change.ref.kind].child_when
-        parents = list(found) if len(found) != 1 or self._passes(when, change) else []
-        return list(dict.fromkeys((*parents, *self._refused.woken_by(change))))
+        if when is not always and len(found) == 1 and not self._passes(when, change):
+            found.clear()
+        if len(self._refused):
+            found.update(dict.fromkeys(self._refused.woken_by(change)))
+        return list(found)
 
     def _passes(self, when: Predicate, change: Change) -> bool:
         """Whether a change passes a predicate.

@@ -18,6 +18,7 @@ pass replaces it with one ``Delete`` for each object that matches (``sets.owners
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from myrmidon.api.objects.accessors import Json
@@ -99,7 +100,13 @@ class OutputDefaults(NamedTuple):
 def manager_of(output: Output) -> str:
     """Return the output's field manager: ``ApplyOptions.field_manager``, or the controller's."""
     chosen = output.options.field_manager if isinstance(output, Apply) else None
-    return field_manager(chosen or output.author.partition(".")[0] or "myrmidon")
+    return manager_for(output.author, chosen)
+
+
+@lru_cache(maxsize=1024)
+def manager_for(author: str, chosen: str | None) -> str:
+    """Return the field manager of an author's outputs, or the one that its options name."""
+    return field_manager(chosen or author.partition(".")[0] or "myrmidon")
 
 
 def describe_output(output: Output) -> str:

@@ -1,6 +1,6 @@
 """What the requests of all outputs have in common: their query parameters, and which kinds are built in."""
 
-from functools import cache
+from functools import lru_cache
 from typing import TypeAlias
 
 from myrmidon.api.objects import kinds
@@ -12,7 +12,7 @@ Query: TypeAlias = tuple[tuple[str, str], ...]
 _BUILT_IN_GROUPS = frozenset(kind.group for kind in kinds.ALL)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def write_query(manager: str, field_validation: FieldValidation = "Strict") -> Query:
     """Return the query parameters of every write: field manager and field validation."""
     return (("fieldManager", manager), ("fieldValidation", field_validation))

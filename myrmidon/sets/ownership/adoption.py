@@ -50,7 +50,9 @@ def refuse_others(current: Mapping[str, Any], output: Output, parent: Parent) ->
     """
     owner = controller_of(current)
     if owner is not None:  # then only this reference counts
-        _refuse_controller(owner, output, parent)
+        if owner.get("uid") != parent.uid:
+            named = f"{owner.get('kind')} {owner.get('name')} (uid {owner.get('uid')})"
+            raise AlreadyOwnedError(str(output.ref), named)
         return
     _refuse_foreign(current, output, parent)
     if not is_deleting(current):
@@ -74,14 +76,6 @@ def is_child_of(current: Mapping[str, Any], parent: Parent) -> bool:
 
 
 # ------------------------------------------------------------------------------- checks
-
-
-def _refuse_controller(owner: Mapping[str, Any], output: Output, parent: Parent) -> None:
-    """Raise if the controller reference of the object names another parent."""
-    if owner.get("uid") != parent.uid:
-        raise AlreadyOwnedError(
-            str(output.ref), f"{owner.get('kind')} {owner.get('name')} (uid {owner.get('uid')})"
-        )
 
 
 def _refuse_foreign(current: Mapping[str, Any], output: Output, parent: Parent) -> None:

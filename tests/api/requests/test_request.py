@@ -5,6 +5,7 @@ import pytest
 
 from myrmidon.api import Quantity
 from myrmidon.api.objects import kinds
+from myrmidon.api.objects.kinds import CONFIG_MAP
 from myrmidon.api.objects.refs import ObjectRef
 from myrmidon.api.requests.request import Patch, Request, Verb
 from myrmidon.api.requests.transport import HttpResponse, query_string
@@ -76,3 +77,12 @@ def test_a_query_is_escaped_for_the_wire() -> None:
         query_string((("fieldManager", "a b/c"), ("x", "é"))) == "fieldManager=a%20b%2Fc&x=%C3%A9"
     )
     assert query_string(()) == ""
+
+
+def test_a_request_says_whether_it_names_a_field_manager() -> None:
+    """Only a write that names none gets the manager of the controller."""
+    ref = ObjectRef(CONFIG_MAP, "a", "default")
+    query = (("dryRun", "All"), ("fieldManager", "kubectl"))
+
+    assert Request(Verb.PATCH, ref, query=query).names_manager
+    assert not Request(Verb.PATCH, ref, query=query[:1]).names_manager

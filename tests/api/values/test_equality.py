@@ -54,3 +54,21 @@ def test_go_tells_integers_from_floats() -> None:
     assert not identical([1], [1, 2])
     assert not identical({"a": None}, {})
     assert identical({"a": [1, {"b": None}]}, {"a": [1, {"b": None}]})
+
+
+def test_values_that_are_nested_deeper_than_the_encoder_allows_are_compared() -> None:
+    """The encoder writes 254 levels; beyond that the values are walked."""
+
+    def nested(inner: Any) -> Any:
+        for _ in range(300):
+            inner = [inner]
+        return inner
+
+    assert same(nested(1), nested(1.0))
+    assert not same(nested(True), nested(1))
+
+
+def test_a_map_in_another_order_is_the_same() -> None:
+    """The server sorts the keys of a custom object."""
+    assert same({"b": 1, "a": [True]}, {"a": [True], "b": 1})
+    assert not same({"b": 1, "a": [True]}, {"a": [1], "b": 1})

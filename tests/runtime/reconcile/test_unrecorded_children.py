@@ -274,3 +274,100 @@ def test_children_deleted_in_the_foreground_though_no_status_records_them(
         assert cluster.get(Thing, "it") is None
         assert left == []
         assert children(cluster) == []
+
+
+class Looking:
+    """A state that creates the ConfigMap ``late`` or, once the spec says ``none``, looks at the children."""
+
+    def __init__(self) -> None:
+        self.seen: list[list[str]] = []
+
+    async def __call__(self, it: Thing, out: OutputSet, ctx: Context) -> Result:
+        """Apply or look."""
+        if it.spec.value == "none":
+            self.seen.append(sorted(ref.name for ref in await ctx.children()))
+        else:
+            out.apply(config_map("late"))
+        return Done()
+
+
+def recorded_in(cluster: Harness) -> list[str]:
+    """Return the names in ``status.resourceRefs``."""
+    refs = cluster.require(Thing, "it").raw["status"].get("resourceRefs") or []
+    return [ref["name"] for ref in refs]
+
+
+def test_a13_a_state_sees_a_child_whose_create_got_no_answer() -> None:
+    """No watch event shows the child, no status records it, and the next pass does not apply it."""
+    creates = [0]
+
+    def faults(request: HttpRequest) -> Fault | None:
+        if "/configmaps" not in request.path:
+            return None
+        if is_watch(request):
+            return Stall(lines=1)  # the end of the first list
+        creates[0] += request.method == "POST"
+        return Lose() if request.method == "POST" and creates[0] == 1 else None
+
+    look = Looking()
+    with Harness(Things(look), faults=faults) as cluster:
+        cluster.apply(thing())
+        cluster.step()
+        cluster.patch(Thing, "it", {"spec": {"value": "none"}})
+        cluster.advance(timedelta(minutes=1))
+        assert look.seen[0] == ["late"]
+        assert recorded_in(cluster) == ["late"]
+
+
+def test_a13_a_state_sees_a_child_that_a_killed_process_created() -> None:
+    """The next process knows only the owner reference; what it found is recorded with one write."""
+    look = Looking()
+    faults = Script({1: Crash(acted=True)}, lambda request: request.method == "POST")
+    with Harness(Things(look), faults=faults) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(Thing, "it", {"spec": {"value": "none"}})
+        cluster.restart()
+        cluster.settle()
+        assert look.seen[0] == ["late"]
+        assert recorded_in(cluster) == ["late"]
+        cluster.at_rest()
+
+
+def test_a_state_does_not_see_a_child_that_another_controller_made() -> None:
+    """It is read once to find out who made it, and not again in later passes."""
+    look = Looking()
+    with Harness(Things(look)) as cluster:
+        cluster.apply(thing(value="none"))
+        cluster.settle()
+        foreign_child(cluster, "theirs")
+        cluster.settle()
+        assert look.seen[-1] == []
+        before = len(cluster.transport.log)
+        cluster.patch(Thing, "it", {"spec": {"size": 2}})
+        cluster.settle()
+        assert look.seen[-1] == []
+        assert [one for one in cluster.transport.log[before:] if one.request.method == "GET"] == []
+        assert recorded_in(cluster) == []
+
+
+def test_a_child_that_one_state_finds_and_another_applies_is_not_pruned() -> None:
+    """Found before it was applied: it is a wanted child at the end of the pass."""
+    look = Looking()
+    faults = Script({1: Crash(acted=True)}, lambda request: request.method == "POST")
+
+    def apply_late(it: Thing, out: OutputSet, _ctx: Context) -> Result:
+        if it.spec.value == "none":
+            out.apply(config_map("late"))
+        return Done()
+
+    with Harness(Things(look, apply_late, prune=True), faults=faults) as cluster:
+        cluster.apply(thing())
+        cluster.settle()
+        cluster.patch(Thing, "it", {"spec": {"value": "none"}})
+        cluster.restart()
+        cluster.settle()
+        assert look.seen[0] == ["late"]
+        assert cluster.get(kinds.CONFIG_MAP, "late") is not None
+        assert recorded_in(cluster) == ["late"]
+        assert [str(one) for one in cluster.writes if "DELETE" in str(one)] == []
