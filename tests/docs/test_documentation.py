@@ -21,10 +21,14 @@ _PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_code_of_a_page_runs(page: Path) -> None:
-    """All Python of a page, top to bottom, as a reader would try it."""
-    code = "\n".join(_PYTHON.findall(page.read_text()))
+    """All Python of a page, top to bottom, as a reader would try it; a failure names its line."""
+    text = page.read_text()
+    lines = [""] * text.count("\n")
+    for block in _PYTHON.finditer(text):
+        first = text.count("\n", 0, block.start(1))
+        lines[first : first + block[1].count("\n")] = block[1].splitlines()
 
-    exec(compile(code, str(page), "exec"), {"__name__": "__documentation__"})
+    exec(compile("\n".join(lines), str(page), "exec"), {"__name__": "__documentation__"})
 
 
 def test_the_code_of_the_readme_is_that_of_the_examples() -> None:

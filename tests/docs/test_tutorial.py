@@ -46,8 +46,8 @@ def test_a_page_is_a_list_of_steps() -> None:
     assert list(steps(page)) == [
         Command("one", ("out",)),
         Command("two", ()),
-        File("a.py", "x = 1\n", appended=False),
-        File("a.py", "y = 2\n", appended=True),
+        File("a.py", "x = 1\n", "Replace"),
+        File("a.py", "y = 2\n", "Append"),
     ]
 
 
@@ -58,7 +58,7 @@ def test_a_step_that_prints_other_things_fails(tmp_path: Path) -> None:
         for wrong in (
             Command("echo one", ("two",)),
             Command("false", ()),
-            File("missing.py", "", appended=True),
+            File("missing.py", "", "Append"),
         ):
             with pytest.raises(AssertionError):
                 walk.do(wrong)

@@ -4,8 +4,9 @@ A page is a list of steps, taken from its fenced blocks:
 
 - ``console``: a line that begins with ``$ `` is typed; the lines up to the next one are what it
   prints.  ``...`` as a line stands for any number of lines, ``…`` in a line for any text.
-- ``python`` or ``yaml`` after a sentence "Replace the content of `FILE`" or "Append this to `FILE`":
-  the file is written.  Other blocks of these languages are not steps.
+- ``python`` or ``yaml`` after a sentence "Replace the content of `FILE`", "Append this to `FILE`" or
+  "Keep the imports of `FILE`": the file, which is found by its name, is written.  Other blocks of
+  these languages are not steps.
 
 Some commands serve until Ctrl-C (``SERVICES``).  The walk goes on when the service has printed what
 the page shows; a line ``^C`` ends it, and so does the next service with the same command, or the
@@ -34,16 +35,17 @@ SERVICES = ("myrmidon dev", "myrmidon run", "myrmidon server")
 INSTALLATION = ("python3 -m venv", ". .venv/bin/activate", "pip install")
 PATIENCE_SECONDS = 60.0  # after which a command that hangs is killed
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_NAMED = re.compile(r"(Replace the content of|Append this to) `([^`]+)`")
+_NAMED = re.compile(r"(Replace|Append|Keep)(?: the content of| this to| the imports of) `([^`]+)`")
+_IMPORTS = re.compile(r"\A.*^from [^\n]+\n", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that the page shows; ``appended`` to what it held, or in its place."""
+    """A text for a file, and what it does to the text that is there: Replace, Append or Keep imports."""
 
-    path: str
+    name: str
     text: str
-    appended: bool
+    action: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def steps(page: str) -> Iterator[File | Command]:
                 line, *shown = typed.rstrip("\n").split("\n")
                 yield Command(line.partition("  #")[0].strip(), tuple(shown))
         elif named is not None:
-            yield File(named[2], text, appended=named[1].startswith("Append"))
+            yield File(named[2], text, named[1])
 
 
 def expected(shown: tuple[str, ...]) -> re.Pattern[str]:
@@ -114,9 +116,7 @@ class Walk:
     def do(self, step: File | Command) -> None:
         """Do one step; raise if it fails or prints other things than the page shows."""
         if isinstance(step, File):
-            path = self.folder / step.path
-            assert path.is_file(), f"the page changes {step.path}, which does not exist"
-            path.write_text((path.read_text() + "\n\n" if step.appended else "") + step.text)
+            self._write(step)
         elif step.line.startswith("cd "):
             self.folder /= step.line.removeprefix("cd ")
         elif step.line.startswith("export "):
@@ -125,6 +125,18 @@ class Walk:
             self._serve(step)
         elif not step.line.startswith(INSTALLATION):
             self._run(step)
+
+    def _write(self, step: File) -> None:
+        found = list(self.folder.rglob(step.name))
+        assert len(found) == 1, f"the page changes {step.name}; there are {found}"
+        before = found[0].read_text()
+        imports = _IMPORTS.match(before)
+        kept = {
+            "Replace": "",
+            "Append": f"{before}\n\n",
+            "Keep": imports[0] if imports else "",
+        }
+        found[0].write_text(kept[step.action] + step.text)
 
     def _run(self, step: Command) -> None:
         done = subprocess.run(
