@@ -7,6 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -29,6 +30,14 @@ def test_the_code_of_a_page_runs(page: Path) -> None:
         lines[first : first + block[1].count("\n")] = block[1].splitlines()
 
     exec(compile("\n".join(lines), str(page), "exec"), {"__name__": "__documentation__"})
+
+
+def test_the_test_on_the_first_page_passes(harness: Any) -> None:
+    """With the fixture of the plugin, as pytest would run it."""
+    names: dict[str, Any] = {"__name__": "__documentation__"}
+    exec("".join(_PYTHON.findall((ROOT / "docs/index.md").read_text())), names)
+
+    names["test_a_greeting_is_published"](harness)
 
 
 def test_the_code_of_the_readme_is_that_of_the_examples() -> None:

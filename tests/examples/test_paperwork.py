@@ -7,7 +7,11 @@ import pytest
 from myrmidon.cli.main import main
 
 EXAMPLES = sorted(path.parent for path in Path("examples").glob("*/controller.py"))
-DRAWN = {Path("examples/fleet"): "examples/fleet:Fleets"}  # a picture shows one controller
+FROM_KOPF = Path("examples/from_kopf")  # many small files, one of which is drawn
+DRAWN = {  # a picture shows one controller
+    Path("examples/fleet"): "examples/fleet:Fleets",
+    FROM_KOPF: str(FROM_KOPF / "ex99_all_at_once.py"),
+}
 BUILT_IN = {Path("examples/tenants")}  # controllers of kinds that need no definition
 
 
@@ -28,7 +32,7 @@ def test_a_controller_of_a_built_in_kind_has_a_role_instead(
     assert main(["generate", "rbac", str(folder), "-o", str(folder / "rbac.yaml"), "--check"]) == 0
 
 
-@pytest.mark.parametrize("folder", EXAMPLES, ids=str)
+@pytest.mark.parametrize("folder", [*EXAMPLES, FROM_KOPF], ids=str)
 def test_the_picture_is_up_to_date(folder: Path) -> None:
     """As the definition."""
     target = DRAWN.get(folder, str(folder))
