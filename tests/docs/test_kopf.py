@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/how-to/migrate-from-kopf.md").read_text()
 TABLE = (ROOT / "docs/explanation/kopf-examples.md").read_text()
 EXAMPLES = ROOT / "examples/from_kopf"
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _ROW = re.compile(r"^\| ([\w-]+) \| (\d+) \| (?:`(\w+\.py)`)? ?\| (\d+) \|", re.MULTILINE)
 
 
@@ -19,10 +20,9 @@ def code_lines(path: Path) -> int:
     text = path.read_text()
     prose: set[int] = set()
     for node in ast.walk(ast.parse(text)):
-        is_documented = isinstance(
-            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-        )
-        if is_documented and ast.get_docstring(node) is not None:
+        if not isinstance(node, _DOCUMENTED):
+            continue
+        if ast.get_docstring(node) is not None:
             first = node.body[0]
             prose.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
     return sum(
