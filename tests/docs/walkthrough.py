@@ -33,7 +33,7 @@ from typing import IO, Self
 ROOT = Path(__file__).parents[2]
 SERVICES = ("myrmidon dev", "myrmidon run", "myrmidon server")
 INSTALLATION = ("python3 -m venv", ". .venv/bin/activate", "pip install")
-PATIENCE_SECONDS = 60.0  # after which a command that hangs is killed
+PATIENCE_SECONDS = 120.0  # after which a command that hangs is killed
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"(Replace|Append|Keep)(?: the content of| this to| the imports of) `([^`]+)`")
 _IMPORTS = re.compile(r"\A.*^from [^\n]+\n", re.MULTILINE | re.DOTALL)
@@ -101,6 +101,9 @@ class Walk:
             "PYTHONUNBUFFERED": "1",
             "HOME": str(self.folder),
             "COLUMNS": "300",
+            # Free ports: another test may listen on the usual ones.
+            "MYRMIDON_METRICS_ADDR": "127.0.0.1:0",
+            "MYRMIDON_HEALTH_ADDR": "127.0.0.1:0",
             # The plugin alone: loading all that the developers of myrmidon have installed takes longer.
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTEST_PLUGINS": "myrmidon.testing.pytest_plugin",
