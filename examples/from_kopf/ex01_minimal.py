@@ -1,4 +1,4 @@
-"""kopf's 01-minimal: a handler that reports something in the status."""
+"""kopf's 01-minimal: a handler whose result is kept in the status."""
 
 from myrmidon import Controller, Done, OutputSet, Result, state
 
